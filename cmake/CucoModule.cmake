@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# One static library per folder of src/, one test program per folder of tests/unit/.
+
+add_library(cuco_options INTERFACE)
+target_compile_options(cuco_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  -fno-omit-frame-pointer $<$<BOOL:${CUCO_WERROR}>:-Werror>)
+if(CUCO_SANITIZE)
+  target_compile_options(cuco_options INTERFACE -fsanitize=${CUCO_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(cuco_options INTERFACE -fsanitize=${CUCO_SANITIZE})
+endif()
+
+# cuco_module(NAME DEPENDS a b LIBRARIES fmt::fmt): every .cc of this folder becomes cuco_NAME,
+# and every header is compiled alone by the target check_headers.
+function(cuco_module name)
+  cmake_parse_arguments(arg "" "" "DEPENDS;LIBRARIES;EXCLUDE" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  foreach(pattern IN LISTS arg_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX ${pattern})
+  endforeach()
+  list(TRANSFORM arg_DEPENDS PREPEND cuco_)
+  add_library(cuco_${name} STATIC ${sources})
+  target_include_directories(cuco_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(cuco_${name} PUBLIC ${arg_DEPENDS} ${arg_LIBRARIES} PRIVATE cuco_options)
+  cuco_check_headers(${name})
+endfunction()
+
+# Compiles each header of this folder on its own: a header that leans on its includer fails.
+function(cuco_check_headers name)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
+  set(probes)
+  foreach(header IN LISTS headers)
+    file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR}/src ${header})
+    string(MAKE_C_IDENTIFIER ${relative} identifier)
+    set(probe ${CMAKE_BINARY_DIR}/headers/${identifier}.cc)
+    file(CONFIGURE OUTPUT ${probe} CONTENT "#include \"${relative}\"\n#include \"${relative}\"\n")
+    list(APPEND probes ${probe})
+  endforeach()
+  if(NOT TARGET check_headers)
+    add_custom_target(check_headers)
+  endif()
+  if(probes)
+    add_library(cuco_headers_${name} OBJECT EXCLUDE_FROM_ALL ${probes})
+    target_link_libraries(cuco_headers_${name} PRIVATE cuco_${name} cuco_options)
+    target_compile_options(cuco_headers_${name} PRIVATE -fsyntax-only -Wno-unused)
+    add_dependencies(check_headers cuco_headers_${name})
+  endif()
+endfunction()
+
+# cuco_test(NAME LABELS unit LIBRARIES cuco_base): every .cc of this folder becomes test_NAME;
+# each GoogleTest case is a ctest test.
+function(cuco_test name)
+  cmake_parse_arguments(arg "" "" "LIBRARIES;LABELS;DEFINITIONS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  add_executable(test_${name} ${sources})
+  target_link_libraries(test_${name} PRIVATE ${arg_LIBRARIES} GTest::gmock GTest::gtest_main cuco_options)
+  target_compile_definitions(test_${name} PRIVATE CUCO_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+    CUCO_BINARY_DIR="${CMAKE_BINARY_DIR}" ${arg_DEFINITIONS})
+  # One ctest entry per program: starting a process per case costs more than most cases.
+  add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
+endfunction()

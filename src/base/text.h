@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Small questions about text.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cuco {
+
+[[nodiscard]] std::string_view trim(std::string_view text);
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+[[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view separator);
+
+/// Returns the candidate nearest to `word` if it is near enough to be what was meant.
+[[nodiscard]] std::optional<std::string> nearest(std::string_view word,
+                                                 std::span<const std::string> candidates);
+
+/// "12 B", "1.5 KiB", "3.2 GiB".
+[[nodiscard]] std::string human_bytes(double bytes);
+
+/// A duration with three significant digits: "31.4 us", "1.20 ms", "2.50 s".
+[[nodiscard]] std::string human_seconds(double seconds);
+
+}  // namespace cuco

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace cuco {
+namespace {
+
+TEST(Text, TrimDropsBlanksAtBothEnds) {
+  EXPECT_EQ(trim("  a b\n"), "a b");
+  EXPECT_EQ(trim(" \t"), "");
+}
+
+TEST(Text, SplitKeepsEmptyParts) {
+  EXPECT_EQ(split("a,,b", ','), (std::vector<std::string_view>{"a", "", "b"}));
+  EXPECT_EQ(split("", ','), (std::vector<std::string_view>{""}));
+}
+
+TEST(Text, NearestFindsAMisspellingAndNothingFarAway) {
+  const std::vector<std::string> words = {"optimize", "run", "doctor"};
+  EXPECT_EQ(nearest("optimise", words), "optimize");
+  EXPECT_EQ(nearest("rum", words), "run");
+  EXPECT_EQ(nearest("zzzzz", words), std::nullopt);
+}
+
+TEST(Text, HumanUnitsKeepThreeDigits) {
+  EXPECT_EQ(human_bytes(65536), "64 KiB");
+  EXPECT_EQ(human_bytes(1536), "1.5 KiB");
+  EXPECT_EQ(human_seconds(31.44e-6), "31.4 us");
+  EXPECT_EQ(human_seconds(0.0012), "1.20 ms");
+}
+
+}  // namespace
+}  // namespace cuco

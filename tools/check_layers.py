@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fails when a file under src/ includes a module its own module may not see."""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(__file__).resolve().parent.parent
+allowed: dict[str, set[str]] = {}
+for line in (root / "tools/layers.txt").read_text().splitlines():
+    if line.strip() and not line.startswith("#"):
+        module, _, deps = line.partition(":")
+        unknown = set(deps.split()) - allowed.keys()
+        if unknown:
+            sys.exit(f"layers.txt: {module} names {sorted(unknown)} before they are declared")
+        allowed[module.strip()] = set(deps.split())
+
+bad = 0
+for path in sorted((root / "src").rglob("*")):
+    if path.suffix not in {".h", ".cc", ".cu", ".cuh", ".inc"}:
+        continue
+    module = path.relative_to(root / "src").parts[0]
+    if module not in allowed:
+        print(f"{path.relative_to(root)}: module {module} is not in tools/layers.txt")
+        bad += 1
+        continue
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s*["<]([a-z_]+)/', line)
+        if match and match[1] in allowed and match[1] != module and match[1] not in allowed[module]:
+            print(f"{path.relative_to(root)}:{number}: {module} may not include {match[1]}")
+            bad += 1
+sys.exit(bad > 0)
