@@ -3,6 +3,7 @@
 
 add_library(cuco_options INTERFACE)
 target_compile_options(cuco_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  -Wno-missing-field-initializers  # designated initialisers leave the rest at its default, on purpose
   -fno-omit-frame-pointer $<$<BOOL:${CUCO_WERROR}>:-Werror>)
 if(CUCO_SANITIZE)
   target_compile_options(cuco_options INTERFACE -fsanitize=${CUCO_SANITIZE} -fno-sanitize-recover=all)

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A candidate: code, the directive it claims, and where it came from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "candidate/outcome.h"
+#include "design/directive.h"
+#include "program/source.h"
+
+namespace cuco::candidate {
+
+/// Numbered from 0 (the seed) within a run, in the order of proposal.
+using Number = int;
+inline constexpr Number kSeed = 0;
+
+struct Lineage {
+  std::string proposer;  ///< "seed", "expert", "model:NAME", "command:NAME".
+  std::string island;    ///< Group that it competes in first; the backend's name for now.
+  std::string phase;     ///< "fast path", "explore", "exploit".
+  std::optional<Number> parent;
+  std::vector<Number> inspirations;
+  std::string because;  ///< One or two sentences: why this was worth trying.
+  bool operator==(const Lineage&) const = default;
+};
+
+struct Candidate {
+  Number number = kSeed;
+  program::Source source;
+  design::Directive directive;
+  Lineage lineage;
+  std::string code_hash;  ///< Of the normalised code: comments and layout do not count.
+  bool operator==(const Candidate&) const = default;
+};
+
+}  // namespace cuco::candidate

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What became of a candidate. Each case is data to be stored, scored and shown, never an error,
+/// and carries what a proposer needs to do better.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace cuco::candidate {
+
+/// A place in a candidate's source, and who was there. Unknown numbers are -1.
+struct Site {
+  std::string file;
+  int line = -1;
+  std::string kernel;
+  int rank = -1;
+  std::string block;   ///< "(3,0,0)", empty when not in a kernel.
+  std::string thread;  ///< Likewise.
+  bool operator==(const Site&) const = default;
+};
+
+/// One thing the checker saw: a race, a stale signal, an access out of bounds, …
+struct Finding {
+  std::string kind;  ///< Short and stable, e.g. "unordered read".
+  std::string message;
+  Site where;
+  std::optional<Site> other;  ///< The other side of a race.
+  std::string hint;           ///< What to change; may be empty.
+  bool operator==(const Finding&) const = default;
+};
+
+/// Seconds by what they were spent on, on the slowest rank ("compute", "communication exposed", …).
+struct PhaseTime {
+  std::string phase;
+  double seconds = 0;
+  bool operator==(const PhaseTime&) const = default;
+};
+
+struct ShapeTime {
+  std::string shape;
+  double seconds = 0;           ///< The slowest rank's.
+  double baseline_seconds = 0;  ///< The seed's on this shape; 0 when not timed.
+  double bound_seconds = 0;     ///< Speed of light; 0 when not known.
+  std::vector<PhaseTime> phases;
+  bool operator==(const ShapeTime&) const = default;
+};
+
+/// The proposer's answer was no candidate: unreadable, an edit of frozen bytes, an invalid
+/// directive.
+struct ProposalRejected {
+  std::string reason;
+  std::string detail;  ///< The offending part of the answer, cut to a readable length.
+  bool operator==(const ProposalRejected&) const = default;
+};
+
+/// Refused before the build: forbidden construct, frozen bytes changed, missing entry point.
+struct ScreenRejected {
+  std::string rule;
+  std::string reason;
+  Site where;
+  bool operator==(const ScreenRejected&) const = default;
+};
+
+struct BuildFailed {
+  std::string message;  ///< The compiler's own words, first errors first.
+  bool operator==(const BuildFailed&) const = default;
+};
+
+/// A rank ended by a signal, an exit, a CUDA or NCCL error or a trap in a kernel.
+struct Crashed {
+  std::string reason;
+  std::string shape;
+  Site where;
+  bool operator==(const Crashed&) const = default;
+};
+
+struct TimedOut {
+  std::string stage;  ///< "build", "set-up", "run", …
+  double limit_seconds = 0;
+  bool operator==(const TimedOut&) const = default;
+};
+
+/// Every thread waits and nothing is pending.
+struct DeadLock {
+  std::string shape;
+  std::vector<std::string> waits;  ///< Who waits for what, one line each.
+  bool operator==(const DeadLock&) const = default;
+};
+
+struct WrongResult {
+  std::string shape;
+  std::string schedule;  ///< Which schedule showed it; empty for the plain one.
+  std::string output;
+  int iteration = 0;
+  int rank = -1;
+  std::int64_t index = -1;  ///< The first wrong element.
+  double expected = 0;
+  double actual = 0;
+  std::int64_t wrong = 0;
+  std::int64_t total = 0;
+  std::string note;  ///< E.g. "still holds the poison", "equals the previous iteration".
+  bool operator==(const WrongResult&) const = default;
+};
+
+/// The values were right, the checker was not satisfied.
+struct Findings {
+  std::vector<Finding> findings;
+  std::string schedule;  ///< The first schedule that showed one.
+  bool operator==(const Findings&) const = default;
+};
+
+/// Faster than physics allows: kept aside, not celebrated.
+struct Quarantined {
+  double seconds = 0;
+  double bound_seconds = 0;
+  std::string shape;
+  bool operator==(const Quarantined&) const = default;
+};
+
+/// Correct as far as this fidelity looks, with a time.
+struct Scored {
+  double seconds = 0;           ///< Slowest rank, geometric mean over the timed shapes.
+  double baseline_seconds = 0;  ///< The seed's, same shapes; 0 while the seed itself is judged.
+  double bound_seconds = 0;
+  double score = 0;       ///< 0.5 at the baseline, 1 at the bound.
+  bool predicted = true;  ///< Virtual time.
+  std::string hardware;   ///< Name of the hardware description, or the device.
+  std::vector<ShapeTime> shapes;
+  int checked_shapes = 0;
+  int checked_hidden_shapes = 0;
+  int checked_schedules = 0;
+  bool operator==(const Scored&) const = default;
+};
+
+using Outcome = std::variant<ProposalRejected,
+                             ScreenRejected,
+                             BuildFailed,
+                             Crashed,
+                             TimedOut,
+                             DeadLock,
+                             WrongResult,
+                             Findings,
+                             Quarantined,
+                             Scored>;
+
+/// A stable word for the case: "scored", "wrong-result", …
+[[nodiscard]] std::string_view verdict(const Outcome& outcome);
+
+/// One line for a person: "wrong result: C[17] on rank 2 is nan, expected 0.25 (shape 64x64x64)".
+[[nodiscard]] std::string summary(const Outcome& outcome);
+
+/// Everything a proposer needs to do better, several lines.
+[[nodiscard]] std::string explanation(const Outcome& outcome);
+
+/// "file.cu:12 (kernel gemm, rank 1, block (0,0,0))", as far as it is known.
+[[nodiscard]] std::string to_text(const Site& site);
+
+}  // namespace cuco::candidate

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Which directives make sense for a program on a machine, and why the others do not.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "design/directive.h"
+
+namespace cuco::design {
+
+/// What the rules need to know about a program; the analysis fills it.
+struct ProgramFacts {
+  bool has_collective = false;       ///< Communicates at all.
+  bool reduces = false;              ///< The collective combines values (all-reduce, …).
+  bool has_producer = false;         ///< A kernel writes the send buffer.
+  bool has_consumer = false;         ///< A kernel reads the receive buffer.
+  bool symmetric_buffers = true;     ///< The buffers can be registered as windows.
+  std::uint64_t bytes_per_rank = 0;  ///< Sent by one rank; 0 when not known.
+  std::uint64_t element_bytes = 0;   ///< 0 when not known.
+};
+
+/// What the rules need to know about the machine.
+struct TopologyFacts {
+  int ranks = 0;
+  int lsa_ranks = 0;      ///< Ranks that reach each other's memory by load and store.
+  bool gin = false;       ///< A NIC that the GPU can drive.
+  bool multimem = false;  ///< A switch with multicast.
+};
+
+/// Compared as 10000 * major + 100 * minor + patch, like NCCL_VERSION_CODE.
+struct NcclVersion {
+  int code = 22809;
+};
+
+/// Everything that forbids `directive` here, one sentence each; empty when it is valid.
+[[nodiscard]] std::vector<std::string> violations(const Directive& directive,
+                                                  const ProgramFacts& program,
+                                                  const TopologyFacts& topology,
+                                                  NcclVersion nccl);
+
+}  // namespace cuco::design
