@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/application.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/parse.h"
+#include "cli/version.h"
+
+namespace cuco::cli {
+namespace {
+
+/// What was said of the options in kGlobalOptions.
+struct GlobalOptions {
+  bool verbose = false;
+  bool quiet = false;
+  bool json = false;
+  bool no_color = false;
+  bool help = false;
+  bool version = false;
+
+  /// Returns false if `word` is none of them.
+  bool take(std::string_view word) {
+    const std::pair<std::string_view, bool*> known[] = {
+        {"--verbose", &verbose},   {"--quiet", &quiet}, {"--json", &json},
+        {"--no-color", &no_color}, {"--help", &help},   {"-h", &help},
+        {"--version", &version},
+    };
+    for (const auto& [name, flag] : known) {
+      if (word == name) return *flag = true;
+    }
+    return false;
+  }
+};
+
+ExitCode exit_code_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::InvalidInput:
+    case ErrorKind::NotFound:
+      return ExitCode::BadUsage;
+    case ErrorKind::Unavailable:
+      return ExitCode::Environment;
+    case ErrorKind::Timeout:
+    case ErrorKind::Io:
+    case ErrorKind::Protocol:
+      return ExitCode::JobFailed;
+  }
+  return ExitCode::JobFailed;
+}
+
+/// "no command 'optimise'; did you mean 'optimize'?"
+std::string unknown(std::string_view what,
+                    std::string_view word,
+                    std::span<const std::string> candidates) {
+  std::string message = fmt::format("no {} '{}'", what, word);
+  if (const auto near = nearest(word, candidates)) {
+    return message + fmt::format("; did you mean '{}'?", *near);
+  }
+  return message + "; see cuco --help";
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const CommandEntry& entry : all_commands())
+    names.emplace_back(entry.name);
+  return names;
+}
+
+/// The chosen command with what it accepts.
+struct Chosen {
+  const CommandEntry* entry = nullptr;
+  std::unique_ptr<Command> command{};
+  Arguments arguments{};
+
+  /// A command may give a global option's name a meaning of its own ("run --json FILE").
+  [[nodiscard]] bool declares(std::string_view name) const {
+    return std::ranges::any_of(arguments.list(),
+                               [&](const Argument& argument) { return argument.name == name; });
+  }
+};
+
+ExitCode run_command(const Chosen& chosen,
+                     std::span<const std::string> words,
+                     const GlobalOptions& global,
+                     Terminal& terminal) {
+  if (global.help) {
+    terminal.write(command_help(*chosen.entry, chosen.arguments, terminal));
+    return ExitCode::Done;
+  }
+  if (const auto parsed = parse(chosen.arguments, words); !parsed) {
+    terminal.error(parsed.error().message());
+    terminal.note("      usage and example: cuco {} --help", chosen.entry->name);
+    return ExitCode::BadUsage;
+  }
+  Context context{.terminal = terminal, .json = global.json, .command = chosen.entry->name};
+  const auto result = chosen.command->run(context);
+  if (!result) {
+    terminal.error(result.error().message());
+    return exit_code_of(result.error().kind());
+  }
+  if (*result == ExitCode::Interrupted) {
+    terminal.error(context.resume_with.empty()
+                       ? "interrupted"
+                       : fmt::format("interrupted; continue with: {}", context.resume_with));
+  }
+  return *result;
+}
+
+}  // namespace
+
+ExitCode run_application(std::span<const std::string> words, std::FILE* out, std::FILE* error) {
+  Terminal terminal(out, error, Terminal::detect(out, error));
+  GlobalOptions global;
+  Chosen chosen;
+  std::vector<std::string> rest;
+  // The first word that is no option is the command; global options may stand on both sides of
+  // it, but what follows "--" belongs to somebody else.
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") {
+      rest.insert(rest.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+      break;
+    }
+    if (!chosen.declares(word) && global.take(word)) continue;
+    if (chosen.entry != nullptr) {
+      rest.push_back(word);
+    } else if (word.starts_with('-')) {
+      terminal.error(
+          unknown("option", word,
+                  std::vector<std::string>(std::begin(kGlobalOptions), std::end(kGlobalOptions))));
+      return ExitCode::BadUsage;
+    } else if (chosen.entry = find_command(word); chosen.entry != nullptr) {
+      chosen.command = chosen.entry->make();
+      chosen.command->declare(chosen.arguments);
+    } else {
+      terminal.error(unknown("command", word, command_names()));
+      return ExitCode::BadUsage;
+    }
+  }
+  if (global.no_color) terminal.set_colour(false);
+  if (global.quiet) terminal.set_verbosity(Verbosity::Quiet);
+  if (global.verbose) terminal.set_verbosity(Verbosity::Verbose);
+  if (global.version) {
+    terminal.print("cuco {}\n", kVersion);
+    return ExitCode::Done;
+  }
+  if (chosen.entry == nullptr) {
+    terminal.write(general_help(all_commands(), terminal));
+    return global.help ? ExitCode::Done : ExitCode::BadUsage;
+  }
+  return run_command(chosen, rest, global, terminal);
+}
+
+}  // namespace cuco::cli

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/commands.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cuco::cli {
+
+// Each is defined in command_NAME.cc.
+std::unique_ptr<Command> make_completion_command();
+std::unique_ptr<Command> make_optimize_command();
+
+namespace {
+
+constexpr std::string_view kJob = "the job";
+constexpr std::string_view kMachine = "this machine";
+
+constexpr auto kCommands = std::to_array<CommandEntry>({
+    {"optimize", kJob, "find a faster, device-initiated version of a workload",
+     "cuco optimize workloads/gemm_allgather", make_optimize_command},
+    {"completion", kMachine, "print a completion script for bash or zsh",
+     "source <(cuco completion bash)", make_completion_command},
+});
+
+}  // namespace
+
+std::span<const CommandEntry> all_commands() {
+  return kCommands;
+}
+
+const CommandEntry* find_command(std::string_view name) {
+  const auto found = std::ranges::find(kCommands, name, &CommandEntry::name);
+  return found == kCommands.end() ? nullptr : &*found;
+}
+
+}  // namespace cuco::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Ctrl-C: the first asks the command to stop where it can be resumed, the second ends it at once.
+#pragma once
+
+namespace cuco::cli {
+
+/// While one is alive, SIGINT and SIGTERM set a flag instead of ending the process. Only commands
+/// that look at the flag make one; the others end the usual way.
+class InterruptScope {
+ public:
+  InterruptScope();
+  ~InterruptScope();
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+  InterruptScope(InterruptScope&&) = delete;
+  InterruptScope& operator=(InterruptScope&&) = delete;
+
+  [[nodiscard]] static bool requested();
+};
+
+}  // namespace cuco::cli

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Everything cuco shows to a person: colour where there is a terminal, plain text where there is
+/// none, nothing but JSON on standard output where that was asked for.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace cuco::cli {
+
+enum class Style { Plain, Bold, Dim, Good, Bad, Warning, Accent };
+
+/// How much is said.
+enum class Verbosity { Quiet, Normal, Verbose };
+
+/// Where output goes and how it may look. Standard output carries results, standard error
+/// carries progress, notes and errors.
+class Terminal {
+ public:
+  struct Settings {
+    bool colour = false;
+    bool live = false;  ///< Standard error is a terminal: lines may be rewritten in place.
+    int width = 80;
+    Verbosity verbosity = Verbosity::Normal;
+  };
+
+  Terminal(std::FILE* out, std::FILE* error, Settings settings)
+      : out_(out), error_(error), settings_(settings) {}
+
+  /// Looks at the streams: colour and live lines only on a terminal; NO_COLOR is obeyed.
+  static Settings detect(std::FILE* out, std::FILE* error);
+
+  template <typename... Args>
+  void print(fmt::format_string<Args...> format, Args&&... args) {
+    write(fmt::format(format, std::forward<Args>(args)...));
+  }
+  /// A remark on standard error, not shown with --quiet.
+  template <typename... Args>
+  void note(fmt::format_string<Args...> format, Args&&... args) {
+    if (settings_.verbosity != Verbosity::Quiet) {
+      remark(fmt::format(format, std::forward<Args>(args)...));
+    }
+  }
+  /// A remark shown only with --verbose.
+  template <typename... Args>
+  void detail(fmt::format_string<Args...> format, Args&&... args) {
+    if (settings_.verbosity == Verbosity::Verbose) {
+      remark(fmt::format(format, std::forward<Args>(args)...));
+    }
+  }
+  /// "cuco: message" on standard error, always shown.
+  void error(std::string_view message);
+
+  void write(std::string_view text);
+
+  /// Replaces the live line at the bottom of a terminal; does nothing where there is none.
+  void progress(std::string_view text);
+  void clear_progress();
+
+  [[nodiscard]] std::string styled(Style style, std::string_view text) const;
+  [[nodiscard]] std::string tick() const { return styled(Style::Good, "✓"); }
+  [[nodiscard]] std::string cross() const { return styled(Style::Bad, "✗"); }
+  [[nodiscard]] std::string dash() const { return styled(Style::Dim, "–"); }
+  /// "[███████       ]" of `cells` columns.
+  [[nodiscard]] std::string bar(double fraction, int cells) const;
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] int width() const { return settings_.width; }
+  void set_verbosity(Verbosity verbosity) { settings_.verbosity = verbosity; }
+  void set_colour(bool colour) { settings_.colour = colour; }
+
+ private:
+  void remark(std::string_view line);
+
+  std::FILE* out_;
+  std::FILE* error_;
+  Settings settings_;
+  bool progress_shown_ = false;
+};
+
+/// Columns a text takes on a terminal: code points, without colour sequences.
+[[nodiscard]] int display_width(std::string_view text);
+
+/// Pads to `width` columns on the right.
+[[nodiscard]] std::string padded(std::string_view text, int width);
+
+/// Cuts to `width` columns, ending in "…" where something was lost. Keeps colour sequences whole.
+[[nodiscard]] std::string clipped(std::string_view text, int width);
+
+/// "▁▃█": one column a value, scaled between the lowest and the highest.
+[[nodiscard]] std::string sparkline(const std::vector<double>& values);
+
+/// Rows of cells, each column as wide as its widest cell. The last column is not padded.
+class Table {
+ public:
+  enum class Align { Left, Right };
+  explicit Table(std::vector<Align> columns = {}) : columns_(std::move(columns)) {}
+
+  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  [[nodiscard]] std::string text(int indent = 0, int gap = 2) const;
+
+ private:
+  std::vector<Align> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace cuco::cli

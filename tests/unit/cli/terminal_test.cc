@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/terminal.h"
+
+#include <gtest/gtest.h>
+
+namespace cuco::cli {
+namespace {
+
+TEST(DisplayWidth, CountsCodePointsAndSkipsColours) {
+  EXPECT_EQ(display_width("abc"), 3);
+  EXPECT_EQ(display_width("✓ – ▁"), 5);
+  EXPECT_EQ(display_width("\033[32m✓\033[0m"), 1);
+}
+
+TEST(Clipped, KeepsShortTextAndEndsLongTextWithAnEllipsis) {
+  EXPECT_EQ(clipped("abc", 3), "abc");
+  EXPECT_EQ(clipped("abcd", 3), "ab…");
+  EXPECT_EQ(clipped("\033[32mabcd\033[0m", 3), "\033[32mab…\033[0m");
+}
+
+TEST(Sparkline, SpansTheRange) {
+  EXPECT_EQ(sparkline({0, 1}), "▁█");
+  EXPECT_EQ(sparkline({5, 5}), "▁▁");
+  EXPECT_EQ(sparkline({}), "");
+}
+
+TEST(Table, AlignsColumnsByWhatIsSeen) {
+  Table table({Table::Align::Left, Table::Align::Right});
+  table.row({"\033[1mname\033[0m", "12", "x"});
+  table.row({"µ", "3", ""});
+  EXPECT_EQ(table.text(1), " \033[1mname\033[0m  12  x\n µ      3\n");
+}
+
+TEST(Terminal, PlainWithoutATerminal) {
+  const Terminal terminal(stdout, stderr, {});
+  EXPECT_EQ(terminal.tick(), "✓");
+  EXPECT_EQ(terminal.bar(0.5, 4), "[██  ]");
+  const Terminal coloured(stdout, stderr, {.colour = true});
+  EXPECT_EQ(coloured.tick(), "\033[32m✓\033[0m");
+}
+
+}  // namespace
+}  // namespace cuco::cli
