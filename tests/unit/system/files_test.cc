@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system/files.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cuco::system {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+
+TEST(Files, WriteThenReadGivesTheSameBytes) {
+  const TempFolder folder = *TempFolder::create();
+  const std::string bytes("a\0b\n", 4);
+  ASSERT_TRUE(write_file(folder.path() / "x", bytes));
+  EXPECT_EQ(*read_file(folder.path() / "x"), bytes);
+}
+
+TEST(Files, WriteReplacesWholeAndLeavesNoTemporary) {
+  const TempFolder folder = *TempFolder::create();
+  ASSERT_TRUE(write_file(folder.path() / "x", "a long first version"));
+  ASSERT_TRUE(write_file(folder.path() / "x", "new", 0600));
+  EXPECT_EQ(*read_file(folder.path() / "x"), "new");
+  EXPECT_THAT(*walk(folder.path()), ElementsAre(Path("x")));
+  struct stat status{};
+  ASSERT_EQ(::stat((folder.path() / "x").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST(Files, FailedWriteLeavesTheOldFileAndNoTemporary) {
+  const TempFolder folder = *TempFolder::create();
+  ASSERT_TRUE(make_folder(folder.path() / "x"));  // a folder cannot be renamed over
+  EXPECT_FALSE(write_file(folder.path() / "x", "new"));
+  EXPECT_TRUE(walk(folder.path())->empty());
+}
+
+TEST(Files, AbsentIsNotFoundAndNamesThePath) {
+  const Result<std::string> read = read_file("/nonexistent/file");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().kind(), ErrorKind::NotFound);
+  EXPECT_EQ(read.error().message(), "read '/nonexistent/file': No such file or directory");
+}
+
+TEST(Files, ReadRefusesMoreThanTheLimit) {
+  const TempFolder folder = *TempFolder::create();
+  ASSERT_TRUE(write_file(folder.path() / "x", "0123456789"));
+  EXPECT_TRUE(read_file(folder.path() / "x", 10));
+  EXPECT_EQ(read_file(folder.path() / "x", 9).error().kind(), ErrorKind::InvalidInput);
+}
+
+TEST(Files, WalkIsSortedAndDoesNotFollowLinks) {
+  const TempFolder folder = *TempFolder::create();
+  ASSERT_TRUE(make_folder(folder.path() / "b/c"));
+  ASSERT_TRUE(write_file(folder.path() / "b/c/2", ""));
+  ASSERT_TRUE(write_file(folder.path() / "a", ""));
+  fs::create_symlink("/etc", folder.path() / "link");
+  EXPECT_THAT(*walk(folder.path()), ElementsAre(Path("a"), Path("b/c/2")));
+}
+
+TEST(Files, TempFolderVanishesWithItsContents) {
+  Path path;
+  {
+    const TempFolder folder = *TempFolder::create("prefix");
+    path = folder.path();
+    EXPECT_EQ(path.filename().string().substr(0, 7), "prefix.");
+    ASSERT_TRUE(write_file(path / "x", "y"));
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(Files, TempFolderCanBeKept) {
+  const TempFolder outer = *TempFolder::create();
+  Path kept;
+  {
+    TempFolder inner = *TempFolder::create("k", outer.path());
+    kept = inner.keep();
+  }
+  EXPECT_TRUE(fs::exists(kept));
+}
+
+TEST(Files, ProgramsAreFoundAlongAPath) {
+  EXPECT_EQ(*find_program("sh", "/nonexistent:/bin"), Path("/bin/sh"));
+  EXPECT_EQ(find_program("sh", "/nonexistent").error().kind(), ErrorKind::NotFound);
+  EXPECT_FALSE(find_program("passwd", "/etc"));  // there, but not executable
+}
+
+}  // namespace
+}  // namespace cuco::system
