@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// When bytes arrive: every GPU has a load/store port, a NIC and a host link, each a FIFO pipe per
+/// direction; a transfer is cut through from the sender's pipe into the receiver's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "fabric/topology.h"
+
+namespace cuco::fabric {
+
+/// Which wire a transfer uses.
+enum class Route {
+  Local,      ///< Inside one GPU's memory.
+  LoadStore,  ///< Through the load/store domain.
+  Nic,        ///< Through both GPUs' NICs.
+};
+
+/// The times of one transfer.
+struct Transfer {
+  Time source_consumed = 0;  ///< The last byte has left the sender.
+  Time arrival = 0;          ///< The last byte is in the receiver's memory.
+};
+
+/// The state of all links of a topology in virtual time. Transfers must be asked for in the order
+/// of their start times for the queues to mean anything; nothing breaks if they are not.
+class Fabric {
+ public:
+  explicit Fabric(Topology topology);
+
+  [[nodiscard]] const Topology& topology() const { return topology_; }
+
+  /// The route that a peer copy or a host collective takes.
+  [[nodiscard]] Route route(int source, int destination) const;
+
+  /// Books a transfer between two GPUs; it starts no earlier than `start`.
+  Transfer transfer(Route via, int source, int destination, std::uint64_t bytes, Time start);
+
+  /// Books a copy between a GPU and its host.
+  Time host_copy(int gpu, bool to_device, std::uint64_t bytes, Time start);
+
+  /// Books the ports of all `gpus` for one collective that would take `duration` on idle links;
+  /// returns its end. It starts when every port is free.
+  Time collective(std::span<const int> gpus, Time start, Time duration);
+
+ private:
+  struct Pipe {
+    Time free_at = 0;
+  };
+  struct Ports {
+    Pipe load_store_out, load_store_in, nic_out, nic_in, to_device, from_device;
+  };
+
+  Topology topology_;
+  std::vector<Ports> ports_;
+};
+
+/// How long `bytes` take at a rate of gigabytes per second, in picoseconds.
+[[nodiscard]] Time serialisation_time(double bytes, double gigabytes_per_second);
+
+}  // namespace cuco::fabric
