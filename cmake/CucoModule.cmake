@@ -47,6 +47,8 @@ function(cuco_check_headers name)
   endif()
 endfunction()
 
+add_custom_target(unit_tests)  # the unit ring alone, for the sanitizer builds
+
 # cuco_test(NAME LABELS unit LIBRARIES cuco_base): every .cc of this folder becomes test_NAME;
 # each GoogleTest case is a ctest test.
 function(cuco_test name)
@@ -59,4 +61,7 @@ function(cuco_test name)
   # One ctest entry per program: starting a process per case costs more than most cases.
   add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
+  if("unit" IN_LIST arg_LABELS)
+    add_dependencies(unit_tests test_${name})
+  endif()
 endfunction()
