@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/run_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "system/os_error.h"
+
+namespace cuco::store {
+namespace {
+
+std::optional<int> run_number(std::string_view name) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
+  const bool whole = error == std::errc() && end == name.data() + name.size();
+  return whole && value > 0 ? std::optional(value) : std::nullopt;
+}
+
+RunFolder folder(const system::Path& root, int number) {
+  const auto name = fmt::format("{:04}", number);
+  return {name, root / name};
+}
+
+}  // namespace
+
+Result<std::vector<RunFolder>> list_runs(const system::Path& root) {
+  std::vector<RunFolder> runs;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(root, error), end; !error && at != end;
+       at.increment(error)) {
+    const auto name = at->path().filename().string();
+    if (run_number(name) && at->is_directory(error)) runs.push_back({name, at->path()});
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return Error{ErrorKind::Io, fmt::format("list '{}': {}", root.string(), error.message())};
+  }
+  std::sort(runs.begin(), runs.end(), [](const RunFolder& a, const RunFolder& b) {
+    return *run_number(a.name) < *run_number(b.name);
+  });
+  return runs;
+}
+
+Result<RunFolder> create_run(const system::Path& root) {
+  CUCO_TRY(system::make_folder(root));
+  CUCO_TRY_ASSIGN(const std::vector<RunFolder> runs, list_runs(root));
+  const int first = runs.empty() ? 1 : *run_number(runs.back().name) + 1;
+  constexpr int kTries = 1000;
+  for (int number = first; number < first + kTries; ++number) {
+    const auto made = folder(root, number);
+    std::error_code error;
+    // mkdir is atomic: whoever made it owns the number.
+    if (std::filesystem::create_directory(made.path, error)) return made;
+    if (error) {
+      return Error{ErrorKind::Io,
+                   fmt::format("create '{}': {}", made.path.string(), error.message())};
+    }
+  }
+  return Error{ErrorKind::Io, fmt::format("no free run number under '{}'", root.string())};
+}
+
+Result<RunFolder> find_run(const system::Path& root, std::string_view name) {
+  CUCO_TRY_ASSIGN(const std::vector<RunFolder> runs, list_runs(root));
+  if (runs.empty()) {
+    return Error{
+        ErrorKind::NotFound,
+        fmt::format("no runs under '{}' (cuco optimize WORKLOAD makes one)", root.string())};
+  }
+  if (name == "last") return runs.back();
+  const auto wanted = run_number(name);
+  const auto found = std::find_if(runs.begin(), runs.end(), [&](const RunFolder& run) {
+    return run_number(run.name) == wanted;
+  });
+  if (!wanted || found == runs.end()) {
+    return Error{ErrorKind::NotFound, fmt::format("no run '{}'; there are {} to {}", name,
+                                                  runs.front().name, runs.back().name)};
+  }
+  return *found;
+}
+
+Result<system::Fd> lock_run(const RunFolder& run) {
+  const auto path = run.path / "lock";
+  system::Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!fd.is_open()) return system::os_error(fmt::format("open '{}'", path.string()));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Error{ErrorKind::Unavailable,
+                 fmt::format("run {} is being worked on by another process", run.name)};
+  }
+  return fd;
+}
+
+}  // namespace cuco::store

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Run folders: runs/0001, runs/0002, … each whole in itself, so that it can be copied or deleted.
+///
+///     runs/0003/events.db      the store
+///     runs/0003/lock           held by the process that works on the run
+///     runs/0003/best/          the winner, written when a run ends
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "system/fd.h"
+#include "system/files.h"
+
+namespace cuco::store {
+
+struct RunFolder {
+  std::string name;  ///< "0003".
+  system::Path path;
+
+  [[nodiscard]] system::Path database() const { return path / "events.db"; }
+  [[nodiscard]] system::Path best() const { return path / "best"; }
+};
+
+/// Makes the next free folder under `root`. Two processes never get the same one.
+[[nodiscard]] Result<RunFolder> create_run(const system::Path& root);
+
+/// "3", "0003" or "last"; NotFound names the runs there are.
+[[nodiscard]] Result<RunFolder> find_run(const system::Path& root, std::string_view name);
+
+/// All runs, oldest first. No root means no runs.
+[[nodiscard]] Result<std::vector<RunFolder>> list_runs(const system::Path& root);
+
+/// Marks this process as the one that works on the run until the descriptor is closed; Unavailable
+/// if another process does.
+[[nodiscard]] Result<system::Fd> lock_run(const RunFolder& run);
+
+}  // namespace cuco::store

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// One suite for every CandidateStore, and what only the one on disk promises.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "candidate/run_state.h"
+#include "store/memory_store.h"
+#include "store/run_folder.h"
+#include "store/sqlite_store.h"
+#include "system/clock.h"
+#include "system/files.h"
+#include "system/streams.h"
+
+namespace cuco::store {
+namespace {
+using candidate::BestChanged;
+using candidate::Evaluated;
+using candidate::Event;
+using candidate::Fidelity;
+using candidate::Proposed;
+using candidate::RunStarted;
+using candidate::Scored;
+
+candidate::Candidate some_candidate(int number, std::size_t bytes = 20) {
+  candidate::Candidate made;
+  made.number = number;
+  made.source = program::single_file("program.cu", std::string(bytes, 'x'));
+  return made;
+}
+
+class Conformance : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    auto folder = system::TempFolder::create("cuco_store");
+    ASSERT_TRUE(folder);
+    folder_.emplace(*std::move(folder));
+    reopen();
+  }
+
+  void reopen() {
+    if (std::string_view(GetParam()) == "memory") {
+      if (!store_) store_ = std::make_unique<MemoryStore>(clock_);
+      return;
+    }
+    store_.reset();
+    auto opened = SqliteStore::open(folder_->path() / "events.db", OpenMode::ReadWrite, clock_);
+    ASSERT_TRUE(opened) << opened.error().message();
+    store_ = *std::move(opened);
+  }
+
+  std::optional<system::TempFolder> folder_;
+  ManualClock clock_{std::chrono::seconds(1000)};
+  std::unique_ptr<candidate::CandidateStore> store_;
+};
+
+TEST_P(Conformance, NumbersEventsFromOneWithoutGaps) {
+  for (int i = 1; i <= 3; ++i) {
+    const auto event = store_->append(BestChanged{i, 0.5});
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->sequence, i);
+    EXPECT_EQ(event->time_ms, 1'000'000);
+  }
+}
+
+TEST_P(Conformance, GivesBackWhatWasAppendedAlsoAfterReopening) {
+  const std::vector<candidate::EventBody> bodies = {
+      RunStarted{"w", 7, "virtual", "H200", "{}"}, Proposed{some_candidate(0)},
+      Evaluated{0, Fidelity::Final, Scored{.seconds = 1e-3, .hardware = "H200"}, 2.0}};
+  for (const auto& body : bodies)
+    ASSERT_TRUE(store_->append(body));
+  reopen();
+  ASSERT_TRUE(store_->append(BestChanged{0, 1e-3}));
+  const auto events = store_->events();
+  ASSERT_TRUE(events) << events.error().message();
+  ASSERT_EQ(events->size(), 4U);
+  for (std::size_t i = 0; i < bodies.size(); ++i)
+    EXPECT_EQ((*events)[i].body, bodies[i]);
+  EXPECT_EQ(events->back().sequence, 4);
+}
+
+TEST_P(Conformance, GivesOnlyLaterEventsWhenAsked) {
+  for (int i = 0; i < 5; ++i)
+    ASSERT_TRUE(store_->append(BestChanged{i, 0}));
+  const auto events = store_->events(3);
+  ASSERT_TRUE(events);
+  ASSERT_EQ(events->size(), 2U);
+  EXPECT_EQ(events->front().sequence, 4);
+  EXPECT_TRUE(store_->events(99)->empty());
+}
+
+TEST_P(Conformance, KeepsAnyText) {
+  auto strange = some_candidate(0);
+  strange.source.files[0].text = "quote \" back \\ tab \t é \x01 end";
+  ASSERT_TRUE(store_->append(Proposed{strange}));
+  EXPECT_EQ(std::get<Proposed>(store_->events()->front().body).candidate, strange);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores,
+                         Conformance,
+                         testing::Values("memory", "sqlite"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+TEST(RunState, FoldsEventsIntoCandidatesAndBest) {
+  ManualClock clock;
+  MemoryStore store(clock);
+  ASSERT_TRUE(store.append(Proposed{some_candidate(0)}));
+  ASSERT_TRUE(store.append(candidate::Exchanged{1, {.answer = "paid"}}));
+  ASSERT_TRUE(
+      store.append(Evaluated{0, Fidelity::Quick, Scored{.seconds = 2, .hardware = "H200"}, 1.0}));
+  ASSERT_TRUE(store.append(
+      Evaluated{0, Fidelity::Standard, Scored{.seconds = 3, .hardware = "H200"}, 1.0}));
+  ASSERT_TRUE(store.append(BestChanged{0, 3}));
+  const auto state = candidate::fold(*store.events(0));
+  ASSERT_EQ(state.entries.size(), 1U);
+  EXPECT_EQ(state.entries[0].scored()->seconds, 3);
+  EXPECT_EQ(state.entries[0].wall_seconds, 2.0);
+  EXPECT_EQ(state.best, 0);
+  // The answer bought for candidate 1 waits for it: a resumed run does not buy it again.
+  ASSERT_EQ(state.unused_exchanges.at(1).size(), 1U);
+}
+
+/// Appends for ever and acknowledges each event on the pipe.
+[[noreturn]] void append_until_killed(const system::Path& file, int pipe) {
+  const system::SystemClock clock;
+  auto store = SqliteStore::open(file, OpenMode::ReadWrite, clock);
+  for (int i = 0; store; ++i) {
+    const auto event = (*store)->append(Proposed{some_candidate(i, 3000)});
+    if (!event) break;
+    (void)!::write(pipe, &event->sequence, sizeof event->sequence);
+  }
+  ::_exit(1);
+}
+
+TEST(SqliteStore, LosesNothingAcknowledgedWhenKilled) {
+  auto folder = system::TempFolder::create("cuco_kill");
+  ASSERT_TRUE(folder);
+  const auto file = folder->path() / "events.db";
+  const system::SystemClock clock;
+  for (int round = 0; round < 5; ++round) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t child = ::fork();
+    if (child == 0) append_until_killed(file, ends[1]);
+    ::close(ends[1]);
+    std::int64_t acknowledged = 0;
+    for (int i = 0; i < 5 + 7 * round; ++i) {
+      ASSERT_EQ(::read(ends[0], &acknowledged, sizeof acknowledged), 8);
+    }
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    while (::read(ends[0], &acknowledged, sizeof acknowledged) == 8) {
+    }
+    ::close(ends[0]);
+    auto store = SqliteStore::open(file, OpenMode::ReadOnly, clock);
+    ASSERT_TRUE(store) << store.error().message();
+    const auto events = (*store)->events(0);
+    ASSERT_TRUE(events) << events.error().message();
+    EXPECT_GE(events->back().sequence, acknowledged);
+    EXPECT_EQ(static_cast<std::int64_t>(events->size()), events->back().sequence);
+  }
+}
+
+TEST(SqliteStore, AppendsInLessThanTenMilliseconds) {
+  auto folder = system::TempFolder::create("cuco_speed");
+  ASSERT_TRUE(folder);
+  const system::SystemClock clock;
+  auto store = SqliteStore::open(folder->path() / "events.db", OpenMode::ReadWrite, clock);
+  ASSERT_TRUE(store);
+  constexpr int kEvents = 200;
+  const auto start = clock.now();
+  for (int i = 0; i < kEvents; ++i) {
+    ASSERT_TRUE((*store)->append(Proposed{some_candidate(i, 20'000)}));
+  }
+  const auto each = std::chrono::duration<double, std::milli>(clock.now() - start) / kEvents;
+  RecordProperty("milliseconds_per_append", std::to_string(each.count()));
+  EXPECT_LT(each.count(), 10.0);
+}
+
+TEST(SqliteStore, ReadsBesideAWriter) {
+  auto folder = system::TempFolder::create("cuco_beside");
+  const system::SystemClock clock;
+  auto writer = SqliteStore::open(folder->path() / "e.db", OpenMode::ReadWrite, clock);
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE((*writer)->append(BestChanged{1, 1}));
+  auto reader = SqliteStore::open(folder->path() / "e.db", OpenMode::ReadOnly, clock);
+  ASSERT_TRUE(reader) << reader.error().message();
+  EXPECT_EQ((*reader)->events(0)->size(), 1U);
+  ASSERT_TRUE((*writer)->append(BestChanged{2, 1}));
+  EXPECT_EQ((*reader)->events(0)->size(), 2U);
+  EXPECT_FALSE((*reader)->append(BestChanged{3, 1}));
+}
+
+TEST(SqliteStore, IsNotFoundWhereThereIsNone) {
+  const system::SystemClock clock;
+  const auto opened = SqliteStore::open("/nonexistent/e.db", OpenMode::ReadOnly, clock);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().kind(), ErrorKind::NotFound);
+}
+
+TEST(RunFolder, CountsUpAndIsFoundByNumberOrLast) {
+  auto folder = system::TempFolder::create("cuco_runs");
+  const auto root = folder->path() / "runs";
+  EXPECT_TRUE(list_runs(root)->empty());
+  EXPECT_FALSE(find_run(root, "last"));
+  EXPECT_EQ(create_run(root)->name, "0001");
+  EXPECT_EQ(create_run(root)->name, "0002");
+  EXPECT_EQ(find_run(root, "last")->name, "0002");
+  EXPECT_EQ(find_run(root, "1")->name, "0001");
+  EXPECT_EQ(find_run(root, "0002")->name, "0002");
+  EXPECT_EQ(find_run(root, "7").error().message(), "no run '7'; there are 0001 to 0002");
+}
+
+TEST(RunFolder, IsLockedByOneProcessAtATime) {
+  auto folder = system::TempFolder::create("cuco_lock");
+  const auto run = create_run(folder->path());
+  ASSERT_TRUE(run);
+  auto first = lock_run(*run);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(lock_run(*run).error().kind(), ErrorKind::Unavailable);
+  first->reset();
+  EXPECT_TRUE(lock_run(*run));
+}
+
+}  // namespace
+}  // namespace cuco::store
