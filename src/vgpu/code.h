@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A kernel as the interpreter runs it: immutable, shared by all its grids.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/aligned.h"
+#include "ptx/module.h"
+#include "vgpu/op.h"
+#include "vgpu/program.h"
+
+namespace cuco::vgpu {
+
+/// Where an op came from: traps, profiles and the checker name it.
+struct Origin {
+  const ptx::Instruction* instruction = nullptr;
+  const ptx::Function* function = nullptr;
+};
+
+/// A byte range in a thread's frame of local memory.
+struct FrameSlot {
+  std::uint32_t offset = 0;
+  std::uint32_t bytes = 0;
+};
+
+/// One function of a kernel's closure: the entry, or something it may call.
+struct FunctionCode {
+  const ptx::Function* function = nullptr;
+  std::uint32_t symbol = 0;          ///< Module symbol; by which indirect calls find it.
+  std::uint32_t first_op = 0;        ///< Into Kernel::ops.
+  std::uint32_t register_bytes = 0;  ///< Register file of one frame.
+  std::uint32_t predicates = 0;
+  std::uint32_t frame_bytes = 0;  ///< Local memory of one frame, per thread, .param included.
+  std::vector<FrameSlot> returns;
+  std::vector<FrameSlot> parameters;
+};
+
+/// A call site: which bytes go where.
+struct CallPlan {
+  std::int32_t function = -1;  ///< Into Kernel::functions; -1: indirect, through op.a.
+  std::int32_t builtin = -1;   ///< vprintf and the like: see builtins.h.
+  std::vector<FrameSlot> returns;
+  std::vector<FrameSlot> arguments;
+};
+
+struct Kernel {
+  KernelInfo info;
+  const ptx::Module* module = nullptr;
+  std::vector<FunctionCode> functions;  ///< [0] is the entry.
+  std::unordered_map<std::uint32_t, std::uint32_t> function_of_symbol;
+  std::vector<Op> ops;
+  std::vector<Ref> refs;
+  std::vector<CallPlan> calls;
+  std::vector<std::vector<std::uint32_t>> jump_tables;  ///< brx.idx: op indices
+  std::vector<Origin> origins;
+  AlignedBytes constants;  ///< Broadcast vectors: 128 bytes per 32-bit value, 256 per 64-bit one.
+  /// Static cost before op i, in cycles: time of one warp alone, and issue slots. [ops.size()+1]
+  std::vector<std::uint32_t> latency_before;
+  std::vector<std::uint32_t> issue_before;
+};
+
+}  // namespace cuco::vgpu

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// From a PTX instruction to lowered ops: what a family's lower_*.cc uses.
+///
+/// A family is a function `bool lower_x(Lowering&, const ptx::Instruction&)`. It returns false for
+/// what it does not know; then the instruction becomes an op that traps when executed. Operand
+/// functions check register widths, so handlers may trust them; when one fails, `ok()` turns false
+/// and the same happens.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ptx/module.h"
+#include "vgpu/access.h"
+#include "vgpu/code.h"
+#include "vgpu/op.h"
+#include "vgpu/program.h"
+
+namespace cuco::vgpu {
+
+inline constexpr Ref kScratch = 0;        ///< Register that takes unwanted results.
+inline constexpr Ref kTruePredicate = 0;  ///< Always all ones.
+inline constexpr Ref kScratchPredicate = 1;
+
+class KernelBuilder;
+
+class Lowering {
+ public:
+  Lowering(KernelBuilder& builder, const ptx::Function& function);
+
+  /// Appends an op with the instruction's guard and origin. The reference dies at the next emit.
+  Op& emit(Handler handler, CostClass cost);
+
+  /// A source operand read as `type`: register (its slot width must fit), immediate, address of a
+  /// symbol, special register (through a temporary).
+  Ref source(const ptx::Operand& operand, ptx::Type type);
+  /// A destination register written as `type`; `_` becomes scratch.
+  Ref destination(const ptx::Operand& operand, ptx::Type type);
+  /// Source predicate (a negated one has the top bit); predicate destination.
+  Ref source_predicate(const ptx::Operand& operand);
+  Ref predicate_destination(const ptx::Operand& operand);
+  /// An immediate of 4 or 8 bytes broadcast to 32 lanes; equal ones are shared.
+  Ref constant32(std::uint32_t value);
+  Ref constant64(std::uint64_t value);
+  /// A fresh register of 4, 8 or 16 bytes per lane.
+  Ref temporary(std::uint32_t bytes);
+  /// Stores refs side by side in Kernel::refs, for Op::list.
+  std::uint32_t list(std::span<const Ref> refs);
+
+  /// Bytes of a register's lane slot: 4, 8, 16; 0 if the operand is not a data register.
+  [[nodiscard]] std::uint32_t slot_bytes(const ptx::Operand& operand) const;
+  [[nodiscard]] static std::uint32_t slot_bytes(ptx::Type type);
+
+  /// Fills op.a, op.imm and op.aux (space, order, scope, width, vector) from the instruction's
+  /// modifiers and its address operand.
+  void memory_operand(Op& op, const ptx::Operand& address, ptx::Type type);
+  /// The same without an op: for families with an own layout.
+  [[nodiscard]] static MemoryAux memory_aux(const ptx::Instruction& instruction);
+
+  /// Gives up on this instruction; `why` goes into the trap's message.
+  void fail(std::string why);
+  [[nodiscard]] bool ok() const { return !failure_; }
+
+  [[nodiscard]] const ptx::Function& function() const { return function_; }
+  [[nodiscard]] KernelBuilder& builder() { return builder_; }
+  [[nodiscard]] const ptx::Instruction& instruction() const { return *instruction_; }
+
+ private:
+  friend class KernelBuilder;
+  Ref immediate(const ptx::Operand& operand, ptx::Type type);
+  Ref special(ptx::SpecialRegister special, ptx::Type type);
+
+  KernelBuilder& builder_;
+  const ptx::Function& function_;
+  const ptx::Instruction* instruction_ = nullptr;
+  std::optional<std::string> failure_;
+};
+
+using LowerFunction = bool (*)(Lowering&, const ptx::Instruction&);
+
+// The families, each beside its handlers. lower_table.cc says who gets which opcode.
+bool lower_integer(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_logic(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_carry(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_float(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_compare(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_move(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_memory(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_control(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_call(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_barrier(Lowering& lowering, const ptx::Instruction& instruction);
+
+}  // namespace cuco::vgpu
