@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// gemm_allgather by hand: the GEMM stores every tile straight into all ranks' copies of C (LSA),
+// and one LSA barrier at the end tells each rank that everybody's tiles have arrived.
+//
+// n and k are multiples of 16; m is any size.
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+#include <mma.h>
+#include <nccl.h>
+#include <nccl_device.h>
+
+#include "cuco/workload.h"
+
+namespace {
+
+struct Shape {
+  int m, n, k;
+  bool bf16;
+};
+
+// cuco: evolve begin kernels
+
+// Where this rank's rows of C go: the same place in every rank's copy.
+struct Gathered {
+  ncclWindow_t window;
+  size_t offset;  // of this rank's rows, in bytes
+  int ranks;
+};
+
+// Stores 16 bytes of this rank's rows to every rank, starting with a different one on each rank so
+// that the links share the load.
+__device__ void store_to_all(const Gathered& to, int rank, size_t byte, uint4 v) {
+  for (int i = 0; i < to.ranks; ++i) {
+    const int peer = (rank + i) % to.ranks;
+    *reinterpret_cast<uint4*>(ncclGetLsaPointer(to.window, to.offset + byte, peer)) = v;
+  }
+}
+
+// fp32: 64 x 64 of C per block, 4 x 4 per thread.
+constexpr int kTile = 64;
+constexpr int kDepth = 16;
+constexpr int kThreads = 256;
+
+__global__ void __launch_bounds__(kThreads) gemm_fp32(const float* __restrict__ a,
+                                                      const float* __restrict__ b,
+                                                      Gathered c,
+                                                      int rank,
+                                                      int m,
+                                                      int n,
+                                                      int k) {
+  __shared__ float a_tile[kDepth][kTile + 4];  // transposed, so that a thread reads 4 rows at once
+  __shared__ float b_tile[kDepth][kTile + 4];
+  const int thread = threadIdx.x;
+  const int row0 = blockIdx.y * kTile;
+  const int col0 = blockIdx.x * kTile;
+  const int thread_row = thread / 16 * 4;
+  const int thread_col = thread % 16 * 4;
+
+  float sum[4][4] = {};
+  for (int k0 = 0; k0 < k; k0 += kDepth) {
+    const int a_row = thread / 4;
+    const int a_col = thread % 4 * 4;
+    float4 av = make_float4(0, 0, 0, 0);
+    if (row0 + a_row < m) {
+      av = *reinterpret_cast<const float4*>(&a[(size_t)(row0 + a_row) * k + k0 + a_col]);
+    }
+    a_tile[a_col + 0][a_row] = av.x;
+    a_tile[a_col + 1][a_row] = av.y;
+    a_tile[a_col + 2][a_row] = av.z;
+    a_tile[a_col + 3][a_row] = av.w;
+
+    const int b_row = thread / 16;
+    const int b_col = thread % 16 * 4;
+    float4 bv = make_float4(0, 0, 0, 0);
+    if (col0 + b_col < n) {
+      bv = *reinterpret_cast<const float4*>(&b[(size_t)(k0 + b_row) * n + col0 + b_col]);
+    }
+    *reinterpret_cast<float4*>(&b_tile[b_row][b_col]) = bv;
+    __syncthreads();
+
+#pragma unroll
+    for (int d = 0; d < kDepth; ++d) {
+      const float4 ar = *reinterpret_cast<const float4*>(&a_tile[d][thread_row]);
+      const float4 br = *reinterpret_cast<const float4*>(&b_tile[d][thread_col]);
+      const float ra[4] = {ar.x, ar.y, ar.z, ar.w};
+      const float rb[4] = {br.x, br.y, br.z, br.w};
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j)
+          sum[i][j] += ra[i] * rb[j];
+      }
+    }
+    __syncthreads();
+  }
+
+  if (col0 + thread_col >= n) return;
+  for (int i = 0; i < 4 && row0 + thread_row + i < m; ++i) {
+    const float4 v = make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
+    store_to_all(c, rank, ((size_t)(row0 + thread_row + i) * n + col0 + thread_col) * sizeof(float),
+                 *reinterpret_cast<const uint4*>(&v));
+  }
+}
+
+// bf16: 128 x 128 of C per block on the tensor cores, 64 x 32 per warp, sums in fp32.
+constexpr int kTileBf16 = 128;
+constexpr int kDepthBf16 = 32;
+constexpr int kPad = 8;
+
+__global__ void __launch_bounds__(kThreads) gemm_bf16(const __nv_bfloat16* __restrict__ a,
+                                                      const __nv_bfloat16* __restrict__ b,
+                                                      Gathered c,
+                                                      int rank,
+                                                      int m,
+                                                      int n,
+                                                      int k) {
+  using namespace nvcuda;
+  __shared__ __align__(16) __nv_bfloat16 a_tile[kTileBf16][kDepthBf16 + kPad];
+  __shared__ __align__(16) __nv_bfloat16 b_tile[kDepthBf16][kTileBf16 + kPad];
+  __shared__ __align__(16) float staging[kThreads / 32][16][16];
+  const int thread = threadIdx.x;
+  const int warp = thread / 32;
+  const int lane = thread % 32;
+  const int row0 = blockIdx.y * kTileBf16;
+  const int col0 = blockIdx.x * kTileBf16;
+  const int warp_row = warp / 4 * 64;
+  const int warp_col = warp % 4 * 32;
+
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum[4][2];
+  for (auto& row : sum) {
+    for (auto& fragment : row)
+      wmma::fill_fragment(fragment, 0.0f);
+  }
+
+  for (int k0 = 0; k0 < k; k0 += kDepthBf16) {
+    // 16 bytes (8 elements) per thread and step; what lies outside is zero.
+    for (int i = thread; i < kTileBf16 * kDepthBf16 / 8; i += kThreads) {
+      const int row = i / (kDepthBf16 / 8);
+      const int col = i % (kDepthBf16 / 8) * 8;
+      uint4 v = make_uint4(0, 0, 0, 0);
+      if (row0 + row < m && k0 + col < k) {
+        v = *reinterpret_cast<const uint4*>(&a[(size_t)(row0 + row) * k + k0 + col]);
+      }
+      *reinterpret_cast<uint4*>(&a_tile[row][col]) = v;
+    }
+    for (int i = thread; i < kDepthBf16 * kTileBf16 / 8; i += kThreads) {
+      const int row = i / (kTileBf16 / 8);
+      const int col = i % (kTileBf16 / 8) * 8;
+      uint4 v = make_uint4(0, 0, 0, 0);
+      if (k0 + row < k && col0 + col < n) {
+        v = *reinterpret_cast<const uint4*>(&b[(size_t)(k0 + row) * n + col0 + col]);
+      }
+      *reinterpret_cast<uint4*>(&b_tile[row][col]) = v;
+    }
+    __syncthreads();
+
+#pragma unroll
+    for (int d = 0; d < kDepthBf16; d += 16) {
+      wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::row_major> fa[4];
+      wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::row_major> fb[2];
+      for (int i = 0; i < 4; ++i) {
+        wmma::load_matrix_sync(fa[i], &a_tile[warp_row + 16 * i][d], kDepthBf16 + kPad);
+      }
+      for (int j = 0; j < 2; ++j) {
+        wmma::load_matrix_sync(fb[j], &b_tile[d][warp_col + 16 * j], kTileBf16 + kPad);
+      }
+      for (int i = 0; i < 4; ++i) {
+        for (int j = 0; j < 2; ++j)
+          wmma::mma_sync(sum[i][j], fa[i], fb[j], sum[i][j]);
+      }
+    }
+    __syncthreads();
+  }
+
+  // Through shared memory to 16-byte stores: half a row of a fragment per lane.
+  const int lane_row = lane / 2;
+  const int lane_col = lane % 2 * 8;
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < 2; ++j) {
+      wmma::store_matrix_sync(&staging[warp][0][0], sum[i][j], 16, wmma::mem_row_major);
+      __syncwarp();
+      const int row = row0 + warp_row + 16 * i + lane_row;
+      const int col = col0 + warp_col + 16 * j + lane_col;
+      if (row < m && col < n) {
+        __align__(16) __nv_bfloat16 out[8];
+        for (int e = 0; e < 8; ++e) {
+          out[e] = __float2bfloat16(staging[warp][lane_row][lane_col + e]);
+        }
+        store_to_all(c, rank, ((size_t)row * n + col) * sizeof(__nv_bfloat16),
+                     *reinterpret_cast<uint4*>(out));
+      }
+      __syncwarp();
+    }
+  }
+}
+
+// Returns when every rank of the domain has got here, and with it all its earlier stores.
+__global__ void all_arrived(ncclDevComm comm) {
+  ncclCoopCta block;
+  ncclLsaBarrierSession<ncclCoopCta> barrier(block, comm, ncclTeamTagLsa(), 0);
+  barrier.sync(block, cuda::memory_order_acq_rel);
+}
+
+// cuco: evolve end
+
+// cuco: evolve begin host
+
+struct State {
+  cuco_context context;
+  Shape shape;
+  ncclDevComm comm;
+  ncclWindow_t* windows;  // one per buffer set
+};
+
+int setup(const cuco_context& context, const Shape& shape, State** state) {
+  *state = new State{context, shape, {}, new ncclWindow_t[context.sets]};
+  for (int set = 0; set < context.sets; ++set) {
+    if (ncclCommWindowRegister(context.comm, context.outputs[set], context.output_bytes[0],
+                               &(*state)->windows[set], NCCL_WIN_COLL_SYMMETRIC) != ncclSuccess) {
+      return 1;
+    }
+  }
+  ncclDevCommRequirements requirements{};
+  requirements.lsaBarrierCount = 1;
+  return ncclDevCommCreate(context.comm, &requirements, &(*state)->comm) == ncclSuccess ? 0 : 2;
+}
+
+int run(State& state, int set, cudaStream_t stream) {
+  const cuco_context& context = state.context;
+  const Shape& s = state.shape;
+  const void* a = context.inputs[set * context.n_inputs + 0];
+  const void* b = context.inputs[set * context.n_inputs + 1];
+  const size_t mine = (size_t)context.rank * s.m * s.n * (s.bf16 ? 2 : 4);
+  const Gathered c = {state.windows[set], mine, context.ranks};
+
+  const int tile = s.bf16 ? kTileBf16 : kTile;
+  const dim3 grid((s.n + tile - 1) / tile, (s.m + tile - 1) / tile);
+  if (s.bf16) {
+    gemm_bf16<<<grid, kThreads, 0, stream>>>((const __nv_bfloat16*)a, (const __nv_bfloat16*)b, c,
+                                             context.rank, s.m, s.n, s.k);
+  } else {
+    gemm_fp32<<<grid, kThreads, 0, stream>>>((const float*)a, (const float*)b, c, context.rank, s.m,
+                                             s.n, s.k);
+  }
+  all_arrived<<<1, 32, 0, stream>>>(state.comm);
+  return cudaGetLastError() == cudaSuccess ? 0 : 3;
+}
+
+void teardown(State* state) {
+  ncclDevCommDestroy(state->context.comm, &state->comm);
+  for (int set = 0; set < state->context.sets; ++set) {
+    ncclCommWindowDeregister(state->context.comm, state->windows[set]);
+  }
+  delete[] state->windows;
+  delete state;
+}
+
+// cuco: evolve end
+
+}  // namespace
+
+extern "C" int cuco_setup(const cuco_context* context, void** state) {
+  const Shape shape = {(int)context->params[0], (int)context->params[1], (int)context->params[2],
+                       context->params[3] != 0};
+  return setup(*context, shape, (State**)state);
+}
+
+extern "C" int cuco_run(void* state, int set, cudaStream_t stream) {
+  return run(*(State*)state, set, stream);
+}
+
+extern "C" void cuco_teardown(void* state) {
+  teardown((State*)state);
+}
