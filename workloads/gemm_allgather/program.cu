@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// cuco: evolve begin preamble
 // GEMM, then all-gather: every rank multiplies its rows, A[m,k]·B[k,n], and then all ranks gather
 // all rows of C[ranks*m, n]. The host drives the communication: one kernel, then ncclAllGather.
 //
@@ -7,6 +8,7 @@
 #include <cuda_runtime.h>
 #include <mma.h>
 #include <nccl.h>
+// cuco: evolve end
 
 #include "cuco/workload.h"
 

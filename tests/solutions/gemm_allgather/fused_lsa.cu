@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// cuco: evolve begin preamble
 // gemm_allgather by hand: the GEMM stores every tile straight into all ranks' copies of C (LSA),
 // and one LSA barrier at the end tells each rank that everybody's tiles have arrived.
 //
@@ -8,6 +9,7 @@
 #include <mma.h>
 #include <nccl.h>
 #include <nccl_device.h>
+// cuco: evolve end
 
 #include "cuco/workload.h"
 
