@@ -22,8 +22,9 @@ struct GlobalOptions {
   bool no_color = false;
   bool help = false;
   bool version = false;
+  std::vector<std::pair<std::string, std::string>> settings{};
 
-  /// Returns false if `word` is none of them.
+  /// Returns false if `word` is none of those without a value.
   bool take(std::string_view word) {
     const std::pair<std::string_view, bool*> known[] = {
         {"--verbose", &verbose},   {"--quiet", &quiet}, {"--json", &json},
@@ -83,6 +84,23 @@ struct Chosen {
   }
 };
 
+Result<Config> load_config(const GlobalOptions& global) {
+  ConfigSources sources{.environment = system::Environment::current(),
+                        .overrides = global.settings};
+  std::error_code ignored;
+  CUCO_TRY_ASSIGN(sources.files,
+                  find_config_files(std::filesystem::current_path(ignored), sources.environment));
+  return Config::from(sources);
+}
+
+/// Takes "KEY=VALUE"; returns false if it is not that.
+bool take_setting(GlobalOptions& global, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) return false;
+  global.settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  return true;
+}
+
 ExitCode run_command(const Chosen& chosen,
                      std::span<const std::string> words,
                      const GlobalOptions& global,
@@ -96,7 +114,13 @@ ExitCode run_command(const Chosen& chosen,
     terminal.note("      usage and example: cuco {} --help", chosen.entry->name);
     return ExitCode::BadUsage;
   }
-  Context context{.terminal = terminal, .json = global.json, .command = chosen.entry->name};
+  const auto config = load_config(global);
+  if (!config) {
+    terminal.error(config.error().message());
+    return exit_code_of(config.error().kind());
+  }
+  Context context{
+      .terminal = terminal, .config = *config, .json = global.json, .command = chosen.entry->name};
   const auto result = chosen.command->run(context);
   if (!result) {
     terminal.error(result.error().message());
@@ -126,6 +150,11 @@ ExitCode run_application(std::span<const std::string> words, std::FILE* out, std
       break;
     }
     if (!chosen.declares(word) && global.take(word)) continue;
+    if (word == "--set") {
+      if (++i < words.size() && take_setting(global, words[i])) continue;
+      terminal.error("--set takes KEY=VALUE; cuco config lists the keys");
+      return ExitCode::BadUsage;
+    }
     if (chosen.entry != nullptr) {
       rest.push_back(word);
     } else if (word.starts_with('-')) {

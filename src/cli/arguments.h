@@ -18,8 +18,8 @@
 namespace cuco::cli {
 
 /// The options every command has, before or after its name.
-inline constexpr std::string_view kGlobalOptions[] = {"--verbose",  "--quiet", "--json",
-                                                      "--no-color", "--help",  "--version"};
+inline constexpr std::string_view kGlobalOptions[] = {
+    "--verbose", "--quiet", "--json", "--no-color", "--help", "--version", "--set"};
 
 /// What a shell offers where this argument's value is wanted.
 enum class Completion { Nothing, File, Folder };

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "cli/arguments.h"
+#include "cli/config.h"
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
 
@@ -19,6 +20,7 @@ namespace cuco::cli {
 /// What every command gets: where to write, and what was asked for globally.
 struct Context {
   Terminal& terminal;
+  const Config& config;
   bool json = false;           ///< Standard output is for programs: JSON and nothing else.
   std::string resume_with{};   ///< Shown when the command returns Interrupted: "cuco resume 3".
   std::string_view command{};  ///< The command's own name.

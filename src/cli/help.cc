@@ -36,7 +36,7 @@ std::string left_column(const Argument& argument) {
 std::string general_help(std::span<const CommandEntry> commands, const Terminal& terminal) {
   std::string text = fmt::format(
       "{}: finds faster CUDA programs by moving communication between GPUs into the kernels\n\n"
-      "usage: cuco [--verbose|--quiet] [--json] [--no-color] COMMAND …\n",
+      "usage: cuco [--verbose|--quiet] [--json] [--no-color] [--set KEY=VALUE] COMMAND …\n",
       terminal.styled(Style::Bold, "cuco"));
   std::string_view group;
   Table table;

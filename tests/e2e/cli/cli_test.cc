@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "shell.h"
+
+namespace cuco::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kScreenLines = 40;
+constexpr int kScreenColumns = 100;
+
+/// Compares with tests/golden/cli/NAME.txt; CUCO_UPDATE_GOLDEN=1 rewrites it instead.
+void expect_golden(const std::string& name, const std::string& text) {
+  const system::Path path = system::Path(CUCO_SOURCE_DIR) / "tests/golden/cli" / (name + ".txt");
+  if (std::getenv("CUCO_UPDATE_GOLDEN") != nullptr) {
+    ASSERT_TRUE(system::write_file(path, text));
+    return;
+  }
+  const auto golden = system::read_file(path);
+  ASSERT_TRUE(golden) << golden.error().message();
+  EXPECT_EQ(text, *golden) << "if this is meant: CUCO_UPDATE_GOLDEN=1 ./test -R e2e_cli";
+}
+
+void expect_fits_a_screen(const std::string& text) {
+  const auto lines = split(text, '\n');
+  EXPECT_LE(lines.size(), kScreenLines);
+  for (const std::string_view line : lines)
+    EXPECT_LE(cli::display_width(line), kScreenColumns) << line;
+}
+
+TEST(Help, FitsAScreenGivesAnExampleAndExitsZero) {
+  const Shell shell;
+  const Seen seen = shell("cuco --help");
+  EXPECT_EQ(seen.exit_code, 0);
+  EXPECT_THAT(seen.out, HasSubstr("example: cuco "));
+  expect_fits_a_screen(seen.out);
+  expect_golden("help", seen.out);
+}
+
+TEST(Help, OfEveryCommandFitsAScreenAndGivesAnExample) {
+  const Shell shell;
+  for (const cli::CommandEntry& entry : cli::all_commands()) {
+    const Seen seen = shell(fmt::format("cuco {} --help", entry.name));
+    EXPECT_EQ(seen.exit_code, 0) << entry.name;
+    EXPECT_THAT(seen.out, HasSubstr("example: ")) << entry.name;
+    expect_fits_a_screen(seen.out);
+    expect_golden(fmt::format("help-{}", entry.name), seen.out);
+  }
+}
+
+TEST(Help, IsShownWhenNothingIsAskedWithTheCodeOfBadUsage) {
+  EXPECT_EQ(Shell()("cuco").exit_code, 2);
+}
+
+TEST(Version, IsOneLine) {
+  const Seen seen = Shell()("cuco --version");
+  EXPECT_EQ(seen.exit_code, 0);
+  EXPECT_THAT(seen.out, ::testing::MatchesRegex("cuco [0-9]+\\.[0-9]+\\.[0-9]+\n"));
+}
+
+TEST(Usage, MisspeltCommandSuggestsTheNearOne) {
+  const Seen seen = Shell()("cuco optimise workloads/moe");
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_EQ(seen.error, "cuco: no command 'optimise'; did you mean 'optimize'?\n");
+  EXPECT_EQ(seen.out, "");
+}
+
+TEST(Usage, MisspeltOptionSuggestsTheNearOne) {
+  const Seen seen = Shell()("cuco config --jason");
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.error, HasSubstr("no option '--jason'; did you mean '--json'?"));
+  EXPECT_THAT(seen.error, HasSubstr("cuco config --help"));
+}
+
+TEST(Usage, AMissingWorkloadIsNamed) {
+  const Seen seen = Shell()("cuco optimize nosuch");
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.error, HasSubstr("nosuch"));
+}
+
+TEST(Config, BrokenFileNamesFileAndLine) {
+  const Shell shell;
+  shell.write("cuco.toml", "[search]\nseeed = 3\n");
+  const Seen seen = shell("cuco config");
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_EQ(seen.error,
+            "cuco: cuco.toml:2: unknown key 'search.seeed' (did you mean 'search.seed'?)\n");
+}
+
+TEST(Config, ShowsValueAndOrigin) {
+  const Shell shell;
+  shell.write("cuco.toml", "[search]\nseed = 3\n");
+  EXPECT_EQ(shell("cuco config search.seed").out, "search.seed  3  cuco.toml:2\n");
+  EXPECT_EQ(shell("CUCO_SEARCH_SEED=4 cuco config search.seed").out,
+            "search.seed  4  CUCO_SEARCH_SEED\n");
+  EXPECT_EQ(shell("CUCO_SEARCH_SEED=4 cuco config --set search.seed=5 search.seed").out,
+            "search.seed  5  --set\n");
+  const auto json = nlohmann::json::parse(shell("cuco --json config").out);
+  EXPECT_EQ(json["search.seed"]["value"], "3");
+  EXPECT_EQ(json["search.seed"]["origin"], "cuco.toml:2");
+}
+
+TEST(Completion, BashOffersCommandsOptionsAndValues) {
+  const Shell shell;
+  shell.write("try.sh", R"(source <(cuco completion bash)
+try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cuco; echo "${COMPREPLY[*]}"; }
+try cuco opt
+try cuco --quiet conf
+try cuco config --expl
+try cuco completion z
+)");
+  const Seen seen = shell("bash try.sh");
+  EXPECT_EQ(seen.out, "optimize\nconfig\n--explain\nzsh\n") << seen.error;
+}
+
+TEST(Completion, ZshScriptNamesEveryCommand) {
+  const Seen seen = Shell()("cuco completion zsh");
+  for (const cli::CommandEntry& entry : cli::all_commands()) {
+    EXPECT_THAT(seen.out, HasSubstr(fmt::format("'{}:", entry.name)));
+  }
+}
+
+}  // namespace
+}  // namespace cuco::test
