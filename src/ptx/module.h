@@ -37,7 +37,7 @@ struct Variable {
   std::uint32_t align = 1;
   std::uint64_t bytes = 0;      ///< 0: `extern .shared x[]`, sized by the launch.
   bool managed = false;         ///< .attribute(.managed)
-  std::vector<std::byte> init;  ///< Empty: zero.
+  std::vector<std::byte> init;  ///< The first bytes; what follows is zero.
   std::vector<Relocation> relocations;
 };
 
@@ -58,7 +58,7 @@ struct Function {
   bool is_entry = false;
   bool has_body = false;
   bool no_return = false;
-  std::vector<Variable> returns;  ///< Parameters come first in `variables` too: see parameter_base.
+  std::vector<Variable> returns;
   std::vector<Variable> parameters;
   /// Everything addressable by Operand::Local: returns, then parameters, then .local/.shared/.param
   /// variables of the body in order of declaration.
@@ -71,14 +71,17 @@ struct Function {
       branch_targets;  ///< .branchtargets, as instruction indices
   std::optional<std::array<std::uint32_t, 3>> max_threads;       ///< .maxntid
   std::optional<std::array<std::uint32_t, 3>> required_threads;  ///< .reqntid
+  std::optional<std::array<std::uint32_t, 3>> cluster;           ///< .reqnctapercluster
   std::uint32_t min_blocks_per_sm = 0;                           ///< .minnctapersm
+  std::uint32_t max_registers = 0;                               ///< .maxnreg
 };
 
-/// A module-scope name: a variable or a function.
+/// A module-scope name: a variable or a function. Two names may share one function (.alias).
 struct Symbol {
   enum class Kind : std::uint8_t { Variable, Function };
   std::string name;
   Kind kind = Kind::Variable;
+  Linkage linkage = Linkage::Internal;
   std::uint32_t index = 0;  ///< Into variables or functions.
 };
 
