@@ -3,6 +3,7 @@
 /// A kernel as the interpreter runs it: immutable, shared by all its grids.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -38,6 +39,7 @@ struct FunctionCode {
   std::uint32_t frame_bytes = 0;  ///< Local memory of one frame, per thread, .param included.
   std::vector<FrameSlot> returns;
   std::vector<FrameSlot> parameters;
+  bool clears_registers = true;  ///< A register may be read before it is written.
 };
 
 /// A call site: which bytes go where.
@@ -58,10 +60,12 @@ struct Kernel {
   std::vector<CallPlan> calls;
   std::vector<std::vector<std::uint32_t>> jump_tables;  ///< brx.idx: op indices
   std::vector<Origin> origins;
+  std::vector<std::string> failures;  ///< Why an instruction could not be lowered.
   AlignedBytes constants;  ///< Broadcast vectors: 128 bytes per 32-bit value, 256 per 64-bit one.
-  /// Static cost before op i, in cycles: time of one warp alone, and issue slots. [ops.size()+1]
-  std::vector<std::uint32_t> latency_before;
-  std::vector<std::uint32_t> issue_before;
+  /// For the time model, per op: distances back to the producers of its operands within its basic
+  /// block (0: none), and whether it begins a block.
+  std::vector<std::array<std::uint8_t, 4>> producers;
+  std::vector<bool> leaders;
 };
 
 }  // namespace cuco::vgpu

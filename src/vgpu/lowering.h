@@ -28,6 +28,18 @@ inline constexpr Ref kScratchPredicate = 1;
 
 class KernelBuilder;
 
+/// A lowered memory operand.
+struct MemoryOperand {
+  Ref base = kScratch;
+  std::uint64_t offset = 0;
+  MemoryAux aux;
+  void apply(Op& op) const {
+    op.a = base;
+    op.imm = offset;
+    op.aux = aux.pack();
+  }
+};
+
 class Lowering {
  public:
   Lowering(KernelBuilder& builder, const ptx::Function& function);
@@ -55,10 +67,10 @@ class Lowering {
   [[nodiscard]] std::uint32_t slot_bytes(const ptx::Operand& operand) const;
   [[nodiscard]] static std::uint32_t slot_bytes(ptx::Type type);
 
-  /// Fills op.a, op.imm and op.aux (space, order, scope, width, vector) from the instruction's
-  /// modifiers and its address operand.
-  void memory_operand(Op& op, const ptx::Operand& address, ptx::Type type);
-  /// The same without an op: for families with an own layout.
+  /// The address operand with space, order, scope, width and vector length from the modifiers.
+  /// Call it before emit (it may emit an op of its own), then apply it to the op.
+  MemoryOperand memory_operand(const ptx::Operand& address, ptx::Type type);
+  /// The modifiers alone.
   [[nodiscard]] static MemoryAux memory_aux(const ptx::Instruction& instruction);
 
   /// Gives up on this instruction; `why` goes into the trap's message.

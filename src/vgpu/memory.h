@@ -25,7 +25,7 @@ namespace cuco::vgpu {
 
 /// One entry per 2 MiB of [kMapBase, kMapEnd).
 struct Granule {
-  enum Flag : std::uint8_t { Valid = 1, Watched = 2, Multicast = 4 };
+  enum Flag : std::uint8_t { Valid = 1, Multicast = 2 };
   std::uint8_t flags = 0;
   std::uint8_t owner = 0;  ///< Device number, or kHostOwner.
   std::uint16_t reserved = 0;
@@ -35,8 +35,7 @@ inline constexpr std::uint8_t kHostOwner = 255;
 
 using WatchId = std::uint64_t;
 
-/// Called on a write that touches a watched range, with the writer's time. It must not touch
-/// Memory's watches itself; it marks something runnable.
+/// Called on a write that touches a watched range, with the writer's time. It may unwatch.
 using WatchCallback = std::function<void(VTime)>;
 
 /// A multicast object: a store or reduction to offset o of it reaches o of every member.
@@ -129,11 +128,13 @@ class Memory {
   [[nodiscard]] const Region* region_of(Address address) const;
   void set_granules(Address at, std::uint64_t bytes, Granule value);
   void notify_watchers(Address address, std::uint64_t bytes, VTime when);
+  void notify_chunk(Address start, std::uint64_t bytes, VTime when);
 
   Granule* table_ = nullptr;  ///< kGranules entries and one that is never valid.
   std::vector<Region> devices_;
   std::vector<int> device_fds_;
   std::map<unsigned, Region> hosts_;
+  std::map<Address, std::uint64_t> aliases_;  ///< base -> bytes
   std::map<Address, Multicast> multicasts_;
   std::map<WatchId, Watch> watches_;
   std::unordered_map<std::uint64_t, std::vector<WatchId>> watched_lines_;  ///< 64-byte lines
