@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The one happens-before relation: what an actor knows to have finished.
+///
+/// Actors are warps (of a block that runs or ran), and one-shot operations: copies, collectives,
+/// puts. Every actor counts its own *epochs*: it starts a new one whenever it lets others know what
+/// it has done so far (barrier, release, fence). An access is stamped with actor and epoch; it
+/// happens before a later one if the later one's actor knows that epoch to be complete.
+///
+/// Knowledge is kept in two sparse parts. *Chains* are streams: "operation 7 of stream 3 and all
+/// before it". *Actors* are those still running or not yet covered by a chain. A Clock is immutable
+/// and shared: publishing it costs a pointer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace cuco::check {
+
+using ActorId = std::uint32_t;
+using ChainId = std::uint32_t;
+inline constexpr ActorId kNoActor = 0;
+
+class Clock;
+using ClockPtr = std::shared_ptr<const Clock>;
+
+class Clock {
+ public:
+  /// Knows nothing.
+  static ClockPtr zero();
+
+  /// The last epoch of the actor known to be complete; 0: none.
+  [[nodiscard]] std::uint32_t epoch_of(ActorId actor) const;
+  /// The last operation of the chain known to be complete; 0: none.
+  [[nodiscard]] std::uint64_t operation_of(ChainId chain) const;
+
+  /// Both clocks' knowledge. Returns one of the arguments when it already has it all.
+  static ClockPtr join(const ClockPtr& a, const ClockPtr& b);
+  [[nodiscard]] static ClockPtr with_actor(const ClockPtr& clock,
+                                           ActorId actor,
+                                           std::uint32_t epoch);
+  [[nodiscard]] static ClockPtr with_chain(const ClockPtr& clock,
+                                           ChainId chain,
+                                           std::uint64_t operation);
+  /// Forgets actors for which `covered` holds: their chain speaks for them.
+  template <typename Predicate>
+  [[nodiscard]] static ClockPtr without(const ClockPtr& clock, Predicate&& covered) {
+    auto fresh = std::make_shared<Clock>(*clock);
+    std::erase_if(fresh->actors_, [&](const auto& entry) { return covered(entry.first); });
+    return fresh;
+  }
+
+  [[nodiscard]] std::size_t size() const { return actors_.size() + chains_.size(); }
+
+ private:
+  // Sorted by id. Small in practice: the streams of a run, and the blocks of the grids in flight.
+  std::vector<std::pair<ActorId, std::uint32_t>> actors_;
+  std::vector<std::pair<ChainId, std::uint64_t>> chains_;
+};
+
+}  // namespace cuco::check

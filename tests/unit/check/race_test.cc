@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Message passing in every form: which patterns order the data, and which only seem to.
+#include "check/race.h"
+
+#include <gtest/gtest.h>
+
+namespace cuco::check {
+namespace {
+
+constexpr Address kData = 0x1000;
+constexpr Address kFlag = 0x2000;
+
+class RaceTest : public ::testing::Test {
+ protected:
+  ActorId actor(std::uint32_t block, std::uint32_t device = 0) {
+    return detector.add_actors({block, device, 1, 1}, 1, Clock::zero());
+  }
+  void load(ActorId who, Address at, Order order = Order::Weak, Scope scope = Scope::Sys) {
+    detector.access(who, {AccessKind::Load, order, scope, at, 4, 0, 0});
+  }
+  void store(ActorId who, Address at, Order order = Order::Weak, Scope scope = Scope::Sys) {
+    detector.access(who, {AccessKind::Store, order, scope, at, 4, 0, 0});
+  }
+  void add(ActorId who, Address at, Order order, Scope scope = Scope::Sys) {
+    detector.access(who, {AccessKind::Atomic, order, scope, at, 4, 0, 0});
+  }
+  int races = 0;
+  RaceDetector detector{[this](const Race&) { ++races; }};
+};
+
+TEST_F(RaceTest, UnsynchronisedWriteAndReadRace) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  store(a, kData);
+  load(b, kData);
+  EXPECT_EQ(races, 1);
+}
+
+TEST_F(RaceTest, ReadsNeverRace) {
+  load(actor(1), kData);
+  load(actor(2), kData);
+  load(actor(3), kData);
+  EXPECT_EQ(races, 0);
+}
+
+TEST_F(RaceTest, WriteAfterUnorderedReadsRacesWithEach) {
+  load(actor(1), kData);
+  load(actor(2), kData);
+  store(actor(3), kData);
+  EXPECT_EQ(races, 2);
+}
+
+TEST_F(RaceTest, DifferentBytesOfAWordDoNotRace) {
+  detector.access(actor(1), {AccessKind::Store, Order::Weak, Scope::Sys, kData, 2, 0, 0});
+  detector.access(actor(2), {AccessKind::Store, Order::Weak, Scope::Sys, kData + 2, 2, 0, 0});
+  EXPECT_EQ(races, 0);
+  detector.access(actor(3), {AccessKind::Store, Order::Weak, Scope::Sys, kData + 2, 1, 0, 0});
+  EXPECT_EQ(races, 1);
+}
+
+TEST_F(RaceTest, ReleaseAcquireOrdersTheData) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2, 1);
+  store(a, kData);
+  store(a, kFlag, Order::Release);
+  load(b, kFlag, Order::Acquire);
+  load(b, kData);
+  EXPECT_EQ(races, 0);
+}
+
+TEST_F(RaceTest, RelaxedFlagWithoutFencesOrdersNothing) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  store(a, kData);
+  store(a, kFlag, Order::Relaxed);
+  load(b, kFlag, Order::Relaxed);
+  load(b, kData);
+  EXPECT_EQ(races, 1);
+}
+
+TEST_F(RaceTest, FencesAroundARelaxedFlagOrderTheData) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  store(a, kData);
+  detector.fence(a, Order::AcqRel, Scope::Gpu);
+  store(a, kFlag, Order::Relaxed, Scope::Gpu);
+  load(b, kFlag, Order::Relaxed, Scope::Gpu);
+  detector.fence(b, Order::AcqRel, Scope::Gpu);
+  load(b, kData);
+  EXPECT_EQ(races, 0);
+}
+
+TEST_F(RaceTest, MissingReaderFenceRaces) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  store(a, kData);
+  detector.fence(a, Order::AcqRel, Scope::Gpu);
+  store(a, kFlag, Order::Relaxed);
+  load(b, kFlag, Order::Relaxed);
+  load(b, kData);
+  EXPECT_EQ(races, 1);
+}
+
+TEST_F(RaceTest, StoreAfterTheFenceIsNotPublished) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  detector.fence(a, Order::AcqRel, Scope::Gpu);
+  store(a, kData);
+  store(a, kFlag, Order::Relaxed);
+  load(b, kFlag, Order::Relaxed);
+  detector.fence(b, Order::AcqRel, Scope::Gpu);
+  load(b, kData);
+  EXPECT_EQ(races, 1);
+}
+
+TEST_F(RaceTest, BlockScopeReleaseDoesNotReachAPeer) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  store(a, kData);
+  store(a, kFlag, Order::Release, Scope::Cta);
+  load(b, kFlag, Order::Acquire, Scope::Sys);
+  load(b, kData);
+  EXPECT_EQ(races, 2) << "the flag itself is not morally strong either";
+}
+
+TEST_F(RaceTest, DeviceScopeReleaseDoesNotReachAnotherDevice) {
+  const ActorId a = actor(1, 0);
+  const ActorId near = actor(2, 0);
+  const ActorId far = actor(3, 1);
+  store(a, kData);
+  store(a, kFlag, Order::Release, Scope::Gpu);
+  load(near, kFlag, Order::Acquire, Scope::Gpu);
+  load(near, kData);
+  EXPECT_EQ(races, 0);
+  load(far, kFlag, Order::Acquire, Scope::Sys);
+  load(far, kData);
+  EXPECT_EQ(races, 2);
+}
+
+TEST_F(RaceTest, ReadModifyWritesPassOnWhatTheyRead) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  const ActorId c = actor(3);
+  store(a, kData);
+  add(a, kFlag, Order::Release);
+  add(b, kFlag, Order::Relaxed);
+  load(c, kFlag, Order::Acquire);
+  load(c, kData);
+  EXPECT_EQ(races, 0);
+}
+
+TEST_F(RaceTest, APlainStrongStoreEndsTheReleaseSequence) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  const ActorId c = actor(3);
+  store(a, kData);
+  store(a, kFlag, Order::Release);
+  store(b, kFlag, Order::Relaxed);
+  load(c, kFlag, Order::Acquire);
+  load(c, kData);
+  EXPECT_EQ(races, 1);
+}
+
+TEST_F(RaceTest, OrderIsTransitive) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  const ActorId c = actor(3);
+  store(a, kData);
+  store(a, kFlag, Order::Release);
+  load(b, kFlag, Order::Acquire);
+  store(b, kFlag + 8, Order::Release);
+  load(c, kFlag + 8, Order::Acquire);
+  load(c, kData);
+  EXPECT_EQ(races, 0);
+}
+
+TEST_F(RaceTest, WritesAfterTheReleaseAreNotCovered) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  store(a, kFlag, Order::Release);
+  store(a, kData);
+  load(b, kFlag, Order::Acquire);
+  load(b, kData);
+  EXPECT_EQ(races, 1);
+}
+
+TEST_F(RaceTest, AStreamsLaterOperationKnowsItsEarlierOnes) {
+  const ActorId first = detector.add_actors({1, 0, 7, 1}, 4, Clock::zero());
+  store(first + 3, kData);
+  const ActorId other_stream = detector.add_actors({2, 0, 8, 1}, 1, Clock::zero());
+  load(other_stream, kData);
+  EXPECT_EQ(races, 1);
+  const ActorId second =
+      detector.add_actors({3, 0, 7, 2}, 1, Clock::with_chain(Clock::zero(), 7, 1));
+  load(second, kData);
+  EXPECT_EQ(races, 1);
+}
+
+TEST_F(RaceTest, FreedMemoryHasNoHistory) {
+  store(actor(1), kData);
+  detector.forget(kData, 4);
+  load(actor(2), kData);
+  EXPECT_EQ(races, 0);
+}
+
+}  // namespace
+}  // namespace cuco::check
