@@ -114,13 +114,21 @@ ExitCode run_command(const Chosen& chosen,
     terminal.note("      usage and example: cuco {} --help", chosen.entry->name);
     return ExitCode::BadUsage;
   }
-  const auto config = load_config(global);
+  auto config = load_config(global);
+  std::string config_problem;
   if (!config) {
-    terminal.error(config.error().message());
-    return exit_code_of(config.error().kind());
+    config_problem = config.error().message();
+    if (!chosen.command->accepts_broken_config()) {
+      terminal.error(config_problem);
+      return exit_code_of(config.error().kind());
+    }
+    config = Config::from({});
   }
-  Context context{
-      .terminal = terminal, .config = *config, .json = global.json, .command = chosen.entry->name};
+  Context context{.terminal = terminal,
+                  .config = *config,
+                  .json = global.json,
+                  .config_problem = std::move(config_problem),
+                  .command = chosen.entry->name};
   const auto result = chosen.command->run(context);
   if (!result) {
     terminal.error(result.error().message());

@@ -21,9 +21,10 @@ namespace cuco::cli {
 struct Context {
   Terminal& terminal;
   const Config& config;
-  bool json = false;           ///< Standard output is for programs: JSON and nothing else.
-  std::string resume_with{};   ///< Shown when the command returns Interrupted: "cuco resume 3".
-  std::string_view command{};  ///< The command's own name.
+  bool json = false;             ///< Standard output is for programs: JSON and nothing else.
+  std::string resume_with{};     ///< Shown when the command returns Interrupted: "cuco resume 3".
+  std::string config_problem{};  ///< Only for commands that accept a broken configuration.
+  std::string_view command{};    ///< The command's own name.
 };
 
 /// A sub-command for one invocation: its members hold the parsed values.
@@ -31,6 +32,9 @@ class Command {
  public:
   virtual ~Command() = default;
   virtual void declare(Arguments& arguments) = 0;
+
+  /// A command that runs in spite of a broken configuration gets the defaults and the problem.
+  [[nodiscard]] virtual bool accepts_broken_config() const { return false; }
 
   /// An error is printed as "cuco: message"; its kind decides the exit code: InvalidInput and
   /// NotFound are bad usage (2), Unavailable is the environment (3), everything else 1.

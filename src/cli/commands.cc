@@ -9,6 +9,7 @@ namespace cuco::cli {
 // Each is defined in command_NAME.cc.
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_config_command();
+std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_optimize_command();
 
 namespace {
@@ -19,6 +20,8 @@ constexpr std::string_view kMachine = "this machine";
 constexpr auto kCommands = std::to_array<CommandEntry>({
     {"optimize", kJob, "find a faster, device-initiated version of a workload",
      "cuco optimize workloads/gemm_allgather", make_optimize_command},
+    {"doctor", kMachine, "tell what this machine can do, and how to get what is missing",
+     "cuco doctor", make_doctor_command},
     {"config", kMachine, "print each setting and where it comes from",
      "cuco config --set search.budget=30m", make_config_command},
     {"completion", kMachine, "print a completion script for bash or zsh",

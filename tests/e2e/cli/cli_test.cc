@@ -110,6 +110,29 @@ TEST(Config, ShowsValueAndOrigin) {
   EXPECT_EQ(json["search.seed"]["origin"], "cuco.toml:2");
 }
 
+TEST(Doctor, ExitsZeroAndNamesTheTargets) {
+  const Seen seen = Shell()("cuco doctor");
+  EXPECT_EQ(seen.exit_code, 0) << seen.error;
+  for (const char* topic :
+       {"compiler", "NCCL", "GPUs", "CPU", "MPI", "sandbox", "models", "targets"}) {
+    EXPECT_THAT(seen.out, HasSubstr(topic));
+  }
+}
+
+TEST(Doctor, JsonHasEveryFenceAndTarget) {
+  const auto json = nlohmann::json::parse(Shell()("cuco doctor --json").out);
+  EXPECT_EQ(json["targets"].size(), 3U);
+  EXPECT_GE(json["fences"].size(), 5U);
+}
+
+TEST(Doctor, SurvivesABrokenConfigurationAndNamesIt) {
+  const Shell shell;
+  shell.write("cuco.toml", "sed = 3\n");
+  const Seen seen = shell("cuco doctor");
+  EXPECT_EQ(seen.exit_code, 0);
+  EXPECT_THAT(seen.out, HasSubstr("cuco.toml:1"));
+}
+
 TEST(Completion, BashOffersCommandsOptionsAndValues) {
   const Shell shell;
   shell.write("try.sh", R"(source <(cuco completion bash)
