@@ -95,7 +95,8 @@ namespace cuco::ptx {
   X(ClusterNctaidX,"%cluster_nctaid.x") X(ClusterNctaidY,"%cluster_nctaid.y") X(ClusterNctaidZ,"%cluster_nctaid.z") \
   X(ClusterCtarank,"%cluster_ctarank") X(ClusterNctarank,"%cluster_nctarank") X(CurrentGraphExec,"%current_graph_exec") \
   X(ReservedSmemOffsetBegin,"%reserved_smem_offset_begin") X(ReservedSmemOffsetEnd,"%reserved_smem_offset_end") \
-  X(ReservedSmemOffsetCap,"%reserved_smem_offset_cap")
+  X(ReservedSmemOffsetCap,"%reserved_smem_offset_cap") X(ReservedSmemOffset0,"%reserved_smem_offset_0") \
+  X(ReservedSmemOffset1,"%reserved_smem_offset_1")
 // clang-format on
 
 #define CUCO_PTX_ENUMERATOR(name, spelling) name,
