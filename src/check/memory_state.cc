@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/memory_state.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+namespace cuco::check {
+namespace {
+
+/// Calls f(word index, mask) for every 64-bit word that bits [first, first + count) touch.
+template <typename F>
+void for_words(std::uint64_t first, std::uint64_t count, F&& f) {
+  while (count > 0) {
+    const std::uint64_t offset = first % 64;
+    const std::uint64_t here = std::min<std::uint64_t>(64 - offset, count);
+    const std::uint64_t ones = here == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1;
+    if (!f(first / 64, ones << offset)) return;
+    first += here;
+    count -= here;
+  }
+}
+
+}  // namespace
+
+std::string MemoryState::describe(const Block& block) {
+  return fmt::format("{} bytes at {:#x}, {}", block.bytes, block.base, block.what);
+}
+
+void MemoryState::allocate(Address base, std::uint64_t bytes, std::string what, bool written) {
+  // Freed blocks that the new one covers are history.
+  auto at = blocks_.upper_bound(base);
+  if (at != blocks_.begin() && std::prev(at)->second.base + std::prev(at)->second.bytes > base)
+    --at;
+  while (at != blocks_.end() && at->first < base + std::max<std::uint64_t>(bytes, 1)) {
+    at = blocks_.erase(at);
+  }
+  last_ = nullptr;
+  Block block{base, bytes, std::move(what), false, written, {}, 0};
+  if (!written) {
+    block.written.assign((bytes + 63) / 64, 0);
+    block.unwritten = bytes;
+  }
+  blocks_[base] = std::move(block);
+}
+
+void MemoryState::free(Address base) {
+  const auto at = blocks_.find(base);
+  if (at == blocks_.end()) return;
+  at->second.freed = true;
+  at->second.written = {};
+}
+
+MemoryState::Block* MemoryState::find(Address address) {
+  if (last_ != nullptr && address - last_->base < last_->bytes) return last_;
+  auto at = blocks_.upper_bound(address);
+  if (at == blocks_.begin()) return nullptr;
+  --at;
+  if (address - at->second.base >= at->second.bytes) return nullptr;
+  last_ = &at->second;
+  return last_;
+}
+
+const MemoryState::Block* MemoryState::find(Address address) const {
+  auto at = blocks_.upper_bound(address);
+  if (at == blocks_.begin()) return nullptr;
+  --at;
+  return address - at->second.base < at->second.bytes ? &at->second : nullptr;
+}
+
+void MemoryState::mark_written(Address address, std::uint64_t bytes) {
+  while (bytes > 0) {
+    Block* block = find(address);
+    if (block == nullptr) return;
+    const std::uint64_t first = address - block->base;
+    const std::uint64_t count = std::min(bytes, block->bytes - first);
+    if (!block->all_written && !block->freed) {
+      for_words(first, count, [&](std::uint64_t word, std::uint64_t mask) {
+        const std::uint64_t fresh = mask & ~block->written[word];
+        block->written[word] |= fresh;
+        block->unwritten -= static_cast<std::uint64_t>(std::popcount(fresh));
+        return true;
+      });
+      if (block->unwritten == 0) {
+        block->all_written = true;
+        block->written = {};
+      }
+    }
+    address += count;
+    bytes -= count;
+  }
+}
+
+MemoryProblem MemoryState::outside(Address address) const {
+  MemoryProblem problem{MemoryProblem::Kind::OutOfBounds, address, "no allocation is near"};
+  auto after = blocks_.upper_bound(address);
+  const Block* below = after == blocks_.begin() ? nullptr : &std::prev(after)->second;
+  const Block* above = after == blocks_.end() ? nullptr : &after->second;
+  constexpr std::uint64_t kNear = 1U << 20U;
+  const std::uint64_t past = below == nullptr ? kNear : address - (below->base + below->bytes);
+  const std::uint64_t before = above == nullptr ? kNear : above->base - address;
+  if (past < kNear && past <= before) {
+    problem.detail = fmt::format("{} bytes past the end of {}", past, describe(*below));
+  } else if (before < kNear) {
+    problem.detail = fmt::format("{} bytes before {}", before, describe(*above));
+  }
+  return problem;
+}
+
+std::optional<MemoryProblem> MemoryState::check(Address address, std::uint64_t bytes, bool reads) {
+  const Block* block = find(address);
+  if (block == nullptr) return outside(address);
+  const std::uint64_t first = address - block->base;
+  if (block->freed) {
+    return MemoryProblem{MemoryProblem::Kind::Freed, address, "freed: " + describe(*block)};
+  }
+  if (first + bytes > block->bytes) return outside(block->base + block->bytes);
+  if (!reads || block->all_written) return std::nullopt;
+  std::optional<MemoryProblem> problem;
+  for_words(first, bytes, [&](std::uint64_t word, std::uint64_t mask) {
+    const std::uint64_t missing = mask & ~block->written[word];
+    if (missing == 0) return true;
+    const std::uint64_t byte = word * 64 + static_cast<std::uint64_t>(std::countr_zero(missing));
+    problem = MemoryProblem{MemoryProblem::Kind::Uninitialised, block->base + byte,
+                            fmt::format("byte {} of {} was never written", byte, describe(*block))};
+    return false;
+  });
+  return problem;
+}
+
+std::vector<std::string> MemoryState::live() const {
+  std::vector<std::string> list;
+  for (const auto& [base, block] : blocks_) {
+    if (!block.freed) list.push_back(describe(block));
+  }
+  return list;
+}
+
+std::string MemoryState::describe(Address address) const {
+  const Block* block = find(address);
+  return block == nullptr ? std::string() : describe(*block);
+}
+
+std::uint64_t MemoryState::shadow_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [base, block] : blocks_) {
+    bytes += block.written.size() * sizeof(std::uint64_t);
+  }
+  return bytes;
+}
+
+}  // namespace cuco::check
