@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Takes PTX out of a CUDA fat binary, whose bytes may come from anybody.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace cuco::ptx {
+
+/// One program in a fat binary.
+struct FatbinEntry {
+  enum class Kind : std::uint8_t { Ptx, Elf, Other };
+  Kind kind = Kind::Other;
+  std::uint32_t sm = 0;           ///< 90: compute_90 or sm_90.
+  bool is_arch_specific = false;  ///< compute_90a, compute_100f
+  std::uint32_t isa_major = 0;    ///< PTX only.
+  std::uint32_t isa_minor = 0;
+  std::uint64_t flags = 0;          ///< As stored: compression.
+  std::uint64_t raw_bytes = 0;      ///< After decompression; 0: stored as is.
+  std::span<const std::byte> body;  ///< Into the image.
+};
+
+/// Size of the image that begins with these (at least 16) bytes. An error if it is not one.
+[[nodiscard]] Result<std::uint64_t> fatbin_size(std::span<const std::byte> start);
+
+/// Lists the entries of one image (what a __fatBinC_Wrapper_t of version 1 points to, or one of the
+/// prelinked images of a version 2). The entries are views of `image`.
+[[nodiscard]] Result<std::vector<FatbinEntry>> list_fatbin(std::span<const std::byte> image);
+
+/// The text of a PTX entry, decompressed, without the closing NUL.
+[[nodiscard]] Result<std::string> text_of(const FatbinEntry& entry);
+
+/// The PTX that suits a GPU of compute capability `sm` (90) best: the newest that is not newer than
+/// the GPU; of two, the portable one. If there is none, the error says what there is instead and
+/// which nvcc option helps.
+[[nodiscard]] Result<std::string> ptx_of_fatbin(std::span<const std::byte> image, std::uint32_t sm);
+
+}  // namespace cuco::ptx
