@@ -34,10 +34,15 @@ bool is_there(const Path& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
 
+/// Empty where it cannot be read.
+std::string text_of(const Path& file) {
+  auto text = read_file(file, 1U << 20U);
+  return text ? *std::move(text) : std::string();
+}
+
 std::optional<std::uint64_t> number_in(const Path& file) {
-  const auto text = read_file(file, 4096);
-  if (!text) return std::nullopt;
-  const std::string_view digits = trim(*text);
+  const std::string text = text_of(file);
+  const std::string_view digits = trim(text);
   std::uint64_t value = 0;
   const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (parsed.ec != std::errc()) return std::nullopt;
@@ -46,9 +51,8 @@ std::optional<std::uint64_t> number_in(const Path& file) {
 
 /// The value after `key` in a file of "key value" lines; 0 if it is not there.
 std::uint64_t counter_in(const Path& file, std::string_view key) {
-  const auto text = read_file(file, 1U << 16U);
-  if (!text) return 0;
-  for (const std::string_view line : split(*text, '\n')) {
+  const std::string text = text_of(file);
+  for (const std::string_view line : split(text, '\n')) {
     const auto words = split(line, ' ');
     if (words.size() != 2 || words[0] != key) continue;
     std::uint64_t value = 0;
@@ -62,8 +66,8 @@ std::uint64_t counter_in(const Path& file, std::string_view key) {
 /// process where it is visible, so that limits nest, else the top.
 std::map<std::string, Path> hierarchies() {
   std::map<std::string, std::string> own;  // controller -> our path in it
-  const auto membership = read_file("/proc/self/cgroup", 1U << 16U);
-  for (const std::string_view line : split(membership ? *membership : std::string(), '\n')) {
+  const std::string membership = text_of("/proc/self/cgroup");
+  for (const std::string_view line : split(membership, '\n')) {
     const auto fields = split(line, ':');
     if (fields.size() != 3) continue;
     for (const std::string_view name : split(fields[1], ',')) {
@@ -71,8 +75,8 @@ std::map<std::string, Path> hierarchies() {
     }
   }
   std::map<std::string, Path> found;
-  const auto mounts = read_file("/proc/self/mounts", 1U << 20U);
-  for (const std::string_view line : split(mounts ? *mounts : std::string(), '\n')) {
+  const std::string mounts = text_of("/proc/self/mounts");
+  for (const std::string_view line : split(mounts, '\n')) {
     const auto fields = split(line, ' ');
     if (fields.size() < 4) continue;
     std::vector<std::string> names;

@@ -248,7 +248,12 @@ void Keeper::judge_status() {
 
 void Keeper::finish() {
   watch();  // a limit may have been hit just before the program ended
-  if (status_ && !spec_.sandbox) outcome_.stragglers = count_stragglers(outer_);
+  if (status_) {
+    // Init has said its last word and outer waits for it alone: what is alive then was left behind.
+    // In a pid namespace that is nobody, and init has counted before it went.
+    retry([&] { return ::waitpid(outer_, nullptr, 0); });
+    outcome_.stragglers = std::max(outcome_.stragglers, count_alive());
+  }
   end_descendants(cgroups_);
   out_.take(spec_.limits.output);
   err_.take(spec_.limits.output);

@@ -68,12 +68,9 @@ std::vector<pid_t> descendants() {
   return found;
 }
 
-int count_stragglers(pid_t outer) {
-  int count = 0;
-  for (const pid_t pid : descendants()) {
-    if (pid != outer && parent_of(pid) != outer && ::waitpid(pid, nullptr, WNOHANG) != pid) ++count;
-  }
-  return count;
+int count_alive() {
+  reap_dead();
+  return static_cast<int>(descendants().size());
 }
 
 void end_descendants(const JobCgroups& cgroups) {

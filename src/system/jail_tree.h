@@ -14,8 +14,8 @@ namespace cuco::system::jail {
 /// All processes below this one. It must be a subreaper, so that daemons stay below it.
 [[nodiscard]] std::vector<pid_t> descendants();
 
-/// How many of them are alive and neither `outer` nor a child of it.
-[[nodiscard]] int count_stragglers(pid_t outer);
+/// Reaps the dead among our children and says how many descendants are alive.
+[[nodiscard]] int count_alive();
 
 /// Kills all of them and reaps until none is left. Right even against a fork bomb without cgroups:
 /// what is stopped cannot fork, so stopping converges, and then all are killed.

@@ -212,6 +212,8 @@ void close_rest(const std::vector<PassedFd>& passed) {
     const pid_t pid = retry([&] { return ::waitpid(-1, &status, 0); });
     if (pid < 0) world.reporter.failed("the program is nobody's child");
     if (pid != program) continue;
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {  // the dead are no stragglers
+    }
     world.reporter.ended(status, state.has(CLONE_NEWPID) ? count_others() : 0);
     ::_exit(0);
   }

@@ -127,8 +127,12 @@ TEST(Process, DestructionEndsTheTree) {
 }
 
 TEST(Process, KillGivesACancelledOutcome) {
-  Process process = *Process::start(shell("echo begun; sleep 60"));
-  EXPECT_FALSE(process.wait(milliseconds(100))->has_value());
+  auto [mine, theirs] = *socket_pair(SocketKind::Stream);
+  JobSpec spec = shell("echo begun; echo ready >&5; sleep 60");
+  spec.command.fds = {{theirs.get(), 5}};
+  Process process = *Process::start(spec);
+  ASSERT_TRUE(*wait_readable(mine.get(), milliseconds(10'000)));
+  EXPECT_FALSE(process.wait(milliseconds(1))->has_value());
   process.kill();
   const auto outcome = *process.wait();
   ASSERT_TRUE(outcome.has_value());
