@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/analyse.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "system/environment.h"
+#include "system/process.h"
+
+namespace cuco::analysis {
+namespace {
+
+constexpr auto kDeadline = std::chrono::seconds(60);
+constexpr std::size_t kMaxFacts = std::size_t{64} << 20U;
+
+bool has_headers(const system::Path& folder) {
+  std::error_code error;
+  return std::filesystem::exists(folder / "include" / "cuda_runtime.h", error);
+}
+
+Error missing_parser(std::string_view why) {
+  return {ErrorKind::NotFound,
+          fmt::format("the CUDA parser is not there ({}): install libclang-19-dev and build again",
+                      why)};
+}
+
+}  // namespace
+
+Result<system::Path> find_cuda() {
+  const auto environment = system::Environment::current();
+  for (const auto* name : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const auto folder = environment.get(name); folder && has_headers(*folder)) {
+      return system::Path(*folder);
+    }
+  }
+  if (const auto nvcc = system::find_program("nvcc", environment.get("PATH").value_or(""))) {
+    const auto folder = std::filesystem::weakly_canonical(*nvcc).parent_path().parent_path();
+    if (has_headers(folder)) return folder;
+  }
+  const system::Path usual = "/usr/local/cuda";
+  if (has_headers(usual)) return usual;
+  return Error{ErrorKind::NotFound, "CUDA is not installed (set CUDA_HOME to its folder)"};
+}
+
+Result<CommunicationGraph> analyse(std::string_view name,
+                                   std::string_view text,
+                                   const AnalysisOptions& options) {
+  auto helper = system::find_helper("cuco-analyse");
+  if (!helper) return missing_parser("cuco-analyse was not built");
+  auto cuda = options.cuda;
+  if (cuda.empty()) {
+    CUCO_TRY_ASSIGN(cuda, find_cuda());
+  }
+  system::JobSpec job;
+  job.command.argv = {helper->string(), std::string(name), cuda.string()};
+  for (const auto& path : options.include_paths)
+    job.command.argv.push_back(path.string());
+  job.command.environment = system::Environment::bare();
+  job.command.input = std::string(text);
+  job.limits.wall = kDeadline;
+  job.limits.output = kMaxFacts;
+  CUCO_TRY_ASSIGN(const system::JobOutcome outcome, system::run_job(job));
+  if (!outcome.succeeded()) {
+    constexpr int kLoaderFailed = 127;
+    if (outcome.ending == system::Ending::NotStarted || outcome.code == kLoaderFailed) {
+      return missing_parser(outcome.err.empty() ? describe(outcome) : outcome.err);
+    }
+    return Error{ErrorKind::Protocol,
+                 fmt::format("analyse '{}': {}: {}", name, describe(outcome), outcome.err)};
+  }
+  CUCO_TRY_ASSIGN(const Facts facts, parse_facts(outcome.out));
+  return build_graph(facts);
+}
+
+}  // namespace cuco::analysis

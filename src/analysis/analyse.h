@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// From CUDA source to its communication graph.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "analysis/graph.h"
+#include "base/result.h"
+#include "system/files.h"
+
+namespace cuco::analysis {
+
+struct AnalysisOptions {
+  system::Path cuda;                        ///< CUDA's folder; empty: found by find_cuda().
+  std::vector<system::Path> include_paths;  ///< For the workload's own headers.
+};
+
+/// $CUDA_HOME, $CUDA_PATH, the folder of nvcc in $PATH, /usr/local/cuda: the first with headers.
+[[nodiscard]] Result<system::Path> find_cuda();
+
+/// Parses `text` (shown as `name` in messages). NotFound names the package when the parser is not
+/// installed; errors in the source are in the graph's `problems`, the rest of it is still there.
+[[nodiscard]] Result<CommunicationGraph> analyse(std::string_view name,
+                                                 std::string_view text,
+                                                 const AnalysisOptions& options);
+
+}  // namespace cuco::analysis
