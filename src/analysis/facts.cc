@@ -36,6 +36,7 @@ Call call_of(const Json& json) {
   });
   call.span = span_of(json.at("span"));
   call.statement = span_of(json.at("statement"));
+  call.outermost = span_of(json.at("outermost"));
   if (const auto launch = json.find("launch"); launch != json.end()) {
     call.launch = LaunchConfiguration{launch->value("grid", ""), launch->value("block", ""),
                                       launch->value("shared", ""), launch->value("stream", "")};
@@ -52,7 +53,7 @@ Function function_of(const Json& json) {
                                      : FunctionKind::Host;
   function.span = span_of(json.at("span"));
   function.body = span_of(json.at("body"));
-  function.returns = json.value("returns", false);
+  function.returns = list_of(json, "returns", span_of);
   function.parameters = list_of(json, "parameters", variable_of);
   function.variables = list_of(json, "variables", variable_of);
   function.calls = list_of(json, "calls", call_of);
@@ -70,6 +71,10 @@ Result<Facts> parse_facts(std::string_view text) {
     const auto json = Json::parse(text);
     Facts facts;
     facts.functions = list_of(json, "functions", function_of);
+    facts.records = list_of(json, "records", [](const Json& record) {
+      return Record{record.at("name"), record.value("fields", std::vector<std::string>{}),
+                    span_of(record.at("span"))};
+    });
     facts.problems =
         list_of(json, "problems", [](const Json& item) { return item.get<std::string>(); });
     return facts;

@@ -53,6 +53,7 @@ struct Call {
   std::optional<LaunchConfiguration> launch;  ///< Set when this is a kernel launch.
   Span span;
   Span statement;  ///< The whole statement it stands in, with its semicolon.
+  Span outermost;  ///< The statement of the function's own block around it.
 };
 
 /// A write through a pointer.
@@ -70,7 +71,7 @@ struct Function {
   FunctionKind kind = FunctionKind::Host;
   Span span;
   Span body;
-  bool returns = false;  ///< Has a return statement.
+  std::vector<Span> returns;  ///< Its return statements.
   std::vector<Variable> parameters;
   std::vector<Variable> variables;
   std::vector<Call> calls;
@@ -78,8 +79,16 @@ struct Function {
   std::vector<Root> reads;  ///< Roots that are read through.
 };
 
+/// A struct or class defined in the file.
+struct Record {
+  std::string name;
+  std::vector<std::string> fields;
+  Span span;  ///< Up to the closing brace.
+};
+
 struct Facts {
   std::vector<Function> functions;
+  std::vector<Record> records;
   std::vector<std::string> problems;  ///< Errors of the parser, "line: message".
 };
 

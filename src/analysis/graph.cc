@@ -62,6 +62,7 @@ class Builder {
     for (const auto& function : facts_.functions) {
       if (function.kind == FunctionKind::Host) graph_.functions.push_back(function);
     }
+    graph_.records = facts_.records;
     graph_.problems = facts_.problems;
     return std::move(graph_);
   }
@@ -142,7 +143,7 @@ class Builder {
     for (const auto& function : facts_.functions) {
       if (function.kind != FunctionKind::Kernel) continue;
       Kernel kernel{.name = function.name,
-                    .returns_early = function.returns,
+                    .returns_early = !function.returns.empty(),
                     .span = function.span,
                     .body = function.body};
       for (const auto& parameter : function.parameters) {
@@ -206,7 +207,7 @@ class Builder {
                       .function = function.name,
                       .configuration = *call.launch,
                       .span = call.span,
-                      .statement = call.statement};
+                      .outermost = call.outermost};
         auto& parameters = graph_.kernels[static_cast<std::size_t>(kernel)].parameters;
         for (std::size_t i = 0; i < call.arguments.size(); ++i) {
           launch.arguments.push_back(call.arguments[i].text);

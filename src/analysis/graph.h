@@ -52,7 +52,7 @@ struct Launch {
   LaunchConfiguration configuration;
   std::vector<std::string> arguments;
   Span span;
-  Span statement;
+  Span outermost;  ///< The statement of the function's own block around it.
 };
 
 /// A call of an NCCL collective. Texts are as written; empty where the collective has no such part.
@@ -75,7 +75,8 @@ struct CommunicationGraph {
   std::vector<Kernel> kernels;
   std::vector<Launch> launches;
   std::vector<Collective> collectives;
-  std::vector<Function> functions;  ///< Host functions, with their spans.
+  std::vector<Function> functions;  ///< Host functions.
+  std::vector<Record> records;
   std::vector<std::string> problems;
 };
 

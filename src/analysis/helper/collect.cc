@@ -21,7 +21,7 @@ class FunctionWalk {
     json_["kind"] = "host";
     json_["span"] = span(function);
     json_["parameters"] = Json::array();
-    for (const auto key : {"variables", "calls", "stores"})
+    for (const auto key : {"variables", "calls", "stores", "returns"})
       json_[key] = Json::array();
     CXCursor body = clang_getNullCursor();
     for (const auto child : children(function)) {
@@ -43,7 +43,10 @@ class FunctionWalk {
       }
     }
     json_["body"] = span(body);
-    visit(body, body);
+    for (const auto statement : children(body)) {
+      outermost_ = statement;
+      visit(statement, statement);
+    }
     json_["reads"] = reads_;
   }
 
@@ -91,7 +94,7 @@ class FunctionWalk {
         add_call(cursor, statement);
         break;
       case CXCursor_ReturnStmt:
-        json_["returns"] = true;
+        json_["returns"].push_back(statement_span(cursor));
         break;
       case CXCursor_BinaryOperator:
       case CXCursor_CompoundAssignOperator:
@@ -200,7 +203,8 @@ class FunctionWalk {
     json_["calls"].push_back({{"callee", name},
                               {"arguments", arguments_of(call)},
                               {"span", span(call)},
-                              {"statement", statement_span(statement)}});
+                              {"statement", statement_span(statement)},
+                              {"outermost", statement_span(outermost_)}});
     // A call may read and write through what it is given; constness says which.
     const auto function = clang_getCursorReferenced(call);
     const int count = clang_Cursor_getNumArguments(call);
@@ -239,11 +243,13 @@ class FunctionWalk {
                               {"arguments", arguments_of(call)},
                               {"launch", launch},
                               {"span", span(call)},
-                              {"statement", statement_span(statement)}});
+                              {"statement", statement_span(statement)},
+                              {"outermost", statement_span(outermost_)}});
     return true;
   }
 
   std::string_view text_;
+  CXCursor outermost_ = clang_getNullCursor();
   Json json_;
   std::set<std::string> reads_;
 };
@@ -252,6 +258,26 @@ bool has_body(CXCursor function) {
   const auto parts = children(function);
   return std::any_of(parts.begin(), parts.end(),
                      [](CXCursor child) { return kind(child) == CXCursor_CompoundStmt; });
+}
+
+Json record_of(CXCursor record) {
+  Json json{{"name", spelling(record)},
+            {"span",
+             {begin_of(record).offset, end_of(record).offset, begin_of(record).line,
+              end_of(record).line}}};
+  for (const auto child : children(record)) {
+    if (kind(child) == CXCursor_FieldDecl) json["fields"].push_back(spelling(child));
+  }
+  return json;
+}
+
+void collect_records(CXCursor scope, Json& records) {
+  for (const auto cursor : children(scope)) {
+    if (clang_Location_isFromMainFile(clang_getCursorLocation(cursor)) == 0) continue;
+    if (kind(cursor) == CXCursor_Namespace) collect_records(cursor, records);
+    const bool record = kind(cursor) == CXCursor_StructDecl || kind(cursor) == CXCursor_ClassDecl;
+    if (record && clang_isCursorDefinition(cursor) != 0) records.push_back(record_of(cursor));
+  }
 }
 
 void collect_functions(CXCursor scope, std::string_view text, Json& functions) {
@@ -298,6 +324,8 @@ Json problems_of(CXTranslationUnit unit) {
 Json collect(CXTranslationUnit unit, std::string_view text) {
   Json json{{"functions", Json::array()}, {"problems", problems_of(unit)}};
   collect_functions(clang_getTranslationUnitCursor(unit), text, json["functions"]);
+  json["records"] = Json::array();
+  collect_records(clang_getTranslationUnitCursor(unit), json["records"]);
   return json;
 }
 
