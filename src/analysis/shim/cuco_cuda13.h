@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What clang 19 lacks to parse CUDA 13 and the NCCL device headers. For parsing only: the bodies are
-// never compiled to code.
+// What clang 19 lacks to parse CUDA 13 and the NCCL device headers. For parsing only: the bodies
+// are never compiled to code.
 #pragma once
 
 // clang defines this empty, NCCL asks for its value.
@@ -8,10 +8,14 @@
 #define __CUDACC__ 1
 
 // clang has its own intrinsics header, without the loads and stores that carry a cache hint.
-#define CUCO_HINTED_LOAD(name, type) \
-  static __device__ inline type name(const type* from) { return *from; }
-#define CUCO_HINTED_STORE(name, type) \
-  static __device__ inline void name(type* to, type value) { *to = value; }
+#define CUCO_HINTED_LOAD(name, type)                     \
+  static __device__ inline type name(const type* from) { \
+    return *from;                                        \
+  }
+#define CUCO_HINTED_STORE(name, type)                        \
+  static __device__ inline void name(type* to, type value) { \
+    *to = value;                                             \
+  }
 #define CUCO_HINTED(type)         \
   CUCO_HINTED_LOAD(__ldcg, type)  \
   CUCO_HINTED_LOAD(__ldca, type)  \
