@@ -38,7 +38,8 @@ struct FatbinEntry {
 
 /// The PTX that suits a GPU of compute capability `sm` (90) best: the newest that is not newer than
 /// the GPU; of two, the portable one. If there is none, the error says what there is instead and
-/// which nvcc option helps.
+/// which nvcc option helps. ErrorKind::NotFound is no reason to give up on a program with several
+/// images: those of libcudadevrt, which -rdc=true links in, have no PTX, and some are empty.
 [[nodiscard]] Result<std::string> ptx_of_fatbin(std::span<const std::byte> image, std::uint32_t sm);
 
 }  // namespace cuco::ptx
