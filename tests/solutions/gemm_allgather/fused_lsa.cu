@@ -5,6 +5,7 @@
 //
 // n and k are multiples of 16; m is any size.
 #include <cuda_bf16.h>
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 #include <mma.h>
 #include <nccl.h>
@@ -108,6 +109,41 @@ __global__ void __launch_bounds__(kThreads) gemm_fp32(const float* __restrict__ 
 constexpr int kTileBf16 = 128;
 constexpr int kDepthBf16 = 32;
 constexpr int kPad = 8;
+constexpr int kStages = 2;
+
+struct StageBf16 {
+  __nv_bfloat16 a[kTileBf16][kDepthBf16 + kPad];
+  __nv_bfloat16 b[kDepthBf16][kTileBf16 + kPad];
+};
+
+// Starts the copy of one step of depth into `stage`, 16 bytes at a time; what lies outside is zero.
+__device__ void fetch(StageBf16& stage,
+                      const __nv_bfloat16* a,
+                      const __nv_bfloat16* b,
+                      int row0,
+                      int col0,
+                      int k0,
+                      int m,
+                      int n,
+                      int k) {
+  for (int i = threadIdx.x; i < kTileBf16 * kDepthBf16 / 8; i += kThreads) {
+    const int row = i / (kDepthBf16 / 8);
+    const int col = i % (kDepthBf16 / 8) * 8;
+    const bool inside = row0 + row < m && k0 + col < k;
+    __pipeline_memcpy_async(&stage.a[row][col],
+                            inside ? &a[(size_t)(row0 + row) * k + k0 + col] : a, 16,
+                            inside ? 0 : 16);
+  }
+  for (int i = threadIdx.x; i < kDepthBf16 * kTileBf16 / 8; i += kThreads) {
+    const int row = i / (kTileBf16 / 8);
+    const int col = i % (kTileBf16 / 8) * 8;
+    const bool inside = k0 + row < k && col0 + col < n;
+    __pipeline_memcpy_async(&stage.b[row][col],
+                            inside ? &b[(size_t)(k0 + row) * n + col0 + col] : b, 16,
+                            inside ? 0 : 16);
+  }
+  __pipeline_commit();
+}
 
 __global__ void __launch_bounds__(kThreads) gemm_bf16(const __nv_bfloat16* __restrict__ a,
                                                       const __nv_bfloat16* __restrict__ b,
@@ -117,8 +153,7 @@ __global__ void __launch_bounds__(kThreads) gemm_bf16(const __nv_bfloat16* __res
                                                       int n,
                                                       int k) {
   using namespace nvcuda;
-  __shared__ __align__(16) __nv_bfloat16 a_tile[kTileBf16][kDepthBf16 + kPad];
-  __shared__ __align__(16) __nv_bfloat16 b_tile[kDepthBf16][kTileBf16 + kPad];
+  __shared__ __align__(16) StageBf16 stages[kStages];
   __shared__ __align__(16) float staging[kThreads / 32][16][16];
   const int thread = threadIdx.x;
   const int warp = thread / 32;
@@ -134,37 +169,24 @@ __global__ void __launch_bounds__(kThreads) gemm_bf16(const __nv_bfloat16* __res
       wmma::fill_fragment(fragment, 0.0f);
   }
 
-  for (int k0 = 0; k0 < k; k0 += kDepthBf16) {
-    // 16 bytes (8 elements) per thread and step; what lies outside is zero.
-    for (int i = thread; i < kTileBf16 * kDepthBf16 / 8; i += kThreads) {
-      const int row = i / (kDepthBf16 / 8);
-      const int col = i % (kDepthBf16 / 8) * 8;
-      uint4 v = make_uint4(0, 0, 0, 0);
-      if (row0 + row < m && k0 + col < k) {
-        v = *reinterpret_cast<const uint4*>(&a[(size_t)(row0 + row) * k + k0 + col]);
-      }
-      *reinterpret_cast<uint4*>(&a_tile[row][col]) = v;
-    }
-    for (int i = thread; i < kDepthBf16 * kTileBf16 / 8; i += kThreads) {
-      const int row = i / (kTileBf16 / 8);
-      const int col = i % (kTileBf16 / 8) * 8;
-      uint4 v = make_uint4(0, 0, 0, 0);
-      if (k0 + row < k && col0 + col < n) {
-        v = *reinterpret_cast<const uint4*>(&b[(size_t)(k0 + row) * n + col0 + col]);
-      }
-      *reinterpret_cast<uint4*>(&b_tile[row][col]) = v;
-    }
+  fetch(stages[0], a, b, row0, col0, 0, m, n, k);
+  for (int k0 = 0, step = 0; k0 < k; k0 += kDepthBf16, ++step) {
+    // The next step is on its way while this one is multiplied.
+    const bool more = k0 + kDepthBf16 < k;
+    if (more) fetch(stages[(step + 1) % kStages], a, b, row0, col0, k0 + kDepthBf16, m, n, k);
+    __pipeline_wait_prior(more ? 1 : 0);
     __syncthreads();
+    const StageBf16& stage = stages[step % kStages];
 
 #pragma unroll
     for (int d = 0; d < kDepthBf16; d += 16) {
       wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::row_major> fa[4];
       wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::row_major> fb[2];
       for (int i = 0; i < 4; ++i) {
-        wmma::load_matrix_sync(fa[i], &a_tile[warp_row + 16 * i][d], kDepthBf16 + kPad);
+        wmma::load_matrix_sync(fa[i], &stage.a[warp_row + 16 * i][d], kDepthBf16 + kPad);
       }
       for (int j = 0; j < 2; ++j) {
-        wmma::load_matrix_sync(fb[j], &b_tile[d][warp_col + 16 * j], kTileBf16 + kPad);
+        wmma::load_matrix_sync(fb[j], &stage.b[d][warp_col + 16 * j], kTileBf16 + kPad);
       }
       for (int i = 0; i < 4; ++i) {
         for (int j = 0; j < 2; ++j)
