@@ -63,7 +63,8 @@ void FunctionParser::open_scope() {
 }
 
 void FunctionParser::close_scope() {
-  resolve_labels(scopes_.back());
+  // After an error the instruction that uses a label may not be there.
+  if (!tokens_.failed()) resolve_labels(scopes_.back());
   if (scopes_.size() == 1 && !references_.empty()) {
     tokens_.fail_at(references_.front().line,
                     "label is not defined: " + std::string(references_.front().name));

@@ -366,6 +366,10 @@ TEST(ParseError, NamesLineAndToken) {
   EXPECT_EQ(error_of(".global .u64 x = nowhere;"), "line 4: name is not declared: nowhere");
 }
 
+TEST(ParseError, LabelsOfABrokenInstructionAreLeftAlone) {
+  EXPECT_EQ(body_error("A: bra A B;"), "line 5: expected ';', found 'B'");
+}
+
 TEST(ParseError, RefusesTextWithoutAVersion) {
   EXPECT_EQ(parse("").error().message(), "line 1: expected '.version', found the end of the text");
 }

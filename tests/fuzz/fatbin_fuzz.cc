@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes are a fat binary, an executable, or an error.
+#include <cstdint>
+#include <span>
+
+#include "ptx/executable.h"
+#include "ptx/fatbin.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::span<const std::byte> bytes = std::as_bytes(std::span(data, size));
+  (void)cuco::ptx::ptx_of_fatbin(bytes, 90);
+  if (const auto program = cuco::ptx::probe_executable(bytes)) {
+    (void)cuco::ptx::reason_not_runnable(*program, 90);
+  }
+  return 0;
+}
