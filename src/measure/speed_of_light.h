@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The least time that physics allows, and the score that is measured by it.
+#pragma once
+
+#include <string>
+
+namespace cuco::measure {
+
+/// What one iteration must at least do, on the rank that must do most.
+struct Demand {
+  double flops = 0;
+  double hbm_bytes = 0;
+  double wire_bytes = 0;
+};
+
+/// What the hardware can do at best, in one second.
+struct Peak {
+  double flops = 0;  ///< Of the demand's type.
+  double hbm_bytes = 0;
+  double wire_bytes = 0;       ///< 0: there are no links.
+  double latency_seconds = 0;  ///< Of one message; counts once if anything is sent.
+};
+
+struct Bound {
+  double seconds = 0;  ///< The largest of the three, and the latency.
+  double flops_seconds = 0;
+  double hbm_seconds = 0;
+  double wire_seconds = 0;
+  /// "bf16 math", "HBM" or "links": what the bound is made of.
+  std::string limited_by;
+};
+
+[[nodiscard]] Bound speed_of_light(const Demand& demand, const Peak& peak);
+
+/// 0.5 at the baseline, 1 at the bound, clamped to [0, 1].
+[[nodiscard]] double score(double seconds, double baseline_seconds, double bound_seconds);
+
+/// Faster than light: not a success but an error in the program, the clock or the bound.
+[[nodiscard]] bool is_too_fast(double seconds, double bound_seconds);
+
+}  // namespace cuco::measure
