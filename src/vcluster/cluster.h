@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The virtual cluster's state: GPUs, memory, processes, time. Handlers work on it; server.h feeds
+/// it; nothing in it touches a socket, so that tests can drive it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "fabric/fabric.h"
+#include "hardware/gpu_description.h"
+#include "vcluster/dispatch.h"
+#include "vcluster/host_sync.h"
+#include "vcluster/process.h"
+#include "vcluster/session.h"
+#include "vcluster/timeline.h"
+#include "vcluster/work.h"
+#include "vgpu/gpu.h"
+#include "vgpu/memory.h"
+#include "wire/messages_memory.h"
+#include "wire/messages_stream.h"
+
+namespace cuco::vcluster {
+
+struct ClusterOptions {
+  hardware::GpuDescription gpu;
+  fabric::Topology topology = fabric::single_node(1);
+  std::uint64_t seed = 0;
+  /// Nothing moves before this many processes have said hello, and none of them is missed.
+  std::uint32_t expected_processes = 1;
+};
+
+/// What the server knows about an allocation beyond vgpu::Memory.
+struct Allocation {
+  std::uint64_t bytes = 0;
+  wire::MemoryKind kind = wire::MemoryKind::Device;
+  std::int32_t device = 0;
+  std::uint32_t flags = 0;
+  std::uint32_t process = 0;
+  std::uint64_t pool = 0;
+  std::uint32_t imports = 0;  ///< Other processes that opened it.
+};
+
+class Cluster {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Cluster>> create(ClusterOptions options);
+  ~Cluster();
+
+  // Parts that handlers use directly.
+  Timeline timeline;
+  WorkGraph works{timeline};
+  std::unique_ptr<vgpu::Memory> memory;
+  std::vector<std::unique_ptr<vgpu::Gpu>> gpus;
+  fabric::Fabric fabric;
+  std::map<std::uint64_t, Allocation> allocations;              ///< By base address.
+  std::map<std::uint64_t, std::weak_ptr<Event>> shared_events;  ///< Exported by cudaIpc.
+  Dispatcher dispatcher;
+  const ClusterOptions options;
+  HostSync host_sync{*this};
+  bool repeatable = true;  ///< False once something outside the server's sight decided an order.
+
+  // Sessions and processes.
+  Session& add_session(Session::Sink sink, std::uint32_t pid);
+  void remove_session(Session& session);
+  [[nodiscard]] const std::map<std::uint32_t, std::unique_ptr<Session>>& sessions() const {
+    return sessions_;
+  }
+  [[nodiscard]] const std::map<std::uint32_t, std::unique_ptr<Process>>& processes() const {
+    return processes_;
+  }
+  /// The process with that pid, made if it is new; null if there is no room for more.
+  Process* join_process(std::uint32_t pid, const std::string& program);
+  [[nodiscard]] std::uint32_t processes_seen() const { return processes_seen_; }
+  /// Processes that vanished without a goodbye.
+  [[nodiscard]] const std::vector<std::string>& casualties() const { return casualties_; }
+
+  /// The process's context on a device it can see; null otherwise.
+  Context* context(Process& process, std::int32_t device);
+  /// Drops a context after a reset; the next use makes a fresh one.
+  void retire(Process& process, std::int32_t device);
+  /// Resolves a stream of the session's process; null: no such stream.
+  Stream* stream(Session& session, const wire::StreamRef& ref);
+  [[nodiscard]] std::uint32_t devices() const {
+    return static_cast<std::uint32_t>(options.topology.gpus());
+  }
+  [[nodiscard]] Session* find_session(std::uint32_t number) const;
+  [[nodiscard]] std::uint64_t new_id() { return next_id_++; }
+
+  /// Delivers a request: serves it at once or leaves it pending.
+  void deliver(Session& session, wire::Frame frame);
+
+  /// May a request of this process touch these bytes? Exact to the byte for allocations.
+  [[nodiscard]] bool accessible(std::uint64_t address, std::uint64_t bytes) const;
+  /// The allocation that holds the address.
+  [[nodiscard]] const Allocation* find_allocation(std::uint64_t address,
+                                                  std::uint64_t* base = nullptr) const;
+
+  /// Parks the session until all works are done, then replies with its context's state.
+  void reply_when_done(Session& session,
+                       std::span<const WorkPtr> works_to_wait,
+                       Context* context,
+                       std::string what);
+  /// Replies with `status`, or with the context's sticky error, and marks waiting output.
+  void reply_status(Session& session, const Context* context, std::int32_t status);
+
+  /// Has the process do something, in the order asked for.
+  void ask_process(Process& process, ServiceJob job);
+  void serve_jobs(Process& process);
+
+  /// Is a host thread running, so that the simulation has to wait for it?
+  [[nodiscard]] bool must_wait() const;
+  /// Does the one thing with the lowest time. False: nothing can happen.
+  bool advance();
+  /// Who waits for what, one line each.
+  [[nodiscard]] std::vector<std::string> describe_waits() const;
+
+ private:
+  explicit Cluster(ClusterOptions wanted) : fabric(wanted.topology), options(std::move(wanted)) {}
+  void end_process(Process& process);
+  void serve(Session& session, const Dispatcher::Entry& entry);
+
+  std::map<std::uint32_t, std::unique_ptr<Session>> sessions_;
+  std::map<std::uint32_t, std::unique_ptr<Process>> processes_;
+  /// Ended processes: works in flight may still point into them.
+  std::vector<std::unique_ptr<Process>> graveyard_;
+  std::vector<std::unique_ptr<Context>> retired_;
+  std::vector<std::unique_ptr<vgpu::Program>> retired_programs_;
+  std::vector<std::string> casualties_;
+  std::uint32_t next_session_ = 0;
+  std::uint32_t processes_seen_ = 0;
+  std::uint64_t next_id_ = 16;  ///< Low numbers are CUDA's special streams.
+  std::uint64_t next_ticket_ = 1;
+};
+
+}  // namespace cuco::vcluster

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcluster/module.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ptx/fatbin.h"
+#include "ptx/parse.h"
+#include "vcluster/cluster.h"
+#include "wire/view.h"
+
+namespace cuco::vcluster {
+namespace {
+
+Result<std::shared_ptr<const ptx::Module>> parse_and_link(const std::vector<std::string>& texts) {
+  std::vector<ptx::Module> modules;
+  for (const std::string& text : texts) {
+    CUCO_TRY_ASSIGN(ptx::Module module, ptx::parse(text));
+    modules.push_back(std::move(module));
+  }
+  if (modules.size() == 1) return std::make_shared<const ptx::Module>(std::move(modules.front()));
+  CUCO_TRY_ASSIGN(ptx::Module linked, ptx::link(std::move(modules)));
+  return std::make_shared<const ptx::Module>(std::move(linked));
+}
+
+}  // namespace
+
+std::shared_ptr<Module> make_module(std::uint64_t id,
+                                    const std::vector<std::vector<std::byte>>& images,
+                                    std::uint32_t sm) {
+  auto module = std::make_shared<Module>();
+  module->id = id;
+  std::string reason;
+  for (const auto& image : images) {
+    if (wire::text_of(image).substr(0, 4096).find(".version") != std::string_view::npos) {
+      const std::string_view text = wire::text_of(image);
+      module->texts.emplace_back(text.substr(0, text.find('\0')));
+      continue;
+    }
+    auto text = ptx::ptx_of_fatbin(image, sm);
+    if (text) {
+      module->texts.push_back(*std::move(text));
+    } else {
+      // An object file without device code, or only libcudadevrt's, has nothing to add.
+      reason = text.error().message();
+    }
+  }
+  if (module->texts.empty()) {
+    module->error = reason.empty() ? "the program holds no device code" : reason;
+  }
+  return module;
+}
+
+Result<vgpu::Program*> program_on(Cluster& cluster,
+                                  Process& process,
+                                  Module& module,
+                                  std::int32_t device) {
+  const auto found = module.programs.find(device);
+  if (found != module.programs.end()) return found->second.get();
+  if (module.parsed == nullptr && module.error.empty()) {
+    auto parsed = parse_and_link(module.texts);
+    if (parsed) {
+      module.parsed = *std::move(parsed);
+      module.texts.clear();
+    } else {
+      module.error = parsed.error().message();
+    }
+  }
+  if (!module.error.empty()) {
+    if (!std::exchange(module.error_told, true)) {
+      process.output.push_back({2, "cuco: " + module.error + "\n"});
+    }
+    return Error{ErrorKind::InvalidInput, module.error};
+  }
+  auto program = vgpu::Program::load(module.parsed, *cluster.memory, static_cast<unsigned>(device));
+  if (!program) {
+    process.output.push_back({2, "cuco: " + program.error().message() + "\n"});
+    return std::move(program).error();
+  }
+  return (module.programs[device] = *std::move(program)).get();
+}
+
+}  // namespace cuco::vcluster

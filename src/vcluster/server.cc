@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcluster/server.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "system/os_error.h"
+
+namespace cuco::vcluster {
+namespace {
+
+/// How often a silent thread is looked at, and how often in a row it must sleep to count as parked.
+constexpr int kLookMs = 10;
+constexpr std::uint32_t kAsleepSamples = 4;
+/// With threads blocked outside the server's sight, how long nothing may happen before it is called
+/// a dead-lock.
+constexpr int kOutsideGraceMs = 5000;
+/// GPU steps between two looks at the sockets: a killed process must end its kernels.
+constexpr int kStepsPerLook = 512;
+
+/// 'S' in /proc: sleeps, and will until somebody wakes it.
+bool is_asleep(std::uint32_t pid, std::uint32_t tid) {
+  std::ifstream file(fmt::format("/proc/{}/task/{}/stat", pid, tid));
+  std::string line;
+  if (!std::getline(file, line)) return false;
+  const std::size_t end_of_name = line.rfind(')');
+  return end_of_name != std::string::npos && end_of_name + 2 < line.size() &&
+         line[end_of_name + 2] == 'S';
+}
+
+std::uint32_t peer_pid(int socket) {
+  ucred credentials{};
+  socklen_t length = sizeof credentials;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return 0;
+  return static_cast<std::uint32_t>(credentials.pid);
+}
+
+bool add_to(int poller, int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  return ::epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+}  // namespace
+
+Server::Server(std::unique_ptr<Cluster> cluster,
+               wire::Fd listener,
+               wire::Fd parent,
+               wire::Fd poller)
+    : cluster_(std::move(cluster)),
+      listener_(std::move(listener)),
+      parent_(std::move(parent)),
+      poller_(std::move(poller)) {}
+
+Server::~Server() = default;
+
+Result<std::unique_ptr<Server>> Server::create(std::unique_ptr<Cluster> cluster,
+                                               wire::Fd listener,
+                                               wire::Fd parent) {
+  wire::Fd poller(::epoll_create1(EPOLL_CLOEXEC));
+  if (!poller.is_open()) return system::os_error("epoll_create1");
+  if (!add_to(poller.get(), listener.get())) return system::os_error("watch the listening socket");
+  if (parent.is_open() && !add_to(poller.get(), parent.get())) {
+    return system::os_error("watch the parent");
+  }
+  return std::unique_ptr<Server>(
+      new Server(std::move(cluster), std::move(listener), std::move(parent), std::move(poller)));
+}
+
+Result<Ending> Server::run() {
+  int idle_ms = 0;
+  for (;;) {
+    if (parent_gone_) return Ending::Finished;
+    if (cluster_->must_wait()) {
+      CUCO_TRY(poll(kLookMs));
+      look_for_sleepers();
+      continue;
+    }
+    bool moved = false;
+    for (int step = 0; step < kStepsPerLook && !cluster_->must_wait(); ++step) {
+      if (!cluster_->advance()) break;
+      moved = true;
+      drop_refused();
+    }
+    if (moved) {
+      idle_ms = 0;
+      // A thread that runs will be waited for above; otherwise only see who has gone.
+      if (!cluster_->must_wait()) CUCO_TRY(poll(0));
+      continue;
+    }
+    const bool outside = std::ranges::any_of(cluster_->sessions(), [](const auto& entry) {
+      return entry.second->state() == Session::State::Outside;
+    });
+    if (somebody_waits() && (!outside || idle_ms >= kOutsideGraceMs)) {
+      report_dead_lock();
+      return Ending::DeadLock;
+    }
+    CUCO_TRY(poll(kLookMs));
+    idle_ms = somebody_waits() ? idle_ms + kLookMs : 0;
+  }
+}
+
+Result<void> Server::poll(int timeout_ms) {
+  epoll_event events[32];
+  const int count = ::epoll_wait(poller_.get(), events, 32, timeout_ms);
+  if (count < 0 && errno != EINTR) return system::os_error("epoll_wait");
+  for (int i = 0; i < count; ++i) {
+    const int fd = events[i].data.fd;
+    if (fd == listener_.get()) {
+      accept_peers();
+    } else if (fd == parent_.get()) {
+      parent_gone_ = true;
+    } else {
+      read_peer(fd);
+    }
+  }
+  drop_refused();
+  return {};
+}
+
+void Server::accept_peers() {
+  for (;;) {
+    wire::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!socket.is_open()) return;
+    const int fd = socket.get();
+    if (!add_to(poller_.get(), fd)) continue;
+    auto peer = std::make_unique<Peer>();
+    peer->session = &cluster_->add_session(
+        [fd](const wire::Header& header, wire::Bytes head, wire::Bytes tail, int passed) {
+          // A peer that is gone shows as a closed socket at the next look.
+          (void)wire::send_frame(fd, header, head, tail, passed);
+        },
+        peer_pid(fd));
+    peer->socket = std::move(socket);
+    peers_[fd] = std::move(peer);
+  }
+}
+
+void Server::read_peer(int fd) {
+  const auto found = peers_.find(fd);
+  if (found == peers_.end()) return;
+  Peer& peer = *found->second;
+  peer.asleep_samples = 0;
+  for (;;) {
+    switch (peer.reader.read_some(fd)) {
+      case wire::FrameReader::State::Waiting:
+        return;
+      case wire::FrameReader::State::Complete:
+        cluster_->deliver(*peer.session, peer.reader.take());
+        if (!peer.session->refused_because().empty()) return;
+        break;
+      case wire::FrameReader::State::Malformed:
+        peer.session->refuse(peer.reader.reason());
+        return;
+      case wire::FrameReader::State::Closed:
+        drop_peer(fd);
+        return;
+    }
+  }
+}
+
+void Server::drop_peer(int fd) {
+  const auto found = peers_.find(fd);
+  cluster_->remove_session(*found->second->session);
+  ::epoll_ctl(poller_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  peers_.erase(found);
+}
+
+void Server::drop_refused() {
+  std::vector<int> refused;
+  for (const auto& [fd, peer] : peers_) {
+    if (!peer->session->refused_because().empty()) refused.push_back(fd);
+  }
+  for (const int fd : refused) {
+    fmt::print(stderr, "cuco-vcluster: refused a connection of pid {}: {}\n",
+               peers_[fd]->session->pid, peers_[fd]->session->refused_because());
+    drop_peer(fd);
+  }
+}
+
+void Server::look_for_sleepers() {
+  for (const auto& [fd, peer] : peers_) {
+    Session& session = *peer->session;
+    if (session.state() != Session::State::Running || session.process == nullptr) continue;
+    if (!is_asleep(session.pid, session.tid)) {
+      peer->asleep_samples = 0;
+    } else if (++peer->asleep_samples >= kAsleepSamples) {
+      session.go_outside("something outside the virtual cluster");
+      cluster_->repeatable = false;
+    }
+  }
+}
+
+bool Server::somebody_waits() const {
+  return std::ranges::any_of(cluster_->sessions(), [](const auto& entry) {
+    const auto state = entry.second->state();
+    return state == Session::State::Parked || state == Session::State::Pending;
+  });
+}
+
+void Server::report_dead_lock() const {
+  fmt::print(stderr, "cuco: dead-lock: nothing can go on. Who waits for what:\n");
+  for (const std::string& line : cluster_->describe_waits()) {
+    fmt::print(stderr, "  {}\n", line);
+  }
+  std::fflush(stderr);
+}
+
+}  // namespace cuco::vcluster

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The server process: sockets on one side, the cluster on the other.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "vcluster/cluster.h"
+#include "wire/socket.h"
+
+namespace cuco::vcluster {
+
+/// How a run ended.
+enum class Ending : std::uint8_t {
+  Finished,  ///< Whoever started the server is done with it.
+  DeadLock,  ///< Everybody waits for somebody else; the report is in the log.
+};
+
+class Server {
+ public:
+  /// Serves connections to `listener` until `parent` (a pipe or socket) is closed at the other end.
+  [[nodiscard]] static Result<std::unique_ptr<Server>> create(std::unique_ptr<Cluster> cluster,
+                                                              wire::Fd listener,
+                                                              wire::Fd parent);
+  ~Server();
+
+  /// Runs to the end. An error is the operating system's.
+  [[nodiscard]] Result<Ending> run();
+
+ private:
+  struct Peer {
+    wire::Fd socket;
+    wire::FrameReader reader;
+    Session* session = nullptr;
+    std::uint32_t asleep_samples = 0;  ///< Consecutive looks that found the thread sleeping.
+  };
+
+  Server(std::unique_ptr<Cluster> cluster, wire::Fd listener, wire::Fd parent, wire::Fd poller);
+  Result<void> poll(int timeout_ms);
+  void accept_peers();
+  void read_peer(int fd);
+  void drop_peer(int fd);
+  void drop_refused();
+  /// Looks at running threads in /proc: one that sleeps without having told us is parked.
+  void look_for_sleepers();
+  [[nodiscard]] bool somebody_waits() const;
+  void report_dead_lock() const;
+
+  std::unique_ptr<Cluster> cluster_;
+  wire::Fd listener_;
+  wire::Fd parent_;
+  wire::Fd poller_;
+  std::map<int, std::unique_ptr<Peer>> peers_;
+  bool parent_gone_ = false;
+};
+
+}  // namespace cuco::vcluster

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcluster/stream.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cuco::vcluster {
+
+std::string Stream::name() const {
+  if (is_legacy) return "the default stream";
+  if (id == 0) return "the thread's default stream";
+  return "stream " + std::to_string(id);
+}
+
+StreamSet::StreamSet(Context& context, WorkGraph& works)
+    : context_(context), works_(works), legacy_(std::make_unique<Stream>()) {
+  legacy_->context = &context;
+  legacy_->is_legacy = true;
+}
+
+Stream& StreamSet::create(std::uint64_t id, bool non_blocking, std::int32_t priority) {
+  auto stream = std::make_unique<Stream>();
+  stream->id = id;
+  stream->context = &context_;
+  stream->non_blocking = non_blocking;
+  stream->priority = priority;
+  return *(streams_[id] = std::move(stream));
+}
+
+Stream* StreamSet::find(std::uint64_t id) {
+  const auto found = streams_.find(id);
+  return found == streams_.end() ? nullptr : found->second.get();
+}
+
+void StreamSet::destroy(Stream& stream) {
+  std::erase_if(orphans_, [](const WorkPtr& work) { return work->done(); });
+  if (stream.tail != nullptr && !stream.tail->done()) {
+    orphans_.push_back(stream.tail);
+    // The legacy stream would have waited for it.
+    if (!stream.non_blocking) {
+      const WorkPtr marker = WorkGraph::make("end of " + stream.name(), nullptr);
+      const WorkPtr after[] = {stream.tail, legacy_->tail};
+      works_.submit(marker, after);
+      legacy_->tail = marker;
+    }
+  }
+  streams_.erase(stream.id);
+}
+
+Stream& StreamSet::per_thread(std::uint32_t thread) {
+  auto& slot = per_thread_[thread];
+  if (slot == nullptr) {
+    slot = std::make_unique<Stream>();
+    slot->context = &context_;
+  }
+  return *slot;
+}
+
+void StreamSet::submit(Stream& stream, const WorkPtr& work, std::span<const WorkPtr> also) {
+  std::vector<WorkPtr> after(also.begin(), also.end());
+  after.push_back(stream.tail);
+  if (stream.is_legacy) {
+    for (const Stream* other : all()) {
+      if (!other->non_blocking) after.push_back(other->tail);
+    }
+  } else if (!stream.non_blocking) {
+    after.push_back(legacy_->tail);
+  }
+  stream.tail = work;
+  works_.submit(work, after);
+}
+
+std::vector<WorkPtr> StreamSet::unfinished(const Stream& stream) const {
+  std::vector<WorkPtr> result;
+  const auto add = [&](const Stream& one) {
+    if (one.tail != nullptr && !one.tail->done()) result.push_back(one.tail);
+  };
+  add(stream);
+  if (stream.is_legacy) {
+    for (const auto& [id, other] : streams_) {
+      if (!other->non_blocking) add(*other);
+    }
+    for (const auto& [thread, other] : per_thread_)
+      add(*other);
+  }
+  return result;
+}
+
+std::vector<WorkPtr> StreamSet::unfinished() const {
+  std::vector<WorkPtr> result = unfinished(*legacy_);
+  for (const auto& [id, other] : streams_) {
+    if (other->non_blocking && other->tail != nullptr && !other->tail->done()) {
+      result.push_back(other->tail);
+    }
+  }
+  for (const WorkPtr& orphan : orphans_) {
+    if (!orphan->done()) result.push_back(orphan);
+  }
+  return result;
+}
+
+std::vector<Stream*> StreamSet::all() {
+  std::vector<Stream*> result{legacy_.get()};
+  for (const auto& [id, stream] : streams_)
+    result.push_back(stream.get());
+  for (const auto& [thread, stream] : per_thread_)
+    result.push_back(stream.get());
+  return result;
+}
+
+}  // namespace cuco::vcluster
