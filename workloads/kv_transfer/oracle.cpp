@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kv_transfer must compute, in double precision: the same K and V on both ranks, from rank 0's
+// inputs.
+#include "cuco/oracle.h"
+
+#include <cmath>
+
+#include "cuco/oracle_numbers.h"
+
+using namespace cuco_oracle;
+
+extern "C" void cuco_oracle_input(
+    const cuco_shape* shape, uint64_t key, int rank, int input, void* bytes, size_t n_bytes) {
+  // Rank 1 has inputs of its own, which mean nothing: a program that uses them is wrong.
+  const auto owner = static_cast<std::uint64_t>(rank) * 8 + static_cast<std::uint64_t>(input);
+  fill(bytes, n_bytes, shape->params[3] != 0, stream(key, owner), 1.0F);
+}
+
+extern "C" void cuco_oracle_reference(const cuco_shape* shape,
+                                      const void* const* inputs,
+                                      int /*n_inputs*/,
+                                      int /*rank*/,
+                                      int output,
+                                      size_t first,
+                                      size_t count,
+                                      double* want,
+                                      double* scale) {
+  const auto model = static_cast<std::size_t>(shape->params[1]);
+  const auto width = static_cast<std::size_t>(shape->params[2]);
+  const bool bf16 = shape->params[3] != 0;
+  const void* x = inputs[0];
+  const void* w = inputs[1 + output];
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t row = (first + i) / width;
+    const std::size_t col = (first + i) % width;
+    double sum = 0;
+    double size = 0;
+    for (std::size_t d = 0; d < model; ++d) {
+      const double product = load(x, row * model + d, bf16) * load(w, d * width + col, bf16);
+      sum += product;
+      size += std::abs(product);
+    }
+    want[i] = sum;
+    scale[i] = size;
+  }
+}
