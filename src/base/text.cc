@@ -65,6 +65,37 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   return *best;
 }
 
+std::optional<unsigned> line_of_bad_byte(std::string_view text) {
+  unsigned line = 1;
+  while (!text.empty()) {
+    const auto lead = static_cast<unsigned char>(text.front());
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xC2 ? 0
+                               : lead < 0xE0 ? 2
+                               : lead < 0xF0 ? 3
+                               : lead < 0xF5 ? 4
+                                             : 0;
+    if (length == 0 || length > text.size()) return line;
+    if (length == 1 &&
+        (lead == 0x7F || (lead < 0x20 && lead != '\t' && lead != '\n' && lead != '\r')))
+      return line;
+    unsigned code = lead & (0xFFU >> (length + 1));
+    for (std::size_t i = 1; i < length; ++i) {
+      const auto next = static_cast<unsigned char>(text[i]);
+      if ((next & 0xC0U) != 0x80U) return line;
+      code = code << 6U | (next & 0x3FU);
+    }
+    // Over-long forms, surrogates and what lies beyond Unicode.
+    if ((length == 3 && (code < 0x800 || (code >= 0xD800 && code < 0xE000))) ||
+        (length == 4 && (code < 0x10000 || code > 0x10FFFF))) {
+      return line;
+    }
+    if (lead == '\n') ++line;
+    text.remove_prefix(length);
+  }
+  return std::nullopt;
+}
+
 std::string human_bytes(double bytes) {
   constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;

@@ -19,6 +19,10 @@ namespace cuco {
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word,
                                                  std::span<const std::string> candidates);
 
+/// Line (from 1) of the first byte that is not part of valid UTF-8 or is a control character other
+/// than tab and line ends; nothing if all is text. Parsers of third parties trip over such bytes.
+[[nodiscard]] std::optional<unsigned> line_of_bad_byte(std::string_view text);
+
 /// "12 B", "1.5 KiB", "3.2 GiB".
 [[nodiscard]] std::string human_bytes(double bytes);
 

@@ -2,7 +2,8 @@
 #include "cli/config_file.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
+
+#include "base/toml.h"
 
 namespace cuco::cli {
 namespace {
@@ -39,14 +40,10 @@ void flatten(const toml::table& table, const std::string& prefix, std::vector<Fi
 }  // namespace
 
 Result<std::vector<FileEntry>> parse_config_file(std::string_view text, std::string_view name) {
-  try {
-    std::vector<FileEntry> entries;
-    flatten(toml::parse(text), "", entries);
-    return entries;
-  } catch (const toml::parse_error& error) {
-    return Error(ErrorKind::InvalidInput,
-                 fmt::format("{}:{}: {}", name, error.source().begin.line, error.description()));
-  }
+  CUCO_TRY_ASSIGN(const toml::table table, parse_toml(text, name));
+  std::vector<FileEntry> entries;
+  flatten(table, "", entries);
+  return entries;
 }
 
 }  // namespace cuco::cli

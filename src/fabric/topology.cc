@@ -9,10 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-
-#define TOML_EXCEPTIONS 0
-#define TOML_HEADER_ONLY 1
-#include <toml++/toml.h>
+#include "base/toml.h"
 
 namespace cuco::fabric {
 namespace {
@@ -173,13 +170,8 @@ bool Topology::same_domain(int a, int b) const {
 }
 
 Result<Topology> parse_topology(std::string_view text, std::string_view file_name) {
-  const toml::parse_result parsed = toml::parse(text, file_name);
-  if (!parsed) {
-    return Error{ErrorKind::InvalidInput,
-                 fmt::format("{}:{}: {}", file_name, parsed.error().source().begin.line,
-                             std::string_view(parsed.error().description()))};
-  }
-  return read_topology(file_name, parsed.table());
+  CUCO_TRY_ASSIGN(const toml::table table, parse_toml(text, file_name));
+  return read_topology(file_name, table);
 }
 
 Topology single_node(int gpus) {

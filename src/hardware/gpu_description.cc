@@ -7,9 +7,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include "base/text.h"
+#include "base/toml.h"
 
 namespace cuco::hardware {
 
@@ -83,9 +83,9 @@ class Reader {
 
   void fail(const toml::node& node, const char* section, const char* key, std::string_view why) {
     if (error_) return;
-    error_ =
-        Error(ErrorKind::InvalidInput, fmt::format("{} line {}: key {}.{} {}", file_,
-                                                   node.source().begin.line, section, key, why));
+    error_ = Error(
+        ErrorKind::InvalidInput,
+        fmt::format("{}:{}: key {}.{} {}", file_, node.source().begin.line, section, key, why));
   }
 
   const toml::table& table_;
@@ -152,22 +152,16 @@ void read_costs(Reader& in, GpuDescription& gpu) {
 }  // namespace
 
 Result<GpuDescription> parse_gpu_description(std::string_view text, std::string_view file) {
-  try {
-    const toml::table table = toml::parse(text, file);
-    GpuDescription gpu;
-    Reader in(table, file);
-    read_limits(in, gpu);
-    read_memory(in, gpu);
-    read_costs(in, gpu);
-    in.refuse_unknown();
-    if (in.error()) return *in.error();
-    gpu.key = std::filesystem::path(file).stem().string();
-    return gpu;
-  } catch (const toml::parse_error& error) {
-    return Error(ErrorKind::InvalidInput,
-                 fmt::format("{} line {}: {}", file, error.source().begin.line,
-                             std::string(error.description())));
-  }
+  CUCO_TRY_ASSIGN(const toml::table table, parse_toml(text, file));
+  GpuDescription gpu;
+  Reader in(table, file);
+  read_limits(in, gpu);
+  read_memory(in, gpu);
+  read_costs(in, gpu);
+  in.refuse_unknown();
+  if (in.error()) return *in.error();
+  gpu.key = std::filesystem::path(file).stem().string();
+  return gpu;
 }
 
 Result<GpuDescription> load_gpu_description(std::string_view name,

@@ -30,5 +30,15 @@ TEST(Text, HumanUnitsKeepThreeDigits) {
   EXPECT_EQ(human_seconds(0.0012), "1.20 ms");
 }
 
+TEST(LineOfBadByte, FindsControlCharactersAndBrokenUtf8) {
+  EXPECT_EQ(line_of_bad_byte("plain\ttext\r\nµ ✓ 🂡\n"), std::nullopt);
+  EXPECT_EQ(line_of_bad_byte(std::string_view("a\nb\0c", 5)), 2U);
+  EXPECT_EQ(line_of_bad_byte("\x7f"), 1U);
+  for (const char* bad :
+       {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82"}) {
+    EXPECT_EQ(line_of_bad_byte(std::string("\n\n") + bad), 3U);
+  }
+}
+
 }  // namespace
 }  // namespace cuco

@@ -42,7 +42,7 @@ TEST(GpuDescription, ErrorsNameFileLineAndKey) {
   const auto wrong_type =
       parse_gpu_description(replaced(good, "sms = 132", "sms = \"many\""), "x.toml");
   ASSERT_FALSE(wrong_type);
-  EXPECT_THAT(wrong_type.error().message(), HasSubstr("x.toml line 9: key gpu.sms"));
+  EXPECT_THAT(wrong_type.error().message(), HasSubstr("x.toml:9: key gpu.sms"));
 
   const auto missing = parse_gpu_description(replaced(good, "sms = 132", ""), "x.toml");
   ASSERT_FALSE(missing);
@@ -55,7 +55,7 @@ TEST(GpuDescription, ErrorsNameFileLineAndKey) {
 
   const auto syntax = parse_gpu_description("[gpu\n", "x.toml");
   ASSERT_FALSE(syntax);
-  EXPECT_THAT(syntax.error().message(), HasSubstr("x.toml line 1"));
+  EXPECT_THAT(syntax.error().message(), HasSubstr("x.toml:1"));
 }
 
 TEST(GpuDescription, UnknownNameIsNotFound) {
