@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <cstring>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -64,8 +65,11 @@ inline void parse_directive(Case& c, std::istringstream& words, const std::strin
   if (kind == "in") {
     words >> key;
     std::istringstream list(key);
-    for (std::string g; std::getline(list, g, ',');)
-      c.generators.push_back(g);
+    for (std::string g; std::getline(list, g, ',');) {
+      const std::size_t star = g.find('*');
+      const std::size_t times = star == std::string::npos ? 1 : std::stoul(g.substr(star + 1));
+      c.generators.insert(c.generators.end(), times, g.substr(0, star));
+    }
   } else if (kind == "out") {
     words >> c.out_bytes;
   } else if (kind == "cmp") {
@@ -225,7 +229,8 @@ inline std::uint64_t generate_slot(const std::string& g, Rng& rng, std::uint64_t
   if (is("small")) return (rng.next() >> 8U) % 16;
   if (is("intf32"))
     return std::bit_cast<std::uint32_t>(static_cast<float>((rng.next() >> 8U) % 64));
-  return rng.next();  // "bits"
+  if (is("bits")) return rng.next();
+  throw std::runtime_error("unknown generator " + g);
 }
 
 inline std::vector<std::uint64_t> make_input(const Case& c) {

@@ -69,6 +69,8 @@ def registers():
                 f"mad.lo.u32 %r5, %r4, 3, %r3;\nmad.lo.u32 %r5, %r5, 2, %r122;\nmad.lo.u32 %r2, %r5, 64, %r2;\nmad.wide.u32 %d63, %r2, 4, %d61;\nmov.u32 %r6, %{name};\nst.global.u32 [%d63], %r6;")
         case = thread_case(f"register.{name}", body, 4, threads=768, about=f"%{name} in a 3-dimensional launch")
         case.grid, case.block, case.smem, case.slots = "2x3x2", "8x4x2", 1040, 0
+        if name == "warpid":
+            case.compare = "skip"  # the hardware's answer varies from run to run
         yield case
     for name, kind in (("clock", "u32"), ("clock64", "u64"), ("globaltimer", "u64")):
         r = "r" if kind == "u32" else "d"

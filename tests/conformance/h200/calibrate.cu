@@ -92,24 +92,24 @@ constexpr int kUnroll = 16;
   }
 
 INSTRUCTION(fma_f32, float, "f", "fma.rn.f32 %0, %0, %1, %2;")
-INSTRUCTION(add_f32, float, "f", "add.f32 %0, %0, %1;")
+INSTRUCTION(add_f32, float, "f", "add.rz.f32 %0, %0, %1;")
 INSTRUCTION(fma_f64, double, "d", "fma.rn.f64 %0, %0, %1, %2;")
 INSTRUCTION(fma_f16x2, u32, "r", "fma.rn.f16x2 %0, %0, %1, %2;")
 INSTRUCTION(fma_bf16x2, u32, "r", "fma.rn.bf16x2 %0, %0, %1, %2;")
-INSTRUCTION(add_s32, u32, "r", "add.u32 %0, %0, %1;")
+// Chains of one instruction with itself are folded by ptxas; those are measured in pairs.
+INSTRUCTION(add_s32_and_lop3, u32, "r", "add.u32 %0, %0, %1; xor.b32 %0, %0, %2;")
 INSTRUCTION(mad_s32, u32, "r", "mad.lo.u32 %0, %0, %1, %2;")
 INSTRUCTION(mad_wide, u64, "l", "{.reg .u32 t, s; cvt.u32.u64 t, %0; cvt.u32.u64 s, %1; mad.wide.u32 %0, t, s, %2;}")
 INSTRUCTION(add_s64, u64, "l", "add.u64 %0, %0, %1;")
-INSTRUCTION(xor_b32, u32, "r", "xor.b32 %0, %0, %1;")
 INSTRUCTION(lop3_b32, u32, "r", "lop3.b32 %0, %0, %1, %2, 0x96;")
 INSTRUCTION(shl_b32, u32, "r", "shf.l.wrap.b32 %0, %0, %1, %2;")
 INSTRUCTION(prmt_b32, u32, "r", "prmt.b32 %0, %0, %1, %2;")
 INSTRUCTION(popc_b32, u32, "r", "popc.b32 %0, %0;")
-INSTRUCTION(min_s32, u32, "r", "min.s32 %0, %0, %1;")
+INSTRUCTION(min_s32_and_add, u32, "r", "min.s32 %0, %0, %1; add.u32 %0, %0, %2;")
 INSTRUCTION(div_u32, u32, "r", "div.u32 %0, %1, %0;")
 INSTRUCTION(selp_b32, u32, "r", "{.reg .pred p; setp.lt.u32 p, %0, %1; selp.u32 %0, %2, %1, p;}")
 INSTRUCTION(ex2_f32, float, "f", "ex2.approx.ftz.f32 %0, %0;")
-INSTRUCTION(rcp_f32, float, "f", "rcp.approx.ftz.f32 %0, %0;")
+INSTRUCTION(rcp_f32_and_add, float, "f", "rcp.approx.ftz.f32 %0, %0; add.f32 %0, %0, %1;")
 INSTRUCTION(rsqrt_f32, float, "f", "rsqrt.approx.ftz.f32 %0, %0;")
 INSTRUCTION(sin_f32, float, "f", "sin.approx.ftz.f32 %0, %0;")
 INSTRUCTION(div_rn_f32, float, "f", "div.rn.f32 %0, %1, %0;")
@@ -183,7 +183,10 @@ void tensor(const char* name, void (*one)(u64*, u32*), void (*four)(u64*, u32*),
 // ---- memory latency: a chase through a cycle of pointers
 __global__ void chase_global(const u64* start, int steps, u64* cycles, u64* sink, int cached) {
   const u64* p = start;
-  for (int i = 0; i < steps; ++i) asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(p));
+  for (int i = 0; i < steps; ++i) {
+    if (cached != 0) asm volatile("ld.global.ca.u64 %0, [%0];" : "+l"(p));
+    else asm volatile("ld.global.cg.u64 %0, [%0];" : "+l"(p));
+  }
   const u64 begin = clock64();
   if (cached != 0) {
     for (int i = 0; i < steps; ++i) asm volatile("ld.global.ca.u64 %0, [%0];" : "+l"(p));
@@ -221,9 +224,9 @@ __global__ void shared_bandwidth(u64* cycles, u32* sink, int stride, int vector)
   const u64 begin = clock64();
   for (int i = 0; i < 256; ++i) {
     if (vector == 4) {
-      asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(x), "=r"(y), "=r"(z), "=r"(w) : "r"(p));
+      asm volatile("ld.volatile.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(x), "=r"(y), "=r"(z), "=r"(w) : "r"(p));
     } else {
-      asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(p));
+      asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(x) : "r"(p));
     }
     sum += x + y + z + w;
   }
@@ -360,9 +363,9 @@ u64 read_cycles(const u64* cycles) {
 
 void measure_instructions(u64* cycles, void* sink) {
 #define RUN(NAME) instruction(#NAME, NAME<1>, NAME<4>, cycles, sink)
-  RUN(fma_f32), RUN(add_f32), RUN(fma_f64), RUN(fma_f16x2), RUN(fma_bf16x2), RUN(add_s32), RUN(mad_s32), RUN(mad_wide), RUN(add_s64);
-  RUN(xor_b32), RUN(lop3_b32), RUN(shl_b32), RUN(prmt_b32), RUN(popc_b32), RUN(min_s32), RUN(div_u32), RUN(selp_b32);
-  RUN(ex2_f32), RUN(rcp_f32), RUN(rsqrt_f32), RUN(sin_f32), RUN(div_rn_f32), RUN(cvt_f32_s32), RUN(cvt_f16_f32);
+  RUN(fma_f32), RUN(add_f32), RUN(fma_f64), RUN(fma_f16x2), RUN(fma_bf16x2), RUN(add_s32_and_lop3), RUN(mad_s32), RUN(mad_wide), RUN(add_s64);
+  RUN(lop3_b32), RUN(shl_b32), RUN(prmt_b32), RUN(popc_b32), RUN(min_s32_and_add), RUN(div_u32), RUN(selp_b32);
+  RUN(ex2_f32), RUN(rcp_f32_and_add), RUN(rsqrt_f32), RUN(sin_f32), RUN(div_rn_f32), RUN(cvt_f32_s32), RUN(cvt_f16_f32);
   RUN(shfl_b32), RUN(ballot), RUN(redux);
 #undef RUN
 #define RUN(NAME, MACS) tensor(#NAME, NAME<1>, NAME<4>, MACS, cycles, static_cast<u32*>(sink))
