@@ -105,5 +105,18 @@ bool lower_memory(Lowering& lowering, const ptx::Instruction& instruction);
 bool lower_control(Lowering& lowering, const ptx::Instruction& instruction);
 bool lower_call(Lowering& lowering, const ptx::Instruction& instruction);
 bool lower_barrier(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_convert(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_convert_packed(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_half(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_special(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_atomic(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_warp(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_matrix(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_mma(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_wmma(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_async(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_multimem(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_video(Lowering& lowering, const ptx::Instruction& instruction);
+bool lower_hint(Lowering& lowering, const ptx::Instruction& instruction);
 
 }  // namespace cuco::vgpu
