@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expert/expert.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "expert/designs.h"
+#include "program/tokens.h"
+
+namespace cuco::expert {
+namespace {
+using design::Backend;
+using design::Chunk;
+using design::ChunkKind;
+using design::Directive;
+using design::IssuerUnit;
+using design::Placement;
+using design::SyncScope;
+
+/// A family of designs: one rewrite, and the knob settings worth trying, the likeliest first.
+struct Family {
+  std::string name;
+  std::string because;
+  std::vector<int> settings;
+  std::function<Directive(int)> directive;
+  std::function<Result<std::string>(const GatherSite&, int)> rewrite;
+};
+
+Chunk kibibytes(int kib) {
+  return {ChunkKind::Bytes, static_cast<std::uint64_t>(kib) << 10U};
+}
+
+std::vector<Family> families() {
+  constexpr int kSendBlocks = 16;
+  return {
+      {"LSA kernel after the producer",
+       "the host collective becomes stores to the peers in a kernel of its own: no host step and "
+       "no "
+       "staging on the way, still after the producer",
+       {16, 8, 32},
+       [](int blocks) {
+         return Directive{Backend::Lsa,
+                          Placement::HostOrdered,
+                          SyncScope::GlobalBarrier,
+                          {IssuerUnit::Block, blocks},
+                          {ChunkKind::Whole, 0}};
+       },
+       [](const GatherSite& site, int blocks) { return gather_after_producer(site, blocks); }},
+      {"LSA chunks on a second stream",
+       "rows are final long before the grid ends: send finished block rows on a second stream "
+       "while "
+       "the next ones are computed",
+       {256, 128, 512},
+       [](int kib) {
+         return Directive{Backend::Lsa,
+                          Placement::StreamSplit,
+                          SyncScope::GlobalBarrier,
+                          {IssuerUnit::Block, kSendBlocks},
+                          kibibytes(kib)};
+       },
+       [](const GatherSite& site, int kib) {
+         return gather_beside_producer(site, kib, kSendBlocks);
+       }},
+      {"LSA tiles from the producer",
+       "a tile is final when its block ends: store it into all copies straight from registers, "
+       "with "
+       "one signal per peer when all tiles are out",
+       {0},
+       [](int) {
+         return Directive{Backend::Lsa,
+                          Placement::ProducerFused,
+                          SyncScope::PerPeerSignal,
+                          {IssuerUnit::Thread, 0},
+                          {ChunkKind::PerTile, 0}};
+       },
+       [](const GatherSite& site, int) { return gather_tiles_in_producer(site); }},
+      {"LSA chunks from the producer",
+       "the block that completes a chunk of block rows sends it with wide stores and raises its "
+       "flag, "
+       "while the other blocks go on computing",
+       {256, 128, 512},
+       [](int kib) {
+         return Directive{Backend::Lsa,
+                          Placement::ProducerFused,
+                          SyncScope::PerChunkFlag,
+                          {IssuerUnit::Block, 0},
+                          kibibytes(kib)};
+       },
+       [](const GatherSite& site, int kib) { return gather_chunks_in_producer(site, kib); }},
+  };
+}
+
+}  // namespace
+
+Ideas make_ideas(const analysis::CommunicationGraph& graph,
+                 std::string_view text,
+                 const design::TopologyFacts& topology,
+                 design::NcclVersion nccl) {
+  Ideas made;
+  const auto site = find_gather_site(graph, text);
+  if (!site) {
+    made.discarded.push_back({"all designs", site.error().message()});
+    return made;
+  }
+  const auto facts = analysis::program_facts(graph);
+  const auto all = families();
+  std::size_t most = 0;
+  for (const auto& family : all)
+    most = std::max(most, family.settings.size());
+  // Breadth first: every family is tried once before any knob is turned.
+  for (std::size_t round = 0; round < most; ++round) {
+    for (const auto& family : all) {
+      if (round >= family.settings.size()) continue;
+      const auto directive = family.directive(family.settings[round]);
+      const auto reasons = design::violations(directive, facts, topology, nccl);
+      if (!reasons.empty()) {
+        made.discarded.push_back({design::to_text(directive), join(reasons, "; ")});
+        continue;
+      }
+      auto source = family.rewrite(*site, family.settings[round]);
+      if (!source) {
+        made.discarded.push_back({design::to_text(directive), source.error().message()});
+        continue;
+      }
+      made.ideas.push_back({directive, family.name, family.because, *std::move(source)});
+    }
+  }
+  return made;
+}
+
+Result<std::optional<candidate::ProposerAnswer>> Expert::propose(
+    const candidate::SearchView& view) {
+  for (const auto& idea : ideas_.ideas) {
+    auto source = program::single_file(path_, idea.source);
+    const auto hash = program::normalised_hash(source);
+    const bool known = std::any_of(
+        view.history.begin(), view.history.end(),
+        [&](const candidate::Judged& judged) { return judged.candidate.code_hash == hash; });
+    if (known) continue;
+    candidate::Proposal proposal{.source = std::move(source), .directive = idea.directive};
+    proposal.lineage.proposer = name();
+    proposal.lineage.island = std::string(design::name(idea.directive.backend));
+    proposal.lineage.parent = candidate::kSeed;
+    proposal.lineage.because = idea.because;
+    return std::optional(candidate::ProposerAnswer{std::move(proposal), {}});
+  }
+  return std::optional<candidate::ProposerAnswer>();
+}
+
+}  // namespace cuco::expert

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The built-in proposer: designs from templates, fitted to the program by its analysis. It needs
+/// no model and gives the same proposals for the same program every time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/graph.h"
+#include "candidate/proposer.h"
+#include "design/rules.h"
+
+namespace cuco::expert {
+
+/// One design with its knobs fixed.
+struct Idea {
+  design::Directive directive;
+  std::string family;  ///< What shares everything but the knobs.
+  std::string because;
+  std::string source;  ///< The rewritten file.
+};
+
+/// A design that was not offered, and why.
+struct Discarded {
+  std::string design;
+  std::string reason;
+};
+
+struct Ideas {
+  std::vector<Idea> ideas;  ///< One knob setting of every family first, then the others.
+  std::vector<Discarded> discarded;
+};
+
+/// All designs that fit the program and the machine.
+[[nodiscard]] Ideas make_ideas(const analysis::CommunicationGraph& graph,
+                               std::string_view text,
+                               const design::TopologyFacts& topology,
+                               design::NcclVersion nccl);
+
+class Expert final : public candidate::Proposer {
+ public:
+  /// `path` is the file of the seed that the ideas rewrite.
+  Expert(Ideas ideas, std::string path) : ideas_(std::move(ideas)), path_(std::move(path)) {}
+
+  [[nodiscard]] std::string name() const override { return "expert"; }
+
+  /// The next idea whose code is not in the history yet.
+  Result<std::optional<candidate::ProposerAnswer>> propose(
+      const candidate::SearchView& view) override;
+
+  [[nodiscard]] const Ideas& ideas() const { return ideas_; }
+
+ private:
+  Ideas ideas_;
+  std::string path_;
+};
+
+}  // namespace cuco::expert

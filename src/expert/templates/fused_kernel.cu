@@ -1,0 +1,5 @@
+{{signature}}) {
+  {{enter}}(gather);
+  {{kernel}}_tile({{arguments}});
+  finish_tile({{finish}});
+}

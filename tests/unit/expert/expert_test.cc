@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expert/expert.h"
+
+#include <cstdlib>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "analysis/analyse.h"
+#include "expert/edit.h"
+#include "program/regions.h"
+#include "program/tokens.h"
+#include "system/files.h"
+
+namespace cuco::expert {
+namespace {
+
+const system::Path kRoot = CUCO_SOURCE_DIR;
+const design::TopologyFacts kOneNode{.ranks = 4, .lsa_ranks = 4};
+
+class ExpertOnGemm : public testing::Test {
+ protected:
+  // Parsing takes a second: once for all tests.
+  static void SetUpTestSuite() {
+    seed_ = *system::read_file(kRoot / "workloads/gemm_allgather/program.cu");
+    auto graph = analysis::analyse("program.cu", seed_, {.include_paths = {kRoot / "include"}});
+    if (!graph && graph.error().kind() == ErrorKind::NotFound) {
+      GTEST_SKIP() << graph.error().message();
+    }
+    ASSERT_TRUE(graph) << graph.error().message();
+    graph_ = *std::move(graph);
+    ideas_ = make_ideas(graph_, seed_, kOneNode, {});
+  }
+
+  static inline std::string seed_;
+  static inline analysis::CommunicationGraph graph_;
+  static inline Ideas ideas_;
+};
+
+TEST_F(ExpertOnGemm, OffersEveryFamilyOnceBeforeTurningKnobs) {
+  for (const auto& discarded : ideas_.discarded) {
+    ADD_FAILURE() << discarded.design << ": " << discarded.reason;
+  }
+  ASSERT_EQ(ideas_.ideas.size(), 10U);
+  std::set<std::string> first;
+  for (std::size_t i = 0; i < 4; ++i)
+    first.insert(ideas_.ideas[i].family);
+  EXPECT_EQ(first.size(), 4U);
+}
+
+TEST_F(ExpertOnGemm, LeavesFrozenBytesAlone) {
+  for (const auto& idea : ideas_.ideas) {
+    const auto edit = program::find_frozen_edit(seed_, idea.source);
+    ASSERT_TRUE(edit) << edit.error().message();
+    EXPECT_FALSE(edit->has_value()) << (*edit)->line << ": " << (*edit)->is;
+  }
+}
+
+TEST_F(ExpertOnGemm, LeavesNoHostCollectiveAndParsesAgain) {
+  if (const char* folder = std::getenv("CUCO_KEEP_IDEAS")) {
+    for (std::size_t i = 0; i < ideas_.ideas.size(); ++i) {
+      ASSERT_TRUE(system::write_file(system::Path(folder) / (std::to_string(i) + ".cu"),
+                                     ideas_.ideas[i].source));
+    }
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto graph = analysis::analyse("program.cu", ideas_.ideas[i].source,
+                                         {.include_paths = {kRoot / "include"}});
+    ASSERT_TRUE(graph) << graph.error().message();
+    EXPECT_TRUE(graph->collectives.empty()) << ideas_.ideas[i].family;
+    EXPECT_TRUE(graph->problems.empty()) << ideas_.ideas[i].family << ": " << graph->problems[0];
+  }
+}
+
+TEST_F(ExpertOnGemm, OffersNothingThatReachesAcrossNodes) {
+  const auto ideas = make_ideas(graph_, seed_, {.ranks = 8, .lsa_ranks = 4}, {});
+  EXPECT_TRUE(ideas.ideas.empty());
+  ASSERT_FALSE(ideas.discarded.empty());
+  EXPECT_EQ(ideas.discarded[0].reason,
+            "LSA reaches 4 of 8 ranks here: the others are on other nodes");
+}
+
+TEST_F(ExpertOnGemm, ProposesEachIdeaOnceAndThenNothing) {
+  Expert expert(ideas_, "program.cu");
+  std::vector<candidate::Judged> history;
+  for (std::size_t i = 0; i < ideas_.ideas.size(); ++i) {
+    auto answer = expert.propose({.history = history});
+    ASSERT_TRUE(answer);
+    ASSERT_TRUE(answer->has_value());
+    auto& proposal = std::get<candidate::Proposal>((*answer)->proposal);
+    EXPECT_EQ(proposal.directive, ideas_.ideas[i].directive);
+    candidate::Judged judged;
+    judged.candidate.code_hash = program::normalised_hash(proposal.source);
+    history.push_back(std::move(judged));
+  }
+  EXPECT_FALSE(expert.propose({.history = history})->has_value());
+}
+
+TEST(Edits, ApplyInAnyOrderAndTakeParts) {
+  Edits edits("abcdef");
+  edits.replace(4, 5, "E");
+  edits.insert(1, "-");
+  edits.insert(1, "+");
+  EXPECT_EQ(edits.take(3, 6), "dEf");
+  EXPECT_EQ(edits.apply(), "a-+bcdef");
+}
+
+}  // namespace
+}  // namespace cuco::expert
