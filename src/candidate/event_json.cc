@@ -145,7 +145,15 @@ inline void from_json(const Json& json, Lineage& lineage) {
 }
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(
     Candidate, number, source, directive, lineage, code_hash)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Proposed, candidate)
+
+inline void to_json(Json& json, const Proposed& proposed) {
+  json = {{"candidate", proposed.candidate}};
+  if (proposed.rejected) json["rejected"] = *proposed.rejected;
+}
+inline void from_json(const Json& json, Proposed& proposed) {
+  proposed.candidate = json.at("candidate").get<Candidate>();
+  proposed.rejected = optional_field<ProposalRejected>(json, "rejected");
+}
 
 namespace {
 

@@ -21,14 +21,6 @@ struct Judged {
   Outcome outcome;
 };
 
-/// What a proposer may look at. Nothing else: the same view and the same seed give the same
-/// proposal (for a model: the same prompt).
-struct SearchView {
-  std::span<const Judged> history;  ///< By number; history[0] is the seed.
-  Number parent = kSeed;            ///< What to improve.
-  std::uint64_t seed = 0;
-};
-
 /// One question to a model or a program and its answer, kept for ever.
 struct Exchange {
   std::string provider;
@@ -39,6 +31,17 @@ struct Exchange {
   int answer_tokens = 0;
   double seconds = 0;
   bool operator==(const Exchange&) const = default;
+};
+
+/// What a proposer may look at. Nothing else: the same view and the same seed give the same
+/// proposal (for a model: the same prompt).
+struct SearchView {
+  std::span<const Judged> history;  ///< By number; history[0] is the seed.
+  Number parent = kSeed;            ///< What to improve.
+  std::uint64_t seed = 0;
+  /// Answers that were paid for this very candidate before the run was interrupted: the same
+  /// question is not asked again.
+  std::span<const Exchange> paid{};
 };
 
 struct Proposal {

@@ -34,6 +34,7 @@ struct Apply {
     if (auto paid = state.unused_exchanges.extract(event.candidate.number); !paid.empty()) {
       added.exchanges = std::move(paid.mapped());
     }
+    if (event.rejected) added.outcomes.emplace(Fidelity::Quick, *event.rejected);
     state.entries.push_back(std::move(added));
     state.finished.reset();
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -37,6 +38,7 @@ struct StepDone {
 
 struct Proposed {
   Candidate candidate;
+  std::optional<ProposalRejected> rejected;  ///< Why it goes no further; its verdict.
   bool operator==(const Proposed&) const = default;
 };
 

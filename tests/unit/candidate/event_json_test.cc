@@ -61,7 +61,8 @@ TEST(EventJson, EventsSurviveARoundTrip) {
   const std::vector<EventBody> bodies = {
       RunStarted{"workloads/x", 7, "virtual cluster", "4 x H200", "{}"},
       StepDone{"analyse", true, "1 kernel"},
-      Proposed{candidate},
+      Proposed{candidate, std::nullopt},
+      Proposed{candidate, ProposalRejected{"no", "why"}},
       Exchanged{3, {"command", "x", "prompt", "answer \"quoted\"\n", 1, 2, 0.5}},
       Evaluated{3, Fidelity::Standard, every_outcome().back(), 1.5},
       BestChanged{3, 1e-3},

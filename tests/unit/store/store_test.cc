@@ -70,7 +70,7 @@ TEST_P(Conformance, NumbersEventsFromOneWithoutGaps) {
 
 TEST_P(Conformance, GivesBackWhatWasAppendedAlsoAfterReopening) {
   const std::vector<candidate::EventBody> bodies = {
-      RunStarted{"w", 7, "virtual", "H200", "{}"}, Proposed{some_candidate(0)},
+      RunStarted{"w", 7, "virtual", "H200", "{}"}, Proposed{some_candidate(0), std::nullopt},
       Evaluated{0, Fidelity::Final, Scored{.seconds = 1e-3, .hardware = "H200"}, 2.0}};
   for (const auto& body : bodies)
     ASSERT_TRUE(store_->append(body));
@@ -97,7 +97,7 @@ TEST_P(Conformance, GivesOnlyLaterEventsWhenAsked) {
 TEST_P(Conformance, KeepsAnyText) {
   auto strange = some_candidate(0);
   strange.source.files[0].text = "quote \" back \\ tab \t é \x01 end";
-  ASSERT_TRUE(store_->append(Proposed{strange}));
+  ASSERT_TRUE(store_->append(Proposed{strange, std::nullopt}));
   EXPECT_EQ(std::get<Proposed>(store_->events()->front().body).candidate, strange);
 }
 
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Stores,
 TEST(RunState, FoldsEventsIntoCandidatesAndBest) {
   ManualClock clock;
   MemoryStore store(clock);
-  ASSERT_TRUE(store.append(Proposed{some_candidate(0)}));
+  ASSERT_TRUE(store.append(Proposed{some_candidate(0), std::nullopt}));
   ASSERT_TRUE(store.append(candidate::Exchanged{1, {.answer = "paid"}}));
   ASSERT_TRUE(
       store.append(Evaluated{0, Fidelity::Quick, Scored{.seconds = 2, .hardware = "H200"}, 1.0}));
@@ -130,7 +130,7 @@ TEST(RunState, FoldsEventsIntoCandidatesAndBest) {
   const system::SystemClock clock;
   auto store = SqliteStore::open(file, OpenMode::ReadWrite, clock);
   for (int i = 0; store; ++i) {
-    const auto event = (*store)->append(Proposed{some_candidate(i, 3000)});
+    const auto event = (*store)->append(Proposed{some_candidate(i, 3000), std::nullopt});
     if (!event) break;
     (void)!::write(pipe, &event->sequence, sizeof event->sequence);
   }
@@ -175,7 +175,7 @@ TEST(SqliteStore, AppendsInLessThanTenMilliseconds) {
   constexpr int kEvents = 200;
   const auto start = clock.now();
   for (int i = 0; i < kEvents; ++i) {
-    ASSERT_TRUE((*store)->append(Proposed{some_candidate(i, 20'000)}));
+    ASSERT_TRUE((*store)->append(Proposed{some_candidate(i, 20'000), std::nullopt}));
   }
   const auto each = std::chrono::duration<double, std::milli>(clock.now() - start) / kEvents;
   RecordProperty("milliseconds_per_append", std::to_string(each.count()));

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// An evaluator that reads its verdict from the candidate's own text: "time 3e-4", "wrong",
+/// "findings at final", "broken". The seed takes 1 ms.
+#pragma once
+
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include "candidate/evaluator.h"
+
+namespace cuco::fakes {
+
+class FakeEvaluator final : public candidate::Evaluator {
+ public:
+  [[nodiscard]] candidate::Target target() const override {
+    return {.name = "fake cluster",
+            .hardware = "4 x H200",
+            .topology = "nvlink4",
+            .facts = {.ranks = 4, .lsa_ranks = 4}};
+  }
+
+  Result<candidate::Outcome> evaluate(const candidate::Candidate& candidate,
+                                      candidate::Fidelity fidelity) override {
+    ++evaluations;
+    const auto& text = candidate.source.files.front().text;
+    const auto has = [&](const char* word) { return text.find(word) != std::string::npos; };
+    if (has("unavailable")) return Error{ErrorKind::Unavailable, "nvcc is gone"};
+    if (has("broken")) return candidate::Outcome(candidate::BuildFailed{"expected a ';'"});
+    if (has("wrong")) {
+      return candidate::Outcome(candidate::WrongResult{.shape = "small", .output = "C", .rank = 1});
+    }
+    if (has("findings at final") && fidelity == candidate::Fidelity::Final) {
+      return candidate::Outcome(candidate::Findings{{{.kind = "unordered read"}}, "seed 3"});
+    }
+    candidate::Scored scored{.seconds = 1e-3, .baseline_seconds = 1e-3, .hardware = "4 x H200"};
+    if (const auto at = text.find("time "); at != std::string::npos) {
+      scored.seconds = std::strtod(text.c_str() + at + 5, nullptr);
+    }
+    return candidate::Outcome(scored);
+  }
+
+  std::atomic<int> evaluations{0};
+};
+
+}  // namespace cuco::fakes
