@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Graph nodes' contents as messages: what a node does is what the same call in a stream would do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cudart/abi.h"
+#include "cudart/copy.h"
+
+namespace cuco::cudart {
+
+/// A message type and its payload, for GraphAddNode and GraphSetNode.
+struct NodeContent {
+  Error status = 0;
+  std::uint32_t operation = 0;
+  std::vector<std::byte> payload;
+};
+
+[[nodiscard]] NodeContent content_of(const KernelNode& node);
+[[nodiscard]] NodeContent content_of(const Copy3d& node);
+[[nodiscard]] NodeContent content_of(const CopyRequest& node);
+[[nodiscard]] NodeContent content_of(const FillNode& node);
+[[nodiscard]] NodeContent content_of(const HostNode& node);
+[[nodiscard]] NodeContent content_of_record(EventHandle event);
+[[nodiscard]] NodeContent content_of_wait(EventHandle event);
+[[nodiscard]] NodeContent content_of_child(GraphHandle graph);
+[[nodiscard]] NodeContent content_of(const NodeParameters& node);
+
+/// A 1D copy as a node.
+[[nodiscard]] CopyRequest linear_copy(void* to, const void* from, std::size_t bytes, int kind);
+
+}  // namespace cuco::cudart

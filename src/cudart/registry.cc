@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cudart/registry.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "cudart/host_memory.h"
+#include "cudart/runtime.h"
+#include "wire/messages_module.h"
+
+namespace cuco::cudart {
+namespace {
+
+constexpr std::uint32_t kWrapperMagic = 0x466243B1;
+constexpr std::uint32_t kImageMagic = 0xBA55ED50;
+
+/// __fatBinC_Wrapper_t
+struct Wrapper {
+  std::uint32_t magic;
+  std::uint32_t version;
+  const std::byte* data;
+  const std::byte* const* prelinked;  ///< Version 2 (-rdc): ended by null.
+};
+
+struct ImageHeader {
+  std::uint32_t magic;
+  std::uint16_t version;
+  std::uint16_t header_bytes;
+  std::uint64_t bytes;
+};
+
+/// Never destroyed: static destructors of the program still call us.
+struct Registry {
+  std::recursive_mutex mutex;
+  std::vector<std::unique_ptr<CodeModule>> modules;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+  std::set<const void*> handles;  ///< Addresses of kernels.
+  std::map<const void*, Kernel*> by_function;
+  std::map<const void*, std::unique_ptr<DeviceVariable>> variables;
+  std::atomic<bool> has_unplaced{false};
+};
+
+Registry& registry() {
+  static Registry* const instance = new Registry;
+  return *instance;
+}
+
+/// Pids are the cheapest way to notice a fork here; the number only has to differ.
+unsigned generation() {
+  return static_cast<unsigned>(::getpid());
+}
+
+void add_image(std::vector<std::pair<const std::byte*, std::size_t>>& images,
+               const std::byte* data) {
+  if (data == nullptr) return;
+  ImageHeader header{};
+  std::memcpy(&header, data, sizeof header);
+  if (header.magic != kImageMagic) return;
+  images.emplace_back(data, header.header_bytes + header.bytes);
+}
+
+bool write_all(int fd, const std::byte* data, std::size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t part = ::write(fd, data, bytes);
+    if (part <= 0) return false;
+    data += part;
+    bytes -= static_cast<std::size_t>(part);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::pair<const std::byte*, std::size_t>> images_of(const void* pointer) {
+  Wrapper wrapper{};
+  std::memcpy(&wrapper, pointer, sizeof wrapper);
+  std::vector<std::pair<const std::byte*, std::size_t>> images;
+  if (wrapper.magic != kWrapperMagic) return images;
+  add_image(images, wrapper.data);
+  if (wrapper.version == 2 && wrapper.prelinked != nullptr) {
+    for (const std::byte* const* image = wrapper.prelinked; *image != nullptr; ++image) {
+      add_image(images, *image);
+    }
+  }
+  return images;
+}
+
+CodeModule* add_module(std::vector<std::pair<const std::byte*, std::size_t>> images) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  auto module = std::make_unique<CodeModule>();
+  module->images = std::move(images);
+  return all.modules.emplace_back(std::move(module)).get();
+}
+
+Kernel* add_kernel(CodeModule* module, std::string name, const void* host_function) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  auto kernel = std::make_unique<Kernel>();
+  kernel->module = module;
+  kernel->name = std::move(name);
+  Kernel* added = all.kernels.emplace_back(std::move(kernel)).get();
+  all.handles.insert(added);
+  if (host_function != nullptr) all.by_function[host_function] = added;
+  return added;
+}
+
+Kernel* find_kernel(const void* function) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.by_function.find(function);
+  if (found != all.by_function.end()) return found->second;
+  if (!all.handles.contains(function)) return nullptr;
+  return static_cast<Kernel*>(const_cast<void*>(function));
+}
+
+DeviceVariable* find_variable(const void* host_variable) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.variables.find(host_variable);
+  return found == all.variables.end() ? nullptr : found->second.get();
+}
+
+Error load(CodeModule& module) {
+  const std::lock_guard lock(registry().mutex);
+  if (module.number != 0 && module.generation == generation()) return 0;
+  const wire::Fd file(::memfd_create("cuco-module", MFD_CLOEXEC));
+  if (!file.is_open()) return wire::kMemoryAllocation;
+  std::vector<std::uint64_t> ranges;
+  std::uint64_t offset = 0;
+  for (const auto& [data, bytes] : module.images) {
+    if (!write_all(file.get(), data, bytes)) return wire::kMemoryAllocation;
+    ranges.push_back(offset);
+    ranges.push_back(bytes);
+    offset += bytes;
+  }
+  const wire::LoadModule request{.images = static_cast<std::uint32_t>(module.images.size())};
+  wire::LoadModule::Reply reply;
+  const Error status = call(request, &reply, std::as_bytes(std::span(ranges)), nullptr, file.get());
+  if (status != 0) return status;
+  module.number = reply.module;
+  module.generation = generation();
+  return 0;
+}
+
+Error load(Kernel& kernel) {
+  const std::lock_guard lock(registry().mutex);
+  if (kernel.number != 0 && kernel.generation == generation()) return 0;
+  if (const Error status = load(*kernel.module); status != 0) return status;
+  const wire::GetFunction request{.module = kernel.module->number, .device = here()};
+  wire::GetFunction::Reply reply;
+  wire::Bytes tail;
+  const Error status = call(request, &reply, wire::bytes_of_text(kernel.name), &tail);
+  if (status != 0) return status;
+  const auto layout = wire::read_array<Kernel::Parameter>(tail, reply.parameters);
+  if (!layout) return wire::kUnknown;
+  kernel.parameters = *layout;
+  kernel.parameter_bytes = reply.parameter_bytes;
+  kernel.number = reply.function;
+  kernel.generation = generation();
+  return 0;
+}
+
+Error locate(DeviceVariable& variable, std::uint64_t* address, std::uint64_t* bytes) {
+  if (const Error status = load(*variable.module); status != 0) return status;
+  const wire::GetSymbol request{.module = variable.module->number, .device = here()};
+  wire::GetSymbol::Reply reply;
+  const Error status = call(request, &reply, wire::bytes_of_text(variable.name));
+  if (status != 0) return status;
+  *address = reply.address;
+  *bytes = reply.bytes;
+  return 0;
+}
+
+Error place_managed(CodeModule& module) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [pointer, variable] : all.variables) {
+    if (variable->module != &module || variable->managed == nullptr) continue;
+    if (*variable->managed != nullptr) continue;
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    if (const Error status = locate(*variable, &address, &bytes); status != 0) return status;
+    if (!map_host_memory(address / 4096 * 4096, address % 4096 + bytes)) return wire::kUnknown;
+    *variable->managed = reinterpret_cast<void*>(address);
+  }
+  return 0;
+}
+
+void place_all_managed() {
+  Registry& all = registry();
+  if (!all.has_unplaced.exchange(false)) return;
+  const std::lock_guard lock(all.mutex);
+  for (const auto& module : all.modules)
+    (void)place_managed(*module);
+}
+
+}  // namespace cuco::cudart
+
+using namespace cuco::cudart;  // NOLINT(google-build-using-namespace): the ABI is global
+
+// The functions that nvcc's glue code calls from static constructors.
+
+CUCO_CUDART void** __cudaRegisterFatBinary(void* wrapper) {
+  return reinterpret_cast<void**>(add_module(images_of(wrapper)));
+}
+
+CUCO_CUDART void __cudaRegisterFatBinaryEnd(void** /*module*/) {}
+
+// The code stays: destructors that run later may still use it, and the process ends anyway.
+CUCO_CUDART void __cudaUnregisterFatBinary(void** /*module*/) {}
+
+CUCO_CUDART char __cudaInitModule(void** module) {
+  return place_managed(*reinterpret_cast<CodeModule*>(module)) == 0 ? 1 : 0;
+}
+
+CUCO_CUDART void __cudaRegisterFunction(void** module,
+                                        const char* host_function,
+                                        char* /*device_function*/,
+                                        const char* name,
+                                        int /*thread_limit*/,
+                                        void* /*tid*/,
+                                        void* /*bid*/,
+                                        void* /*block*/,
+                                        void* /*grid*/,
+                                        int* /*warp_size*/) {
+  add_kernel(reinterpret_cast<CodeModule*>(module), name, host_function);
+}
+
+namespace {
+
+void add_variable(
+    void** module, const void* key, const char* name, std::size_t bytes, void** managed) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  auto variable = std::make_unique<DeviceVariable>();
+  variable->module = reinterpret_cast<CodeModule*>(module);
+  variable->name = name;
+  variable->bytes = bytes;
+  variable->managed = managed;
+  if (managed != nullptr) all.has_unplaced = true;
+  all.variables[key] = std::move(variable);
+}
+
+}  // namespace
+
+CUCO_CUDART void __cudaRegisterVar(void** module,
+                                   char* host_variable,
+                                   char* /*device_address*/,
+                                   const char* name,
+                                   int /*external*/,
+                                   std::size_t bytes,
+                                   int /*constant*/,
+                                   int /*global*/) {
+  add_variable(module, host_variable, name, bytes, nullptr);
+}
+
+CUCO_CUDART void __cudaRegisterManagedVar(void** module,
+                                          void** host_variable,
+                                          char* /*device_address*/,
+                                          const char* name,
+                                          int /*external*/,
+                                          std::size_t bytes,
+                                          int /*constant*/,
+                                          int /*global*/) {
+  add_variable(module, host_variable, name, bytes, host_variable);
+}
+
+CUCO_CUDART void __cudaRegisterHostVar(void** /*module*/,
+                                       const char* /*name*/,
+                                       char* /*host_variable*/,
+                                       std::size_t /*bytes*/) {}
+
+CUCO_CUDART unsigned __cudaPushCallConfiguration(Dim3 grid,
+                                                 Dim3 block,
+                                                 std::size_t dynamic_smem,
+                                                 StreamHandle stream) {
+  Thread& here_thread = thread();
+  if (here_thread.configurations == nullptr) {
+    here_thread.configurations = new std::vector<CallConfiguration>;
+  }
+  here_thread.configurations->push_back({grid, block, dynamic_smem, stream});
+  return 0;
+}
+
+CUCO_CUDART Error __cudaPopCallConfiguration(Dim3* grid,
+                                             Dim3* block,
+                                             std::size_t* dynamic_smem,
+                                             StreamHandle* stream) {
+  auto* stack = thread().configurations;
+  if (stack == nullptr || stack->empty()) return 52;  // cudaErrorMissingConfiguration
+  const CallConfiguration top = stack->back();
+  stack->pop_back();
+  *grid = top.grid;
+  *block = top.block;
+  *dynamic_smem = top.dynamic_smem;
+  *stream = top.stream;
+  return 0;
+}
+
+CUCO_CUDART Error __cudaGetKernel(Kernel** handle, const void* function) {
+  *handle = find_kernel(function);
+  return *handle != nullptr ? 0 : done(cuco::wire::kInvalidDeviceFunction);
+}
+
+CUCO_CUDART Error cudaGetKernel(Kernel** handle, const void* function) {
+  return __cudaGetKernel(handle, function);
+}
+
+CUCO_CUDART Error cudaGetFuncBySymbol(Kernel** function, const void* symbol) {
+  return __cudaGetKernel(function, symbol);
+}
