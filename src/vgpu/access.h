@@ -67,6 +67,11 @@ void after_write(Warp& w, ptx::Space space, Address address, std::uint32_t bytes
 void account(
     Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes);
 
+/// The same for a contiguous range of global memory that all 32 lanes share out, and the count of
+/// shared-memory passes.
+void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes);
+void count_bank_conflicts(Warp& w, const LaneAddresses& addresses, std::uint32_t bytes);
+
 /// After a strong load, or an atomic that changed nothing: `digest` stands for the values read.
 /// If nothing changes between two visits, the split is parked on all it has read meanwhile, and
 /// re-executes the op when woken.
@@ -75,6 +80,8 @@ void note_strong_read(Warp& w,
                       const LaneAddresses& addresses,
                       std::uint32_t bytes,
                       std::uint64_t digest);
+/// Leaves the op for later: others have lower clocks. The handler returns at once.
+void yield_before(Warp& w, const Op& op);
 /// After an atomic or store that changed memory.
 inline void note_progress(Warp& w) {
   ++w.progress;

@@ -13,7 +13,8 @@ namespace cuco::vgpu {
 
 using Address = std::uint64_t;
 
-inline constexpr Address kCodeBase = 0x0500'0000'0000;      ///< Fake addresses of functions.
+inline constexpr Address kCodeBase = 0x0500'0000'0000;  ///< Fake addresses of functions.
+inline constexpr std::uint64_t kCodeStride = 16;
 inline constexpr Address kSharedWindow = 0x1000'0000'0000;  ///< Generic view of .shared.
 inline constexpr Address kLocalWindow = 0x1100'0000'0000;   ///< Generic view of .local.
 inline constexpr std::uint64_t kWindowBytes = 0x100'0000'0000;

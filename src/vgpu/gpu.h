@@ -27,6 +27,10 @@ namespace cuco::vgpu {
 using Dim3 = std::array<std::uint32_t, 3>;
 using GridId = std::uint64_t;
 
+/// bytes to or from memory of `owner` (kHostOwner: the host) at `when` -> when it is done.
+using RemoteAccess =
+    std::function<VTime(unsigned owner, std::uint64_t bytes, bool store, VTime when)>;
+
 struct LaunchRequest {
   Program* program = nullptr;  ///< Must outlive the grid.
   std::uint32_t kernel = 0;
@@ -54,6 +58,8 @@ struct Environment {
   std::uint64_t seed = 0;                            ///< Order of equal clocks; 0: launch order.
   const std::atomic<bool>* cancel = nullptr;         ///< Checked once per quantum.
   AccessObserver* observer = nullptr;
+  /// Time of an access to another device's or the host's memory; empty: a fixed latency.
+  RemoteAccess remote;
 };
 
 class Gpu {

@@ -17,6 +17,7 @@
 #include "vgpu/memory.h"
 #include "vgpu/observer.h"
 #include "vgpu/op.h"
+#include "vgpu/spin.h"
 #include "vgpu/time.h"
 #include "vgpu/trap.h"
 
@@ -24,7 +25,6 @@ namespace cuco::vgpu {
 
 struct Block;
 struct Grid;
-struct SpinLog;
 struct Sm;
 
 /// One activation of a function, shared by the lanes that entered it together.
@@ -88,7 +88,11 @@ struct Warp {
   const Op* stop = nullptr;     ///< The loop leaves when ip >= stop; null: at once.
   const Op* segment = nullptr;  ///< First op whose cost is not on the clock yet.
   VTime clock = 0;
-  VTime limit = 0;  ///< End of the quantum.
+  VTime limit = 0;         ///< End of the quantum.
+  VTime strict_limit = 0;  ///< Strong operations do not run later than this.
+
+  std::uint32_t carry = 0;          ///< CC.CF of each lane.
+  std::uint32_t shared_passes = 0;  ///< Extra passes of shared memory, not on the clock yet.
 
   const Kernel* kernel = nullptr;
   Block* block = nullptr;
@@ -104,13 +108,18 @@ struct Warp {
   std::vector<Split> splits;
   std::uint32_t current = 0;  ///< Index of the running split.
   std::vector<std::unique_ptr<Frame>> frames;
-  std::vector<std::unique_ptr<Frame>> spare_frames;
   std::vector<std::byte> local;  ///< Lane-major: kLanes x local_stride.
   std::uint32_t local_stride = 0;
   std::vector<AsyncCopy> async;                      ///< cp.async in flight.
   std::array<std::uint64_t, kLanes> async_groups{};  ///< Groups committed, per lane.
   std::uint64_t progress = 0;  ///< Counts writes: spins start anew after each.
   bool reads_clock = false;    ///< A clock was read since the last progress.
+  bool running = false;        ///< Inside run_warp: wake-ups need no queueing.
+  bool is_tail = false;        ///< Last warp of a block that is not a multiple of 32 threads.
+  bool departed = false;       ///< The running split has no lanes left.
+  std::uint64_t tickets = 0;   ///< Parks so far.
+  std::uint32_t queue_index = UINT32_MAX;  ///< Place in the run queue.
+  VTime queue_key = 0;
 
   /// Lane storage of an operand of element type T (32 slots, 64-byte aligned).
   template <typename T>
@@ -141,8 +150,10 @@ struct Warp {
 
   /// Adds cycles to the clock: for costs only known at run time.
   void spend(std::uint32_t cycles);
-  /// Brings the clock up to the current op: before anything that looks at it.
+  /// Brings the clock up to and including the current op: before anything that looks at it.
   void sync_clock();
+  /// Charges the straight-line code since `segment` and counts it. Before mask or ip change.
+  void flush_segment();
 };
 
 /// Registers to values and back.

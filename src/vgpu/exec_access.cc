@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory port: lane addresses to server memory, and the bookkeeping of every access.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "vgpu/access.h"
+#include "vgpu/exec.h"
+#include "vgpu/grid.h"
+
+namespace cuco::vgpu {
+
+namespace {
+
+/// Distinct 128-byte lines of an access, each with the sectors asked for.
+struct Lines {
+  std::array<std::uint64_t, 2 * kLanes> line;
+  std::array<std::uint32_t, 2 * kLanes> sectors;
+  unsigned count = 0;
+
+  void add(Address first, Address last) {
+    for (Address sector = first >> 5U; sector <= last >> 5U; ++sector) {
+      const std::uint64_t wanted = sector >> 2U;
+      const std::uint32_t bit = 1U << (sector & 3U);
+      if (count != 0 && line[count - 1] == wanted) {
+        sectors[count - 1] |= bit;
+        continue;
+      }
+      unsigned i = 0;
+      while (i < count && line[i] != wanted)
+        ++i;
+      if (i == count) {
+        if (count == line.size()) return;
+        line[count] = wanted;
+        sectors[count++] = 0;
+      }
+      sectors[i] |= bit;
+    }
+  }
+};
+
+/// Time of global sectors through L1, L2 and HBM. Loads: when the data is there; stores: when the
+/// memory system has taken them.
+VTime memory_time(Warp& w, const Lines& lines, bool store, bool use_l1) {
+  Sm& sm = *w.sm;
+  Timing& timing = *sm.timing;
+  Counters& counters = w.grid->counters;
+  VTime ready = sm.lsu.reserve(w.clock, lines.count * timing.cycle) + timing.l1_latency;
+  for (unsigned i = 0; i < lines.count; ++i) {
+    std::uint32_t sectors = lines.sectors[i];
+    counters.sectors += static_cast<std::uint64_t>(std::popcount(sectors));
+    const Granule& granule = w.memory->granule(lines.line[i] << 7U);
+    if (granule.owner != w.grid->device) {
+      const std::uint64_t bytes = 32U * static_cast<unsigned>(std::popcount(sectors));
+      const VTime done = timing.remote ? timing.remote(granule.owner, bytes, store, w.clock)
+                                       : w.clock + timing.remote_latency;
+      ready = std::max(ready, done);
+      continue;
+    }
+    if (use_l1 && !store) {
+      const std::uint32_t hit = sm.l1.touch(lines.line[i], sectors);
+      counters.l1_hits += static_cast<std::uint64_t>(std::popcount(hit));
+      sectors &= ~hit;
+      if (sectors == 0) continue;
+    }
+    const double bytes = 32.0 * std::popcount(sectors);
+    const VTime l2_done =
+        timing.l2.reserve(w.clock, static_cast<VTime>(bytes * timing.l2_ps_per_byte));
+    ready = std::max(ready, l2_done + timing.l2_latency);
+    const std::uint32_t hit = timing.l2_tags.touch(lines.line[i], sectors);
+    counters.l2_hits += static_cast<std::uint64_t>(std::popcount(hit));
+    sectors &= ~hit;
+    if (sectors == 0) continue;
+    const double missing = 32.0 * std::popcount(sectors);
+    counters.hbm_bytes += static_cast<std::uint64_t>(missing);
+    const VTime hbm_done =
+        timing.hbm.reserve(w.clock, static_cast<VTime>(missing * timing.hbm_ps_per_byte));
+    ready = std::max(ready, hbm_done + timing.hbm_latency);
+  }
+  return ready;
+}
+
+void finish_global(Warp& w, const Op& op, AccessKind kind, const Lines& lines) {
+  w.sync_clock();
+  const bool use_l1 = kind == AccessKind::Load && !MemoryAux::unpack(op.aux).no_l1;
+  const VTime ready = memory_time(w, lines, kind == AccessKind::Store, use_l1);
+  if (kind == AccessKind::Store) {
+    ++w.grid->counters.global_stores;
+    // Stores are posted; a full memory system pushes back.
+    w.clock = std::max(w.clock, ready - 2 * w.sm->timing->hbm_latency);
+    return;
+  }
+  ++w.grid->counters.global_loads;
+  VTime done = ready;
+  if (kind == AccessKind::Atomic) {
+    ++w.grid->counters.atomics;
+    done = std::max(done, w.clock + w.sm->timing->atomic_latency);
+  }
+  for (std::uint32_t slots = op.set_slots; slots != 0; slots &= slots - 1) {
+    w.load_ready[static_cast<unsigned>(std::countr_zero(slots))] = done;
+  }
+}
+
+[[gnu::noinline]] void observe(
+    Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes) {
+  const MemoryAux aux = MemoryAux::unpack(op.aux);
+  AccessEvent event{.kind = kind,
+                    .space = aux.space,
+                    .order = aux.order,
+                    .scope = aux.scope,
+                    .bytes = bytes,
+                    .lanes = w.active,
+                    .addresses = addresses};
+  if (aux.space == ptx::Space::Shared || aux.space == ptx::Space::Local ||
+      aux.space == ptx::Space::Param) {
+    w.observer->on_access(w, op, event);
+    return;
+  }
+  // Generic accesses are reported by the space they really go to.
+  LaneAddresses own{};
+  std::array<std::uint32_t, 3> groups{};
+  for_active(w.active, [&](unsigned l) {
+    const Address a = addresses[l];
+    const bool generic = aux.space == ptx::Space::Generic;
+    const unsigned group = generic && is_shared(a) ? 1 : generic && is_local(a) ? 2 : 0;
+    own[l] = group == 1   ? a - kSharedWindow
+             : group == 2 ? a - kLocalWindow
+                          : (is_mapped_region(a) ? w.memory->canonical(a) : a);
+    groups[group] |= 1U << l;
+  });
+  constexpr std::array kSpaces{ptx::Space::Global, ptx::Space::Shared, ptx::Space::Local};
+  for (unsigned g = 0; g < 3; ++g) {
+    if (groups[g] == 0) continue;
+    AccessEvent part{.kind = kind,
+                     .space = kSpaces[g],
+                     .order = aux.order,
+                     .scope = aux.scope,
+                     .bytes = bytes,
+                     .lanes = groups[g],
+                     .addresses = own};
+    w.observer->on_access(w, op, part);
+  }
+}
+
+std::byte* bad_address(
+    Warp& w, const Op& op, unsigned lane, Address address, std::uint32_t bytes, const char* why) {
+  w.raise(op, TrapKind::IllegalAddress, lane,
+          fmt::format("{} of {} bytes at {:#x}: {}", w.kernel->origins[op.source].instruction->text,
+                      bytes, address, why),
+          address);
+  return nullptr;
+}
+
+}  // namespace
+
+void gather_addresses(const Warp& w, const Op& op, LaneAddresses& out) {
+  if ((op.aux >> 20U & 1U) != 0) {
+    const std::uint32_t* a = w.slots<std::uint32_t>(op.a);
+    const auto offset = static_cast<std::uint32_t>(op.imm);
+    for (unsigned l = 0; l < kLanes; ++l)
+      out[l] = a[l] + offset;
+  } else {
+    const std::uint64_t* a = w.slots<std::uint64_t>(op.a);
+    for (unsigned l = 0; l < kLanes; ++l)
+      out[l] = a[l] + op.imm;
+  }
+}
+
+std::byte* resolve(
+    Warp& w, const Op& op, ptx::Space space, unsigned lane, Address address, std::uint32_t bytes) {
+  if ((address & (std::min(bytes, 16U) - 1)) != 0) {
+    w.raise(op, TrapKind::Misaligned, lane,
+            fmt::format("{} of {} bytes at {:#x}", w.kernel->origins[op.source].instruction->text,
+                        bytes, address),
+            address);
+    return nullptr;
+  }
+  if (space == ptx::Space::Generic) {
+    if (is_shared(address)) {
+      space = ptx::Space::Shared;
+      address -= kSharedWindow;
+    } else if (is_local(address)) {
+      space = ptx::Space::Local;
+      address -= kLocalWindow;
+    }
+  }
+  if (space == ptx::Space::Shared) {
+    const std::uint64_t size = w.block->shared.size();
+    if (address >= size || bytes > size - address) {
+      return bad_address(w, op, lane, address, bytes, "outside of the block's shared memory");
+    }
+    return w.block->shared.data() + address;
+  }
+  if (space == ptx::Space::Local) {
+    if (address >= w.local_stride || bytes > w.local_stride - address) {
+      return bad_address(w, op, lane, address, bytes, "outside of the thread's local memory");
+    }
+    return w.local.data() + std::size_t{lane} * w.local_stride + address;
+  }
+  if (space == ptx::Space::Param) {
+    if (address >= w.kernel->info.argument_bytes ||
+        bytes > w.kernel->info.argument_bytes - address) {
+      return bad_address(w, op, lane, address, bytes, "outside of the parameters");
+    }
+    return Memory::at(w.grid->parameters + address);
+  }
+  const Granule& granule = w.memory->granule(address);
+  if ((granule.flags & Granule::Valid) == 0) {
+    return bad_address(w, op, lane, address, bytes,
+                       (granule.flags & Granule::Multicast) != 0
+                           ? "a multicast address takes multimem and stores only"
+                           : "nothing is mapped there");
+  }
+  if (granule.owner != w.grid->device && granule.owner != kHostOwner &&
+      (w.grid->peers >> granule.owner & 1U) == 0) {
+    return bad_address(w, op, lane, address, bytes, "no peer access to that device");
+  }
+  return Memory::at(address);
+}
+
+void after_write(Warp& w, ptx::Space space, Address address, std::uint32_t bytes) {
+  note_progress(w);
+  if (space == ptx::Space::Generic) {
+    if (is_local(address)) return;
+    if (is_shared(address)) {
+      space = ptx::Space::Shared;
+      address -= kSharedWindow;
+    }
+  }
+  if (space == ptx::Space::Shared) {
+    if (!w.block->watches.empty()) {
+      w.sync_clock();
+      notify_shared(*w.block, static_cast<std::uint32_t>(address), bytes, w.clock);
+    }
+  } else if (space != ptx::Space::Local && w.memory->has_watches()) {
+    w.sync_clock();
+    w.memory->notify_write(address, bytes, w.clock);
+  }
+}
+
+void account(
+    Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes) {
+  if (w.observer != nullptr) observe(w, op, kind, addresses, bytes);
+  auto space = static_cast<ptx::Space>(op.aux & 7U);
+  const Address first = addresses[static_cast<unsigned>(std::countr_zero(w.active))];
+  if (space == ptx::Space::Generic && is_shared(first)) space = ptx::Space::Shared;
+  if (space == ptx::Space::Generic && is_local(first)) space = ptx::Space::Local;
+  if (space == ptx::Space::Global || space == ptx::Space::Generic) {
+    Lines lines;
+    for_active(w.active, [&](unsigned l) { lines.add(addresses[l], addresses[l] + bytes - 1); });
+    finish_global(w, op, kind, lines);
+    return;
+  }
+  if (space == ptx::Space::Shared) count_bank_conflicts(w, addresses, bytes);
+  if (kind == AccessKind::Atomic) ++w.grid->counters.atomics;
+  if (op.set_slots != 0) {
+    w.sync_clock();
+    const VTime done = w.clock + w.sm->timing->shared_latency;
+    for (std::uint32_t slots = op.set_slots; slots != 0; slots &= slots - 1) {
+      w.load_ready[static_cast<unsigned>(std::countr_zero(slots))] = done;
+    }
+  }
+}
+
+void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes) {
+  Lines lines;
+  lines.add(start, start + bytes - 1);
+  finish_global(w, op, kind, lines);
+}
+
+void count_bank_conflicts(Warp& w, const LaneAddresses& addresses, std::uint32_t bytes) {
+  // Wide accesses are served by halves or quarters of the warp, 128 bytes at a time.
+  const unsigned group = bytes <= 4 ? 32 : std::max(128 / bytes, 1U);
+  std::uint32_t passes = 0;
+  for (unsigned start = 0; start < kLanes; start += group) {
+    std::array<std::uint32_t, 32> last;
+    std::array<std::uint8_t, 32> count{};
+    last.fill(~0U);
+    std::uint8_t worst = 0;
+    for (unsigned l = start; l < start + group; ++l) {
+      if ((w.active >> l & 1U) == 0) continue;
+      for (std::uint32_t b = 0; b < bytes; b += 4) {
+        const auto word = static_cast<std::uint32_t>((addresses[l] + b) >> 2U);
+        const std::uint32_t bank = word & 31U;
+        if (last[bank] == word) continue;
+        last[bank] = word;
+        worst = std::max(worst, ++count[bank]);
+      }
+    }
+    passes += worst;
+  }
+  if (passes <= 1) return;
+  // Passes beyond what the width needs anyway are conflicts.
+  const std::uint32_t needed =
+      std::max(1U, static_cast<std::uint32_t>(std::popcount(w.active)) * bytes / 128);
+  if (passes > needed) w.grid->counters.bank_conflicts += passes - needed;
+  w.shared_passes += passes - 1;
+}
+
+}  // namespace cuco::vgpu

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: Apache-2.0
+// ld, ldu, st (PTX ISA 9.7.9.8 to 9.7.9.12).
+//
+// Two address patterns make up nearly all accesses of real kernels: consecutive lanes, and all
+// lanes the same. Both are recognised with a few vector compares and then cost one test of the
+// granule table and one copy; everything else goes lane by lane.
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "vgpu/access.h"
+#include "vgpu/builder.h"
+#include "vgpu/exec.h"
+#include "vgpu/grid.h"
+#include "vgpu/lowering.h"
+
+namespace cuco::vgpu {
+
+namespace {
+
+using ptx::Space;
+
+enum class Pattern : std::uint8_t { Consecutive, Same, Other };
+
+Pattern classify(const LaneAddresses& a, std::uint32_t stride) {
+  std::uint64_t off_row = 0;
+  std::uint64_t off_same = 0;
+  for (unsigned l = 0; l < kLanes; ++l) {
+    const std::uint64_t distance = a[l] - a[0];
+    off_same |= distance;
+    off_row |= distance ^ (std::uint64_t{l} * stride);
+  }
+  if (off_row == 0) return Pattern::Consecutive;
+  return off_same == 0 ? Pattern::Same : Pattern::Other;
+}
+
+/// The space an address operand of this op really goes to, if the first lane speaks for all.
+Space settle_space(Space space, Address& first) {
+  if (space != Space::Generic) return space;
+  if (is_shared(first)) {
+    first -= kSharedWindow;
+    return Space::Shared;
+  }
+  if (is_local(first)) {
+    first -= kLocalWindow;
+    return Space::Local;
+  }
+  return Space::Global;
+}
+
+/// Server memory for `bytes` from `first` on in one test; null: take the slow way, which also finds
+/// out what is wrong.
+std::byte* quick_range(
+    Warp& w, Space space, Address first, std::uint32_t bytes, std::uint32_t align) {
+  if ((first & (align - 1)) != 0) return nullptr;
+  if (space == Space::Shared) {
+    const std::uint64_t size = w.block->shared.size();
+    if (first >= size || bytes > size - first) return nullptr;
+    return w.block->shared.data() + first;
+  }
+  if (space != Space::Global && space != Space::Const) return nullptr;
+  const Granule& granule = w.memory->granule(first);
+  if ((granule.flags & Granule::Valid) == 0 || granule.owner != w.grid->device) return nullptr;
+  if (((first ^ (first + bytes - 1)) >> kGranuleShift) != 0) return nullptr;
+  return Memory::at(first);
+}
+
+/// A memory element as it lies in a register slot: sign- or zero-extended.
+template <typename E, typename S>
+S widen(const std::byte* from) {
+  E element;
+  std::memcpy(&element, from, sizeof element);
+  if constexpr (std::is_same_v<E, S>) {
+    return element;
+  } else if constexpr (std::is_same_v<S, std::array<std::uint64_t, 2>>) {
+    return {static_cast<std::uint64_t>(element), 0};
+  } else {
+    return static_cast<S>(element);  // Conversion of a signed E extends the sign.
+  }
+}
+
+template <typename E, typename S>
+void narrow(std::byte* to, const S& slot) {
+  E element;
+  if constexpr (std::is_same_v<E, S>) {
+    element = slot;
+  } else if constexpr (std::is_same_v<S, std::array<std::uint64_t, 2>>) {
+    element = static_cast<E>(slot[0]);
+  } else {
+    element = static_cast<E>(slot);
+  }
+  std::memcpy(to, &element, sizeof element);
+}
+
+template <typename S>
+S* destination(const Warp& w, Ref ref) {
+  return reinterpret_cast<S*>(w.bank[ref >> 31U] + (ref & ~kConstantBit));
+}
+
+/// E: element in memory; S: slot; V: elements per lane; refs of element v in Kernel::refs.
+template <typename E, typename S, unsigned V>
+void load_lanes(Warp& w, const Op& op, const LaneAddresses& a, Space space) {
+  const Ref* refs = V == 1 ? &op.dst : w.kernel->refs.data() + op.list;
+  for_active(w.active, [&](unsigned l) {
+    if (w.trapped()) return;
+    const std::byte* from = resolve(w, op, space, l, a[l], sizeof(E) * V);
+    if (from == nullptr) return;
+    for (unsigned v = 0; v < V; ++v) {
+      destination<S>(w, refs[v])[l] = widen<E, S>(from + v * sizeof(E));
+    }
+  });
+}
+
+template <typename E, typename S, unsigned V>
+bool load_pattern(Warp& w, const Op& op, const LaneAddresses& a, Pattern pattern, Space space) {
+  Address first = a[0];
+  space = settle_space(space, first);
+  const bool row = pattern == Pattern::Consecutive;
+  constexpr std::uint32_t kLaneBytes = sizeof(E) * V;
+  const std::uint32_t bytes = row ? kLaneBytes * kLanes : kLaneBytes;
+  const std::byte* from = quick_range(w, space, first, bytes, kLaneBytes);
+  if (from == nullptr) return false;
+  if (w.observer != nullptr) {
+    account(w, op, AccessKind::Load, a, kLaneBytes);
+  } else if (space == Space::Global) {
+    account_range(w, op, AccessKind::Load, first, bytes);
+  } else {
+    if (op.set_slots != 0)
+      account(w, op, AccessKind::Load, a, kLaneBytes);
+    else if (row && kLaneBytes > 4)
+      w.shared_passes += kLaneBytes / 4 - 1;
+  }
+  const Ref* refs = V == 1 ? &op.dst : w.kernel->refs.data() + op.list;
+  for (unsigned v = 0; v < V; ++v) {
+    S* d = destination<S>(w, refs[v]);
+    if (row) {
+#pragma GCC ivdep
+      for (unsigned l = 0; l < kLanes; ++l) {
+        d[l] = widen<E, S>(from + l * kLaneBytes + v * sizeof(E));
+      }
+    } else {
+      const S value = widen<E, S>(from + v * sizeof(E));
+#pragma GCC ivdep
+      for (unsigned l = 0; l < kLanes; ++l)
+        d[l] = value;
+    }
+  }
+  return true;
+}
+
+template <typename E, typename S, unsigned V>
+void exec_load(Warp& w, const Op& op) {
+  LaneAddresses a;
+  gather_addresses(w, op, a);
+  const auto space = static_cast<Space>(op.aux & 7U);
+  if (w.active == kFullMask) {
+    const Pattern pattern = classify(a, sizeof(E) * V);
+    if (pattern != Pattern::Other && load_pattern<E, S, V>(w, op, a, pattern, space)) return;
+  }
+  load_lanes<E, S, V>(w, op, a, space);
+  if (!w.trapped()) account(w, op, AccessKind::Load, a, sizeof(E) * V);
+}
+
+/// FNV-like digest of what the lanes read: the spin detector compares visits.
+template <typename S, unsigned V>
+std::uint64_t digest_of(const Warp& w, const Op& op) {
+  const Ref* refs = V == 1 ? &op.dst : w.kernel->refs.data() + op.list;
+  std::uint64_t digest = 0xCBF2'9CE4'8422'2325ULL;
+  const auto mix = [&](std::uint64_t value) {
+    digest = (digest ^ value) * 0x9E37'79B9'7F4A'7C15ULL;
+    digest ^= digest >> 29U;
+  };
+  for (unsigned v = 0; v < V; ++v) {
+    const S* d = destination<S>(w, refs[v]);
+    for_active(w.active, [&](unsigned l) {
+      if constexpr (sizeof(S) == 16) {
+        mix(d[l][0]);
+        mix(d[l][1]);
+      } else {
+        mix(d[l]);
+      }
+    });
+  }
+  return digest;
+}
+
+/// volatile, relaxed, acquire, mmio: in the order of virtual time, and watched for spinning.
+template <typename E, typename S, unsigned V>
+void exec_strong_load(Warp& w, const Op& op) {
+  w.sync_clock();
+  if (w.clock > w.strict_limit) {
+    yield_before(w, op);
+    return;
+  }
+  LaneAddresses a;
+  gather_addresses(w, op, a);
+  load_lanes<E, S, V>(w, op, a, static_cast<Space>(op.aux & 7U));
+  if (w.trapped()) return;
+  account(w, op, AccessKind::Load, a, sizeof(E) * V);
+  note_strong_read(w, op, a, sizeof(E) * V, digest_of<S, V>(w, op));
+}
+
+template <typename E, typename S, unsigned V>
+void store_to(Warp& w, const Ref* refs, unsigned l, std::byte* to) {
+  for (unsigned v = 0; v < V; ++v) {
+    narrow<E, S>(to + v * sizeof(E), destination<S>(w, refs[v])[l]);
+  }
+}
+
+/// A plain store to a multicast address reaches every member.
+template <typename E, typename S, unsigned V>
+bool store_multicast(Warp& w, const Op& op, unsigned l, Address address, const Ref* refs) {
+  const Multicast* cast = w.memory->find_multicast(address);
+  if (cast == nullptr || (address & (sizeof(E) * V - 1)) != 0) return false;
+  if (address - cast->base + sizeof(E) * V > cast->bytes) return false;
+  for (const Address member : cast->members) {
+    const Address target = member + (address - cast->base);
+    std::byte* to = resolve(w, op, Space::Global, l, target, sizeof(E) * V);
+    if (to == nullptr) return true;
+    store_to<E, S, V>(w, refs, l, to);
+    after_write(w, Space::Global, target, sizeof(E) * V);
+  }
+  return true;
+}
+
+template <typename E, typename S, unsigned V>
+void store_lanes(Warp& w, const Op& op, const LaneAddresses& a, Space space) {
+  const Ref* refs = V == 1 ? &op.b : w.kernel->refs.data() + op.list;
+  for_active(w.active, [&](unsigned l) {
+    if (w.trapped()) return;
+    if ((a[l] >> 40U) >= (kMulticastBase >> 40U) && a[l] < kHostBase &&
+        store_multicast<E, S, V>(w, op, l, a[l], refs)) {
+      return;
+    }
+    std::byte* to = resolve(w, op, space, l, a[l], sizeof(E) * V);
+    if (to == nullptr) return;
+    store_to<E, S, V>(w, refs, l, to);
+    after_write(w, space, a[l], sizeof(E) * V);
+  });
+}
+
+template <typename E, typename S, unsigned V>
+bool store_row(Warp& w, const Op& op, const LaneAddresses& a, Space space) {
+  constexpr std::uint32_t kLaneBytes = sizeof(E) * V;
+  Address first = a[0];
+  space = settle_space(space, first);
+  std::byte* to = quick_range(w, space, first, kLaneBytes * kLanes, kLaneBytes);
+  if (to == nullptr) return false;
+  if (w.observer != nullptr) {
+    account(w, op, AccessKind::Store, a, kLaneBytes);
+  } else if (space == Space::Global) {
+    account_range(w, op, AccessKind::Store, first, kLaneBytes * kLanes);
+  } else if (kLaneBytes > 4) {
+    w.shared_passes += kLaneBytes / 4 - 1;
+  }
+  const Ref* refs = V == 1 ? &op.b : w.kernel->refs.data() + op.list;
+  for (unsigned v = 0; v < V; ++v) {
+    const S* s = destination<S>(w, refs[v]);
+#pragma GCC ivdep
+    for (unsigned l = 0; l < kLanes; ++l) {
+      narrow<E, S>(to + l * kLaneBytes + v * sizeof(E), s[l]);
+    }
+  }
+  after_write(w, space, first, kLaneBytes * kLanes);
+  return true;
+}
+
+template <typename E, typename S, unsigned V>
+void exec_store(Warp& w, const Op& op) {
+  LaneAddresses a;
+  gather_addresses(w, op, a);
+  const auto space = static_cast<Space>(op.aux & 7U);
+  if (w.active == kFullMask && classify(a, sizeof(E) * V) == Pattern::Consecutive &&
+      store_row<E, S, V>(w, op, a, space)) {
+    return;
+  }
+  if (w.observer != nullptr || space != Space::Local) {
+    account(w, op, AccessKind::Store, a, sizeof(E) * V);
+  }
+  store_lanes<E, S, V>(w, op, a, space);
+}
+
+template <typename E, typename S, unsigned V>
+void exec_strong_store(Warp& w, const Op& op) {
+  w.sync_clock();
+  if (w.clock > w.strict_limit) {
+    yield_before(w, op);
+    return;
+  }
+  exec_store<E, S, V>(w, op);
+}
+
+/// ld.param of a kernel's argument at a fixed place: one value for all lanes.
+template <typename E, typename S>
+void exec_load_parameter(Warp& w, const Op& op) {
+  const S value = widen<E, S>(Memory::at(w.grid->parameters + op.imm));
+  detail::store_lanes<S>(destination<S>(w, op.dst), w.active, [&](unsigned) { return value; });
+}
+
+enum class Access : std::uint8_t { Load, StrongLoad, Store, StrongStore, Parameter };
+
+template <typename E, typename S, unsigned V>
+Handler pick_access(Access access) {
+  switch (access) {
+    case Access::Load:
+      return exec_load<E, S, V>;
+    case Access::StrongLoad:
+      return exec_strong_load<E, S, V>;
+    case Access::Store:
+      return exec_store<E, S, V>;
+    case Access::StrongStore:
+      return exec_strong_store<E, S, V>;
+    case Access::Parameter:
+      if constexpr (V == 1 && sizeof(S) <= 8) return exec_load_parameter<E, S>;
+  }
+  return nullptr;
+}
+
+template <typename E, typename S>
+Handler pick_vector(Access access, unsigned vector) {
+  switch (vector) {
+    case 1:
+      return pick_access<E, S, 1>(access);
+    case 2:
+      return pick_access<E, S, 2>(access);
+    case 4:
+      return pick_access<E, S, 4>(access);
+    case 8:
+      if constexpr (sizeof(E) == 4) return pick_access<E, S, 8>(access);
+      return nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+template <typename E>
+Handler pick_slot(Access access, unsigned vector, std::uint32_t slot) {
+  if (slot == 4) {
+    if constexpr (sizeof(E) <= 4) return pick_vector<E, std::uint32_t>(access, vector);
+  }
+  if (slot == 8) {
+    if constexpr (sizeof(E) <= 8) return pick_vector<E, std::uint64_t>(access, vector);
+  }
+  return nullptr;
+}
+
+Handler pick_handler(Access access, ptx::Type type, unsigned vector, std::uint32_t slot) {
+  const bool is_signed = type == ptx::Type::S8 || type == ptx::Type::S16 || type == ptx::Type::S32;
+  switch (ptx::size_of(type)) {
+    case 1:
+      return is_signed ? pick_slot<std::int8_t>(access, vector, slot)
+                       : pick_slot<std::uint8_t>(access, vector, slot);
+    case 2:
+      return is_signed ? pick_slot<std::int16_t>(access, vector, slot)
+                       : pick_slot<std::uint16_t>(access, vector, slot);
+    case 4:
+      return is_signed ? pick_slot<std::int32_t>(access, vector, slot)
+                       : pick_slot<std::uint32_t>(access, vector, slot);
+    case 8:
+      return pick_slot<std::uint64_t>(access, vector, slot);
+    case 16: {
+      using Wide = std::array<std::uint64_t, 2>;
+      if (slot != 16 || vector > 2) return nullptr;
+      return vector == 1 ? pick_access<Wide, Wide, 1>(access) : pick_access<Wide, Wide, 2>(access);
+    }
+    default:
+      return nullptr;
+  }
+}
+
+CostClass cost_of(Space space) {
+  switch (space) {
+    case Space::Shared:
+    case Space::Local:
+      return CostClass::Shared;
+    case Space::Param:
+    case Space::Const:
+      return CostClass::Move;
+    default:
+      return CostClass::Memory;
+  }
+}
+
+/// The registers of a data operand, plain or {vector}; their common slot width.
+std::uint32_t data_refs(Lowering& lowering,
+                        const ptx::Operand& operand,
+                        ptx::Type type,
+                        bool store,
+                        std::vector<Ref>& refs) {
+  const bool is_vector = operand.kind == ptx::Operand::Kind::Vector;
+  const std::size_t count = is_vector ? operand.elements.size() : 1;
+  std::uint32_t slot = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const ptx::Operand& element = is_vector ? operand.elements[i] : operand;
+    slot = std::max(slot, lowering.slot_bytes(element));
+  }
+  if (slot == 0) slot = Lowering::slot_bytes(type);
+  for (std::size_t i = 0; i < count; ++i) {
+    const ptx::Operand& element = is_vector ? operand.elements[i] : operand;
+    const ptx::Type as = slot == 4 ? ptx::Type::B32 : slot == 8 ? ptx::Type::B64 : ptx::Type::B128;
+    // A float immediate must be converted as what it is.
+    const bool immediate = element.kind == ptx::Operand::Kind::Float;
+    refs.push_back(store ? lowering.source(element, immediate ? type : as)
+                         : lowering.destination(element, as));
+  }
+  return slot;
+}
+
+bool lower_load(Lowering& lowering, const ptx::Instruction& instruction, ptx::Type type) {
+  std::vector<Ref> refs;
+  const std::uint32_t slot = data_refs(lowering, instruction.operands[0], type, false, refs);
+  MemoryOperand memory = lowering.memory_operand(instruction.operands[1], type);
+  if (refs.size() != memory.aux.vector) return false;
+  Access access = is_strong(memory.aux.order) ? Access::StrongLoad : Access::Load;
+  const bool fixed = (memory.base & kConstantBit) != 0;
+  if (memory.aux.space == Space::Param && fixed && refs.size() == 1) {
+    const Kernel& kernel = lowering.builder().kernel();
+    std::uint64_t base = 0;
+    std::memcpy(&base, kernel.constants.data() + (memory.base & ~kConstantBit), sizeof base);
+    memory.offset += base;
+    const std::uint32_t bytes = ptx::size_of(type);
+    if (memory.offset + bytes > kernel.info.argument_bytes || memory.offset % bytes != 0) {
+      lowering.fail("parameter out of range");
+    }
+    access = Access::Parameter;
+  }
+  const Handler handler = pick_handler(access, type, memory.aux.vector, slot);
+  if (handler == nullptr) return false;
+  const std::uint32_t list = refs.size() > 1 ? lowering.list(refs) : 0;
+  Op& op = lowering.emit(handler, cost_of(memory.aux.space));
+  memory.apply(op);
+  op.dst = refs[0];
+  op.list = list;
+  return true;
+}
+
+bool lower_store(Lowering& lowering, const ptx::Instruction& instruction, ptx::Type type) {
+  std::vector<Ref> refs;
+  const std::uint32_t slot = data_refs(lowering, instruction.operands[1], type, true, refs);
+  const MemoryOperand memory = lowering.memory_operand(instruction.operands[0], type);
+  if (refs.size() != memory.aux.vector) return false;
+  const Access access = is_strong(memory.aux.order) ? Access::StrongStore : Access::Store;
+  const Handler handler = pick_handler(access, type, memory.aux.vector, slot);
+  if (handler == nullptr) return false;
+  const std::uint32_t list = refs.size() > 1 ? lowering.list(refs) : 0;
+  Op& op = lowering.emit(handler, cost_of(memory.aux.space));
+  memory.apply(op);
+  op.b = refs[0];
+  op.list = list;
+  return true;
+}
+
+}  // namespace
+
+bool lower_memory(Lowering& lowering, const ptx::Instruction& instruction) {
+  if (instruction.operands.size() < 2 || instruction.types.empty()) return false;
+  const ptx::Type type = instruction.types[0];
+  return instruction.opcode == ptx::Opcode::St ? lower_store(lowering, instruction, type)
+                                               : lower_load(lowering, instruction, type);
+}
+
+}  // namespace cuco::vgpu

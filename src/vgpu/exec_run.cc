@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inner loop, and the splits of a diverged warp.
+//
+// PTX has no reconvergence points. A warp is a list of splits; the one in the deepest call with the
+// lowest op runs, so that those behind catch up, and splits that meet at the same op of the same
+// frame become one. That alone could starve the split that holds a lock, so each split has a budget
+// of backward branches after which others go first.
+#include <algorithm>
+#include <cstring>
+
+#include "base/assert.h"
+#include "vgpu/exec.h"
+#include "vgpu/grid.h"
+#include "vgpu/spin.h"
+
+namespace cuco::vgpu {
+
+namespace {
+
+constexpr std::uint32_t kBackwardBudget = 256;
+
+bool is_mergeable(const Split& split) {
+  return split.state == Split::State::Runnable || split.state == Split::State::Sync;
+}
+
+/// Less runs first.
+bool runs_before(const Split& a, const Split& b) {
+  const std::uint32_t turn_a = a.backward / kBackwardBudget;
+  const std::uint32_t turn_b = b.backward / kBackwardBudget;
+  if (turn_a != turn_b) return turn_a < turn_b;
+  if (a.frame->depth != b.frame->depth) return a.frame->depth > b.frame->depth;
+  return a.op < b.op;
+}
+
+/// Joins splits that are at the same op of the same frame. Those that waited for company run again.
+void merge_splits(Warp& w) {
+  for (std::size_t i = 0; i < w.splits.size(); ++i) {
+    if (!is_mergeable(w.splits[i])) continue;
+    for (std::size_t j = i + 1; j < w.splits.size();) {
+      Split& a = w.splits[i];
+      Split& b = w.splits[j];
+      if (!is_mergeable(b) || a.op != b.op || a.frame != b.frame) {
+        ++j;
+        continue;
+      }
+      a.mask |= b.mask;
+      a.state = Split::State::Runnable;
+      a.ready_at = std::max(a.ready_at, b.ready_at);
+      a.backward = std::min(a.backward, b.backward);
+      a.spin.reset();
+      w.splits.erase(w.splits.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+  }
+}
+
+/// Picks the split to run; false if none can run before the limit.
+bool select_split(Warp& w) {
+  if (w.splits.size() > 1) merge_splits(w);
+  const Split* best = nullptr;
+  VTime soonest = kNever;
+  for (const Split& split : w.splits) {
+    if (split.state != Split::State::Runnable && split.state != Split::State::Asleep) continue;
+    soonest = std::min(soonest, split.ready_at);
+  }
+  if (soonest == kNever) return false;
+  const VTime now = std::max(w.clock, soonest);
+  if (now > w.limit) return false;
+  for (const Split& split : w.splits) {
+    if (split.state != Split::State::Runnable && split.state != Split::State::Asleep) continue;
+    if (split.ready_at > now) continue;
+    if (best == nullptr || runs_before(split, *best)) best = &split;
+  }
+  w.clock = now;
+  w.current = static_cast<std::uint32_t>(best - w.splits.data());
+  return true;
+}
+
+void enter_split(Warp& w) {
+  Split& split = w.splits[w.current];
+  split.state = Split::State::Runnable;
+  w.mask = split.mask;
+  w.bank = {split.frame->registers.data(), const_cast<std::byte*>(w.kernel->constants.data())};
+  w.predicates = split.frame->predicates.data();
+  w.ip = w.kernel->ops.data() + split.op;
+  w.segment = w.ip;
+  update_stop(w);
+}
+
+void wait_for_loads(Warp& w, const Op& op) {
+  VTime ready = 0;
+  for (std::uint32_t slots = op.wait_slots; slots != 0; slots &= slots - 1) {
+    ready = std::max(ready, w.load_ready[static_cast<unsigned>(std::countr_zero(slots))]);
+  }
+  // The clock without the open segment is a lower bound: most waits end here.
+  if (ready <= w.clock) return;
+  --w.ip;
+  w.sync_clock();
+  ++w.ip;
+  if (ready > w.clock) {
+    w.grid->counters.waiting += ready - w.clock;
+    w.clock = ready;
+  }
+}
+
+void run_split(Warp& w) {
+  do {
+    const Op& op = *w.ip++;
+    std::uint32_t active = w.mask;
+    if (op.flags != 0) {
+      if ((op.flags & Op::WaitsForLoads) != 0) wait_for_loads(w, op);
+      if ((op.flags & Op::Guarded) != 0) {
+        const std::uint32_t guard = w.predicates[op.guard];
+        active &= (op.flags & Op::GuardNegated) != 0 ? ~guard : guard;
+        if (active == 0) continue;
+      }
+    }
+    w.active = active;
+    op.run(w, op);
+  } while (w.ip < w.stop);
+}
+
+}  // namespace
+
+void update_stop(Warp& w) {
+  const Op* const first = w.kernel->ops.data();
+  const auto here = static_cast<std::uint32_t>(w.ip - first);
+  const Frame* frame = w.splits[w.current].frame;
+  std::uint32_t stop = static_cast<std::uint32_t>(w.kernel->ops.size());
+  if (w.splits.size() > 1) {
+    for (std::size_t i = 0; i < w.splits.size(); ++i) {
+      const Split& other = w.splits[i];
+      if (i == w.current || !is_mergeable(other) || other.frame != frame) continue;
+      if (other.op > here) stop = std::min(stop, other.op);
+    }
+  }
+  w.stop = first + stop;
+}
+
+void isolate(Warp& w, std::uint32_t lanes) {
+  if (w.mask == lanes) return;
+  Split rest;
+  rest.frame = w.splits[w.current].frame;
+  rest.op = static_cast<std::uint32_t>(w.ip - w.kernel->ops.data());
+  rest.mask = w.mask & ~lanes;
+  rest.ready_at = w.clock;
+  w.splits[w.current].mask = lanes;
+  w.mask = lanes;
+  w.splits.push_back(std::move(rest));
+}
+
+void block_split(Warp& w, Split::State state, const Op* next) {
+  w.sync_clock();
+  Split& split = w.splits[w.current];
+  split.state = state;
+  split.since = w.clock;
+  split.ready_at = w.clock;
+  w.ip = next;
+  w.segment = next;
+  w.stop = nullptr;
+}
+
+void run_warp(Warp& w, VTime limit, VTime strict_limit) {
+  w.limit = limit;
+  w.strict_limit = strict_limit;
+  w.running = true;
+  if (w.frames.empty()) {
+    // First run: only now it needs registers, and gets those that are still in the cache.
+    Frame& entry = add_frame(w, w.kernel->functions.front());
+    entry.parent = nullptr;
+    entry.plan = nullptr;
+    entry.depth = 0;
+    entry.lanes = w.alive;
+    entry.local_base = 0;
+    if (w.kernel->info.local_bytes != 0) {
+      w.local_stride = (w.kernel->info.local_bytes + 15U) / 16U * 16U;
+      w.local.assign(std::size_t{w.local_stride} * kLanes, std::byte{0});
+    }
+    w.splits.front().frame = &entry;
+  }
+  while (w.alive != 0 && !w.grid->trap && select_split(w)) {
+    enter_split(w);
+    run_split(w);
+    if (w.splits.empty() || w.grid->trap) break;
+    if (w.departed) {  // The split is gone: all its lanes exited.
+      w.departed = false;
+      continue;
+    }
+    w.flush_segment();
+    w.splits[w.current].op = static_cast<std::uint32_t>(w.ip - w.kernel->ops.data());
+    if (w.clock > w.limit) break;
+  }
+  w.running = false;
+  w.departed = false;
+}
+
+VTime runnable_at(const Warp& w) {
+  VTime soonest = kNever;
+  for (const Split& split : w.splits) {
+    if (split.state == Split::State::Runnable || split.state == Split::State::Asleep) {
+      soonest = std::min(soonest, std::max(split.ready_at, w.clock));
+    }
+  }
+  return soonest;
+}
+
+void Warp::flush_segment() {
+  if (ip <= segment) {
+    segment = ip;
+    return;
+  }
+  const Op* const first = kernel->ops.data();
+  const auto from = static_cast<std::size_t>(segment - first);
+  const auto to = static_cast<std::size_t>(ip - first);
+  const CostTable& costs = *grid->costs;
+  const VTime cycle = sm->timing->cycle;
+  const VTime alone = (costs.latency[to] - costs.latency[from]) * cycle;
+  const VTime slots = (costs.issue[to] - costs.issue[from]) * cycle / (16 * sm->timing->schedulers);
+  clock = std::max(clock + alone, sm->issue.reserve(clock, slots));
+  if (shared_passes != 0) {
+    clock = std::max(clock, sm->lsu.reserve(clock, shared_passes * cycle));
+    shared_passes = 0;
+  }
+  const auto lanes = std::popcount(mask);
+  grid->thread_counts[from] += lanes;
+  grid->thread_counts[to] -= lanes;
+  grid->warp_counts[from] += 1;
+  grid->warp_counts[to] -= 1;
+  grid->warp_instructions += to - from;
+  segment = ip;
+}
+
+void Warp::sync_clock() {
+  flush_segment();
+}
+
+void Warp::spend(std::uint32_t cycles) {
+  sync_clock();
+  clock += cycles * sm->timing->cycle;
+}
+
+std::uint32_t Warp::meet(const Op& op, Ref members) {
+  return meet_mask(op, slots<std::uint32_t>(members));
+}
+
+std::uint32_t Warp::meet_mask(const Op& op, const std::uint32_t* members) {
+  std::uint32_t ready = 0;
+  std::uint32_t open = active;
+  while (open != 0) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(open));
+    const std::uint32_t mine = members[lane];
+    std::uint32_t group = 0;
+    for_active(open, [&](unsigned l) {
+      if (members[l] == mine) group |= 1U << l;
+    });
+    if ((group & ~mine) != 0) {
+      raise(op, TrapKind::IllegalInstruction,
+            static_cast<unsigned>(std::countr_zero(group & ~mine)),
+            "executing lane is not in its member mask");
+      return 0;
+    }
+    if ((mine & alive & ~group) == 0) ready |= group;
+    open &= ~group;
+  }
+  if (ready != active) {
+    const std::uint32_t waiting = active & ~ready;
+    // Lanes that the guard excluded go on; they may be the ones waited for.
+    if (ready == 0) {
+      isolate(*this, waiting);
+      block_split(*this, Split::State::Sync, &op);
+      return 0;
+    }
+    Split rest;
+    rest.frame = splits[current].frame;
+    rest.op = static_cast<std::uint32_t>(&op - kernel->ops.data());
+    rest.mask = waiting;
+    rest.state = Split::State::Sync;
+    rest.since = clock;
+    rest.ready_at = clock;
+    flush_segment();
+    mask &= ~waiting;
+    splits[current].mask = mask;
+    splits.push_back(std::move(rest));
+    update_stop(*this);
+    active = ready;
+  }
+  if (observer != nullptr) observer->on_warp_sync(*this, op, ready);
+  return ready;
+}
+
+}  // namespace cuco::vgpu

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vgpu/gpu.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "vgpu/gpu_impl.h"
+#include "vgpu/spin.h"
+
+namespace cuco::vgpu {
+
+namespace {
+
+/// How far a warp may run ahead of the lowest clock, and how long it runs at most: the price of
+/// switching warps against the precision of contention.
+constexpr VTime kSlack = 1 * kMicrosecond;
+constexpr VTime kQuantum = 20 * kMicrosecond;
+
+/// A trap that no instruction raised.
+Trap outside_trap(const Grid& grid, TrapKind kind, std::string message) {
+  Trap trap;
+  trap.kind = kind;
+  trap.message = std::move(message);
+  trap.kernel = grid.kernel->info.name;
+  return trap;
+}
+
+VTime add(VTime time, VTime more) {
+  return time > kNever - more ? kNever : time + more;
+}
+
+}  // namespace
+
+Gpu::Impl::Impl(unsigned number,
+                const hardware::GpuDescription& gpu,
+                Memory& all_memory,
+                Environment outer)
+    : device(number),
+      description(gpu),
+      memory(all_memory),
+      environment(std::move(outer)),
+      timing(gpu) {
+  timing.remote = environment.remote;
+  for (std::uint32_t i = 0; i < gpu.sms; ++i) {
+    sms.push_back(std::make_unique<Sm>(i, timing, gpu.l1_bytes / 2));
+  }
+}
+
+Gpu::Impl::~Impl() {
+  for (const auto& grid : grids) {
+    for (const auto& block : grid->blocks) {
+      for (const auto& w : block->warps)
+        drop_watches(*w);
+    }
+  }
+  for (const Address slot : all_slots)
+    (void)memory.free(slot).has_value();
+  for (const auto& [address, bytes] : heap)
+    (void)memory.free(address).has_value();
+}
+
+void Gpu::Impl::wake(Warp& w, VTime when) {
+  if (w.running) return;
+  const VTime key = std::max(w.clock, when);
+  if (w.queue_index == UINT32_MAX || key < w.queue_key) queue.update(w, key);
+}
+
+void Gpu::Impl::print(std::string_view text) {
+  if (environment.print) environment.print(text);
+}
+
+Address Gpu::Impl::heap_allocate(std::uint64_t bytes) {
+  if (bytes == 0 || bytes > environment.heap_bytes || heap_used + bytes > environment.heap_bytes) {
+    return 0;
+  }
+  const auto address = memory.allocate(device, bytes, 256);
+  if (!address) return 0;
+  heap[*address] = bytes;
+  heap_used += bytes;
+  return *address;
+}
+
+void Gpu::Impl::heap_free(Address address) {
+  const auto found = heap.find(address);
+  if (found == heap.end()) return;
+  heap_used -= found->second;
+  heap.erase(found);
+  (void)memory.free(address).has_value();
+}
+
+Gpu::Gpu(unsigned device,
+         const hardware::GpuDescription& description,
+         Memory& memory,
+         Environment environment)
+    : impl_(std::make_unique<Impl>(device, description, memory, std::move(environment))) {}
+Gpu::~Gpu() = default;
+
+Result<GridId> Gpu::launch(LaunchRequest request, VTime start, Done done) {
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+      !__builtin_cpu_supports("f16c")) {
+    return Error(ErrorKind::Unavailable, "the virtual GPU needs a CPU with AVX2, FMA and F16C");
+  }
+  CUCO_TRY_ASSIGN(std::unique_ptr<Grid> grid, impl_->make_grid(std::move(request), start));
+  grid->done = std::move(done);
+  const GridId id = grid->id;
+  impl_->grids.push_back(std::move(grid));
+  return id;
+}
+
+std::optional<VTime> Gpu::next_time() const {
+  const VTime soonest = std::min(impl_->queue.top_key(), impl_->next_arrival());
+  if (soonest == kNever) return std::nullopt;
+  return soonest;
+}
+
+void Gpu::step(VTime limit) {
+  const VTime arrival = impl_->next_arrival();
+  if (arrival <= impl_->queue.top_key() && arrival != kNever) impl_->place_arrived(arrival);
+  if (impl_->queue.empty()) return;
+  Warp& w = impl_->queue.pop();
+  Grid& grid = *w.grid;
+  const VTime strict = std::min(limit, std::min(impl_->queue.top_key(), impl_->next_arrival()));
+  const VTime end =
+      std::min(add(std::max(strict, w.queue_key), kSlack), add(w.queue_key, kQuantum));
+  run_warp(w, end, std::max(strict, w.queue_key));
+  if (!grid.trap && impl_->environment.cancel != nullptr &&
+      impl_->environment.cancel->load(std::memory_order_relaxed)) {
+    grid.trap = Trap{
+        .kind = TrapKind::Cancelled, .message = "by request", .kernel = grid.kernel->info.name};
+  }
+  const std::uint64_t budget = grid.request.instruction_budget;
+  if (!grid.trap && budget != 0 && grid.warp_instructions > budget) {
+    grid.trap = outside_trap(grid, TrapKind::Budget,
+                             fmt::format("{} warp-instructions", grid.warp_instructions));
+  }
+  if (grid.trap) {
+    impl_->retire(grid);
+    return;
+  }
+  if (w.alive == 0) {
+    for (auto& frame : w.frames)
+      grid.spare_frames.push_back(std::move(frame));
+    w.frames.clear();
+    if (w.block->live_warps == 0) impl_->finish_block(*w.block);
+    return;
+  }
+  const VTime next = runnable_at(w);
+  if (next != kNever) impl_->queue.update(w, next);
+}
+
+bool Gpu::idle() const {
+  return impl_->grids.empty();
+}
+
+void Gpu::kill(GridId id, TrapKind kind, std::string message) {
+  for (const auto& grid : impl_->grids) {
+    if (grid->id != id) continue;
+    if (!grid->trap) {
+      grid->trap = outside_trap(*grid, kind, std::move(message));
+    }
+    impl_->retire(*grid);
+    return;
+  }
+}
+
+std::uint32_t Gpu::occupancy(const KernelInfo& kernel,
+                             std::uint32_t threads,
+                             std::uint32_t dynamic_shared) const {
+  return impl_->blocks_per_sm(kernel, threads, dynamic_shared);
+}
+
+const hardware::GpuDescription& Gpu::description() const {
+  return impl_->description;
+}
+unsigned Gpu::device() const {
+  return impl_->device;
+}
+
+}  // namespace cuco::vgpu

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The inside of Gpu, shared by the files that place blocks, run warps and describe waits.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "vgpu/gpu.h"
+#include "vgpu/grid.h"
+#include "vgpu/run_queue.h"
+#include "vgpu/timing.h"
+
+namespace cuco::vgpu {
+
+struct Gpu::Impl final : Scheduler {
+  Impl(unsigned number, const hardware::GpuDescription& gpu, Memory& all_memory, Environment outer);
+  ~Impl() override;
+
+  // Scheduler
+  void wake(Warp& warp, VTime when) override;
+  void print(std::string_view text) override;
+  Address heap_allocate(std::uint64_t bytes) override;
+  void heap_free(Address address) override;
+
+  // Launching: gpu_launch.cc
+  Result<void> check(const LaunchRequest& request, const KernelInfo& info) const;
+  Result<std::unique_ptr<Grid>> make_grid(LaunchRequest request, VTime start);
+  Result<Address> take_slot();
+  [[nodiscard]] std::uint32_t blocks_per_sm(const KernelInfo& kernel,
+                                            std::uint32_t threads,
+                                            std::uint32_t dynamic_shared) const;
+  [[nodiscard]] std::uint32_t block_registers(const KernelInfo& kernel,
+                                              std::uint32_t threads) const;
+  [[nodiscard]] std::uint32_t block_shared(std::uint32_t shared_bytes) const;
+
+  // Blocks on SMs: gpu_place.cc
+  [[nodiscard]] VTime next_arrival() const;
+  void place_arrived(VTime now);
+  void refill(Sm& sm, VTime now);
+  [[nodiscard]] bool fits(const Sm& sm, const Grid& grid) const;
+  void place_block(Grid& grid, Sm& sm, VTime start);
+  void finish_block(Block& block);
+  void release_sm(const Block& block) const;
+  /// Removes a grid and reports it.
+  void retire(Grid& grid);
+  void finish_counters(Grid& grid) const;
+
+  unsigned device;
+  hardware::GpuDescription description;
+  Memory& memory;
+  Environment environment;
+  Timing timing;
+  std::vector<std::unique_ptr<Sm>> sms;
+  std::vector<std::unique_ptr<Grid>> grids;  ///< In launch order.
+  RunQueue queue;
+  std::vector<Address> free_slots;
+  std::vector<Address> all_slots;
+  std::unordered_map<const Kernel*, std::unique_ptr<CostTable>> costs;
+  std::map<Address, std::uint64_t> heap;
+  std::uint64_t heap_used = 0;
+  GridId next_grid = 1;
+  std::uint64_t next_sequence = 1;
+};
+
+}  // namespace cuco::vgpu

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks onto SMs and off again. Blocks of a grid start in order; grids in launch order share what
+// room there is.
+#include <algorithm>
+#include <utility>
+
+#include "base/rng.h"
+#include "vgpu/gpu_impl.h"
+#include "vgpu/spin.h"
+
+namespace cuco::vgpu {
+
+void reset_warp(Warp& w, Block& block, std::uint32_t index, VTime start) {
+  Grid& grid = *block.grid;
+  const std::uint32_t threads = std::min(kLanes, grid.threads - index * kLanes);
+  w.kernel = grid.kernel;
+  w.block = &block;
+  w.grid = &grid;
+  w.memory = grid.memory;
+  w.observer = grid.observer;
+  w.sm = block.sm;
+  w.clock = start;
+  w.load_ready.fill(0);
+  w.index = index;
+  w.alive = threads == kLanes ? kFullMask : (1U << threads) - 1;
+  w.is_tail = threads != kLanes;
+  w.carry = 0;
+  w.shared_passes = 0;
+  w.local.clear();
+  w.local_stride = 0;
+  w.async.clear();
+  w.async_groups.fill(0);
+  w.progress = 0;
+  w.reads_clock = false;
+  w.departed = false;
+  w.running = false;
+  w.frames.clear();
+  w.splits.clear();
+  Split split;
+  split.op = grid.kernel->functions.front().first_op;
+  split.mask = w.alive;
+  split.ready_at = start;
+  w.splits.push_back(std::move(split));
+}
+
+VTime Gpu::Impl::next_arrival() const {
+  VTime soonest = kNever;
+  for (const auto& grid : grids) {
+    if (!grid->arrived) soonest = std::min(soonest, grid->start);
+  }
+  return soonest;
+}
+
+bool Gpu::Impl::fits(const Sm& sm, const Grid& grid) const {
+  return sm.blocks < description.blocks_per_sm &&
+         sm.threads + grid.warps_per_block * kLanes <= description.threads_per_sm &&
+         sm.registers + grid.registers <= description.registers_per_sm &&
+         sm.shared + block_shared(grid.shared_bytes) <= description.shared_per_sm;
+}
+
+void Gpu::Impl::place_arrived(VTime now) {
+  for (const auto& grid : grids) {
+    if (grid->arrived || grid->start > now) continue;
+    grid->arrived = true;
+    // Breadth first: one block per SM and round.
+    for (bool placed = true; placed;) {
+      placed = false;
+      for (const auto& sm : sms) {
+        if (grid->next_block == grid->block_count || !fits(*sm, *grid)) continue;
+        place_block(*grid, *sm, std::max(grid->start, sm->freed));
+        placed = true;
+      }
+    }
+  }
+}
+
+void Gpu::Impl::refill(Sm& sm, VTime now) {
+  for (const auto& grid : grids) {
+    if (!grid->arrived || grid->trap) continue;
+    while (grid->next_block < grid->block_count && fits(sm, *grid)) {
+      place_block(*grid, sm, std::max(grid->start, now));
+    }
+  }
+}
+
+void Gpu::Impl::place_block(Grid& grid, Sm& sm, VTime start) {
+  std::unique_ptr<Block> block;
+  if (!grid.spare_blocks.empty()) {
+    block = std::move(grid.spare_blocks.back());
+    grid.spare_blocks.pop_back();
+  } else {
+    block = std::make_unique<Block>();
+    for (std::uint32_t i = 0; i < grid.warps_per_block; ++i) {
+      block->warps.push_back(std::make_unique<Warp>());
+    }
+  }
+  const std::uint64_t number = grid.next_block++;
+  const Dim3& dims = grid.request.grid;
+  block->grid = &grid;
+  block->sm = &sm;
+  block->number = number;
+  block->index = {static_cast<std::uint32_t>(number % dims[0]),
+                  static_cast<std::uint32_t>(number / dims[0] % dims[1]),
+                  static_cast<std::uint32_t>(number / dims[0] / dims[1])};
+  block->live_threads = grid.threads;
+  block->live_warps = grid.warps_per_block;
+  block->last_exit = start;
+  block->shared.assign(grid.shared_bytes, std::byte{0});
+  block->barriers = {};
+  block->watches.clear();
+  block->place = static_cast<std::uint32_t>(grid.blocks.size());
+  sm.blocks += 1;
+  sm.threads += grid.warps_per_block * kLanes;
+  sm.registers += grid.registers;
+  sm.shared += block_shared(grid.shared_bytes);
+  ++grid.counters.blocks;
+  const VTime first = start + timing.cycles(description.block_start_cycles);
+  for (std::uint32_t i = 0; i < grid.warps_per_block; ++i) {
+    Warp& w = *block->warps[i];
+    reset_warp(w, *block, i, first);
+    w.sequence = next_sequence++;
+    // A seed shuffles the order of equal clocks.
+    if (environment.seed != 0) w.sequence = Rng(environment.seed ^ w.sequence).next();
+    queue.update(w, first);
+  }
+  grid.blocks.push_back(std::move(block));
+}
+
+void Gpu::Impl::release_sm(const Block& block) const {
+  Sm& sm = *block.sm;
+  const Grid& grid = *block.grid;
+  sm.blocks -= 1;
+  sm.threads -= grid.warps_per_block * kLanes;
+  sm.registers -= grid.registers;
+  sm.shared -= block_shared(grid.shared_bytes);
+  sm.freed = std::max(sm.freed, block.last_exit);
+}
+
+void Gpu::Impl::finish_block(Block& block) {
+  Grid& grid = *block.grid;
+  Sm& sm = *block.sm;
+  release_sm(block);
+  grid.finish = std::max(grid.finish, block.last_exit);
+  ++grid.finished_blocks;
+  const VTime now = block.last_exit;
+  // Swap with the last: blocks are found by their place.
+  std::unique_ptr<Block> owned = std::move(grid.blocks[block.place]);
+  if (block.place + 1 != grid.blocks.size()) {
+    grid.blocks[block.place] = std::move(grid.blocks.back());
+    grid.blocks[block.place]->place = block.place;
+  }
+  grid.blocks.pop_back();
+  grid.spare_blocks.push_back(std::move(owned));
+  refill(sm, now);
+  if (grid.finished_blocks == grid.block_count) retire(grid);
+}
+
+void Gpu::Impl::finish_counters(Grid& grid) const {
+  Counters& counters = grid.counters;
+  std::int64_t threads = 0;
+  std::int64_t warps = 0;
+  for (std::size_t i = 0; i < grid.kernel->ops.size(); ++i) {
+    threads += grid.thread_counts[i];
+    warps += grid.warp_counts[i];
+    const auto cost = static_cast<std::size_t>(grid.kernel->ops[i].cost);
+    counters.threads[cost] += static_cast<std::uint64_t>(threads);
+    counters.warps[cost] += static_cast<std::uint64_t>(warps);
+    counters.thread_instructions += static_cast<std::uint64_t>(threads);
+    counters.warp_instructions += static_cast<std::uint64_t>(warps);
+  }
+}
+
+void Gpu::Impl::retire(Grid& grid) {
+  for (const auto& block : grid.blocks) {
+    for (const auto& w : block->warps) {
+      queue.remove(*w);
+      drop_watches(*w);
+      grid.finish = std::max(grid.finish, w->clock);
+    }
+    release_sm(*block);
+  }
+  finish_counters(grid);
+  free_slots.push_back(grid.parameters);
+  GridResult result;
+  result.id = grid.id;
+  result.trap = std::move(grid.trap);
+  result.started = grid.start;
+  result.finished = grid.finish;
+  result.counters = grid.counters;
+  const Done done = std::move(grid.done);
+  const bool made_room = !grid.blocks.empty();
+  std::erase_if(grids, [&](const auto& owned) { return owned.get() == &grid; });
+  if (made_room) {
+    for (const auto& sm : sms)
+      refill(*sm, result.finished);
+  }
+  if (done) done(result);
+}
+
+}  // namespace cuco::vgpu

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which family lowers which opcode. The one place where families meet.
+#include "vgpu/builder.h"
+#include "vgpu/lowering.h"
+#include "vgpu/pick.h"
+
+namespace cuco::vgpu {
+
+namespace {
+
+/// Arithmetic opcodes exist for integers, f32/f64 and packed halves.
+LowerFunction arithmetic(const ptx::Instruction& in) {
+  if (in.types.empty()) return nullptr;
+  const ptx::Type type = in.types[0];
+  if (in.has(ptx::Modifier::Cc)) return lower_carry;
+  if (is_integer(type) || type == ptx::Type::U16x2 || type == ptx::Type::S16x2) {
+    return lower_integer;
+  }
+  if (type == ptx::Type::F32 || type == ptx::Type::F64) return lower_float;
+  return nullptr;
+}
+
+}  // namespace
+
+LowerFunction family_of(const ptx::Instruction& in) {
+  using ptx::Opcode;
+  switch (in.opcode) {
+    case Opcode::Add:
+    case Opcode::Sub:
+    case Opcode::Mul:
+    case Opcode::Mad:
+    case Opcode::Fma:
+    case Opcode::Div:
+    case Opcode::Min:
+    case Opcode::Max:
+    case Opcode::Abs:
+    case Opcode::Neg:
+      return arithmetic(in);
+    case Opcode::Mul24:
+    case Opcode::Mad24:
+    case Opcode::Sad:
+    case Opcode::Rem:
+    case Opcode::Dp4a:
+    case Opcode::Dp2a:
+      return lower_integer;
+    case Opcode::Sqrt:
+    case Opcode::Rcp:
+    case Opcode::Copysign:
+    case Opcode::Testp:
+      return lower_float;
+    case Opcode::Addc:
+    case Opcode::Subc:
+    case Opcode::Madc:
+      return lower_carry;
+    case Opcode::And:
+    case Opcode::Or:
+    case Opcode::Xor:
+    case Opcode::Not:
+    case Opcode::Cnot:
+    case Opcode::Lop3:
+    case Opcode::Shl:
+    case Opcode::Shr:
+    case Opcode::Shf:
+    case Opcode::Bfe:
+    case Opcode::Bfi:
+    case Opcode::Bfind:
+    case Opcode::Fns:
+    case Opcode::Brev:
+    case Opcode::Clz:
+    case Opcode::Popc:
+    case Opcode::Prmt:
+    case Opcode::Bmsk:
+    case Opcode::Szext:
+      return lower_logic;
+    case Opcode::Setp:
+    case Opcode::Set:
+    case Opcode::Selp:
+    case Opcode::Slct:
+      return lower_compare;
+    case Opcode::Mov:
+    case Opcode::Cvta:
+    case Opcode::Isspacep:
+      return lower_move;
+    case Opcode::Ld:
+    case Opcode::Ldu:
+    case Opcode::St:
+      return lower_memory;
+    case Opcode::Bra:
+    case Opcode::Brx:
+    case Opcode::Exit:
+    case Opcode::Ret:
+    case Opcode::Trap:
+    case Opcode::Brkpt:
+    case Opcode::Pmevent:
+    case Opcode::Nanosleep:
+    case Opcode::Griddepcontrol:
+    case Opcode::Setmaxnreg:
+      return lower_control;
+    case Opcode::Call:
+      return lower_call;
+    case Opcode::Bar:
+    case Opcode::Barrier:
+    case Opcode::Membar:
+    case Opcode::Fence:
+    case Opcode::Activemask:
+    case Opcode::Elect:
+      return lower_barrier;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace cuco::vgpu

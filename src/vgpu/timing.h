@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The first time model: what instructions, memory levels and contention cost.
+///
+/// Straight-line code costs the larger of its dependence chain (one warp alone) and its share of
+/// the SM's issue slots, both summed up in advance per op and charged per segment. Memory requests
+/// go through L1, L2 and HBM as tag arrays and bandwidth pipes; loads set a scoreboard slot, and
+/// the first consumer waits for it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "hardware/gpu_description.h"
+#include "vgpu/code.h"
+#include "vgpu/gpu.h"
+#include "vgpu/pipe.h"
+#include "vgpu/time.h"
+
+namespace cuco::vgpu {
+
+/// Tags of a cache of 128-byte lines with 32-byte sectors, set-associative, recently used first.
+class CacheTags {
+ public:
+  CacheTags(std::uint64_t bytes, unsigned ways);
+  /// Asks for sectors (4-bit mask) of a line, and makes them present. Returns those that were.
+  std::uint32_t touch(std::uint64_t line, std::uint32_t sectors);
+  void clear();
+
+ private:
+  unsigned ways_;
+  std::uint64_t sets_;
+  std::vector<std::uint64_t> tags_;  ///< line << 4 | sectors; 0: empty
+};
+
+/// Static costs of a kernel on this GPU, in cycles before op i. Monotone over the whole kernel.
+struct CostTable {
+  std::vector<std::uint32_t> latency;
+  std::vector<std::uint32_t> issue;  ///< In 1/16 of a scheduler's cycle.
+};
+[[nodiscard]] CostTable make_cost_table(const Kernel& kernel, const hardware::GpuDescription& gpu);
+
+/// What all SMs of a GPU share.
+struct Timing {
+  explicit Timing(const hardware::GpuDescription& gpu);
+  [[nodiscard]] VTime cycles(double count) const {
+    return static_cast<VTime>(count * static_cast<double>(cycle));
+  }
+
+  VTime cycle;  ///< ps
+  VTime l1_latency, l2_latency, hbm_latency, shared_latency, atomic_latency, barrier_latency;
+  VTime remote_latency = 1'000'000;
+  double l2_ps_per_byte, hbm_ps_per_byte;
+  std::uint32_t schedulers;
+  Pipe l2;
+  Pipe hbm;
+  CacheTags l2_tags;
+  RemoteAccess remote;
+};
+
+}  // namespace cuco::vgpu
