@@ -5,7 +5,7 @@ add_library(cuco_options INTERFACE)
 target_compile_options(cuco_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
   -Wno-missing-field-initializers  # designated initialisers leave the rest at its default, on purpose
   # g++ 12 is wrong about std::optional and std::variant at -O2; the sanitizers and clang-tidy are not.
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-maybe-uninitialized>
   -fno-omit-frame-pointer $<$<BOOL:${CUCO_WERROR}>:-Werror>)
 if(CUCO_SANITIZE)
   target_compile_options(cuco_options INTERFACE -fsanitize=${CUCO_SANITIZE} -fno-sanitize-recover=all)
