@@ -41,7 +41,7 @@ class Rewrite {
     edits_.insert(header + kHeader.size(), "#include <nccl_device.h>\n");
 
     CUCO_TRY_ASSIGN(const std::size_t kernels, start_of_kernels());
-    edits_.insert(kernels, "\n" + device);
+    if (!device.empty()) edits_.insert(kernels, "\n" + device);
     edits_.insert(site_.state->span.begin, host + "\n");
     edits_.insert(site_.state->span.end - 1, fmt::format("  {} gather;\n", member));
 
@@ -143,9 +143,18 @@ void wrap_kernel(const GatherSite& site,
 
 }  // namespace
 
+Result<std::string> infrastructure_only(const GatherSite& site) {
+  Rewrite rewrite(site);
+  CUCO_TRY(
+      rewrite.add_infrastructure("", filled("infrastructure.cu", {{"barriers", "1"}}), "Gather"));
+  return rewrite.apply();
+}
+
 Result<std::string> gather_after_producer(const GatherSite& site, int blocks) {
   Rewrite rewrite(site);
-  const Values values{{"blocks", std::to_string(blocks)}};
+  const Values values{
+      {"blocks", std::to_string(blocks)},
+      {"infrastructure", part("infrastructure.cu", {{"barriers", "kGatherBlocks"}})}};
   CUCO_TRY(rewrite.add_infrastructure(filled("after_producer_device.cu", values),
                                       filled("after_producer_host.cu", values), "Gather"));
   const auto& span = site.collective->span;

@@ -11,6 +11,9 @@
 
 namespace cuco::expert {
 
+/// Windows and a device communicator are made and freed; the host still drives the all-gather.
+[[nodiscard]] Result<std::string> infrastructure_only(const GatherSite& site);
+
 /// A kernel of its own after the producer copies the slice to every peer, with `blocks` blocks.
 [[nodiscard]] Result<std::string> gather_after_producer(const GatherSite& site, int blocks);
 

@@ -131,6 +131,23 @@ Ideas make_ideas(const analysis::CommunicationGraph& graph,
   return made;
 }
 
+Result<FastPathIdeas> make_fast_path_ideas(const analysis::CommunicationGraph& graph,
+                                           std::string_view text) {
+  CUCO_TRY_ASSIGN(const GatherSite site, find_gather_site(graph, text));
+  FastPathIdeas ideas;
+  CUCO_TRY_ASSIGN(ideas.infrastructure.source, infrastructure_only(site));
+  ideas.infrastructure.because =
+      "windows and a device communicator first, the host still drives: whatever fails now is not "
+      "the "
+      "new communication";
+  const auto all = families();
+  const auto& corner = all.front();
+  CUCO_TRY_ASSIGN(ideas.replacement.source, corner.rewrite(site, corner.settings.front()));
+  ideas.replacement.directive = corner.directive(corner.settings.front());
+  ideas.replacement.because = corner.because;
+  return ideas;
+}
+
 Result<std::optional<candidate::ProposerAnswer>> Expert::propose(
     const candidate::SearchView& view) {
   for (const auto& idea : ideas_.ideas) {

@@ -39,6 +39,14 @@ struct Ideas {
                                const design::TopologyFacts& topology,
                                design::NcclVersion nccl);
 
+/// The fast path's two steps, as ideas: the infrastructure alone, and the conservative replacement.
+struct FastPathIdeas {
+  Idea infrastructure;
+  Idea replacement;
+};
+[[nodiscard]] Result<FastPathIdeas> make_fast_path_ideas(const analysis::CommunicationGraph& graph,
+                                                         std::string_view text);
+
 class Expert final : public candidate::Proposer {
  public:
   /// `path` is the file of the seed that the ideas rewrite.
