@@ -177,6 +177,12 @@ void RaceDetector::learn(ActorId actor, const ClockPtr& clock) {
   actors_[actor].clock = Clock::join(actors_[actor].clock, clock);
 }
 
+ClockPtr RaceDetector::writer_clock(Address address) {
+  const Stamp& write = cell(address & ~Address{3}).write;
+  if (write.actor == kNoActor) return Clock::zero();
+  return Clock::with_actor(actors_[write.actor].clock, write.actor, write.epoch);
+}
+
 void RaceDetector::forget(Address address, std::uint64_t bytes) {
   for (Address word = address & ~Address{3}; word < address + bytes;) {
     const std::uint64_t page = (word >> 2U) / kPageCells;

@@ -77,6 +77,9 @@ class RaceDetector {
   void learn(ActorId actor, const ClockPtr& clock);
   [[nodiscard]] const ClockPtr& knowledge(ActorId actor) const { return actors_[actor].clock; }
 
+  /// What the last writer of the address had done when it wrote it, for those who found it there.
+  [[nodiscard]] ClockPtr writer_clock(Address address);
+
   /// Forgets what was known about a range: freed or newly allocated memory has no history.
   void forget(Address address, std::uint64_t bytes);
   [[nodiscard]] std::uint64_t shadow_bytes() const { return cells_.size() * sizeof(Page); }

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels with one bug each, and their twins without it, run on the virtual GPU under the checker.
+#include "check/checker.h"
+
+#include <algorithm>
+#include <array>
+
+#include <gtest/gtest.h>
+
+#include "../vgpu/fixture.h"
+
+namespace cuco::check {
+namespace {
+
+using vgpu::Address;
+
+class CheckerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    vgpu::Environment environment;
+    environment.observer = &checker;
+    harness = vgpu::load(vgpu::read_text("tests/data/check/bugs.ptx"), environment);
+    ASSERT_NE(harness, nullptr);
+  }
+  Address buffer(std::uint64_t bytes, bool written) {
+    const Address address = harness->allocate(bytes);
+    checker.on_allocate(address, bytes, "cudaMalloc", written);
+    return address;
+  }
+  [[nodiscard]] std::vector<Kind> kinds() const {
+    std::vector<Kind> list;
+    for (const Finding& finding : checker.findings().all()) {
+      list.push_back(finding.kind);
+    }
+    return list;
+  }
+  void reverse(bool first, bool second) {
+    const Address in = buffer(512, true);
+    const Address out = buffer(512, false);
+    vgpu::run(*harness, "reverse", {{1, 1, 1}, {128, 1, 1}}, out, in, first, second);
+  }
+  void pass(int mode) {
+    const Address data = buffer(4, false);
+    const Address flag = buffer(4, true);
+    const Address out = buffer(4, false);
+    vgpu::run(*harness, "pass", {{2, 1, 1}, {32, 1, 1}}, data, flag, out, mode);
+  }
+  Checker checker{Options{}};
+  std::unique_ptr<vgpu::Harness> harness;
+};
+
+TEST_F(CheckerTest, BothBarriersOfATileLoopAreNeeded) {
+  reverse(true, true);
+  EXPECT_TRUE(kinds().empty()) << to_text(checker.findings().all()[0]);
+}
+
+TEST_F(CheckerTest, MissingFirstBarrierIsFoundWithBothLines) {
+  reverse(false, true);
+  ASSERT_FALSE(kinds().empty());
+  const Finding& finding = checker.findings().all()[0];
+  EXPECT_EQ(finding.kind, Kind::SharedRace);
+  EXPECT_EQ(finding.where.file, "bugs.cu");
+  ASSERT_TRUE(finding.other);
+  EXPECT_EQ(std::minmax(finding.where.line, finding.other->line), std::minmax(8, 10));
+}
+
+TEST_F(CheckerTest, MissingSecondBarrierIsFound) {
+  reverse(true, false);
+  ASSERT_FALSE(kinds().empty());
+  const Finding& finding = checker.findings().all()[0];
+  EXPECT_EQ(finding.kind, Kind::SharedRace);
+  EXPECT_EQ(std::minmax(finding.where.line, finding.other->line), std::minmax(8, 10));
+}
+
+TEST_F(CheckerTest, OneElementTooManyIsNamedWithThreadAndAllocation) {
+  const Address in = buffer(40, true);
+  const Address out = buffer(40, false);
+  vgpu::run(*harness, "copy", {{1, 1, 1}, {32, 1, 1}}, out, in, 10);
+  ASSERT_EQ(kinds(), (std::vector{Kind::OutOfBounds}));
+  const Finding& finding = checker.findings().all()[0];
+  EXPECT_EQ(finding.count, 2U) << "the read and the write";
+  EXPECT_EQ(finding.where.thread, "(10,0,0)");
+  EXPECT_EQ(finding.where.line, 17);
+  EXPECT_NE(finding.message.find("past the end of 40 bytes"), std::string::npos) << finding.message;
+}
+
+TEST_F(CheckerTest, ExactBoundsAreFine) {
+  const Address in = buffer(40, true);
+  const Address out = buffer(40, false);
+  vgpu::run(*harness, "copy", {{1, 1, 1}, {32, 1, 1}}, out, in, 9);
+  EXPECT_TRUE(kinds().empty());
+}
+
+TEST_F(CheckerTest, ReadingWhatNobodyWroteIsFoundOnce) {
+  const Address in = buffer(40, false);
+  const Address out = buffer(40, false);
+  vgpu::run(*harness, "copy", {{1, 1, 1}, {32, 1, 1}}, out, in, 9);
+  EXPECT_EQ(kinds(), (std::vector{Kind::Uninitialised}));
+}
+
+TEST_F(CheckerTest, UseAfterFreeIsFound) {
+  const Address in = buffer(40, true);
+  const Address out = buffer(40, false);
+  checker.on_free(in);
+  vgpu::run(*harness, "copy", {{1, 1, 1}, {32, 1, 1}}, out, in, 9);
+  EXPECT_EQ(kinds(), (std::vector{Kind::UseAfterFree}));
+}
+
+TEST_F(CheckerTest, FencesAroundAVolatileFlagOrderBlocks) {
+  pass(0);
+  EXPECT_TRUE(kinds().empty());
+}
+
+TEST_F(CheckerTest, MissingFenceIsARaceEvenIfTheValueIsRight) {
+  pass(1);
+  EXPECT_EQ(kinds(), (std::vector{Kind::GlobalRace}));
+}
+
+TEST_F(CheckerTest, ReleaseAndAcquireOrderBlocks) {
+  pass(2);
+  EXPECT_TRUE(kinds().empty());
+}
+
+TEST_F(CheckerTest, BlockScopeDoesNotReachAnotherBlock) {
+  pass(3);
+  EXPECT_FALSE(kinds().empty());
+}
+
+TEST_F(CheckerTest, ARelaxedFlagOrdersNothing) {
+  pass(4);
+  EXPECT_EQ(kinds(), (std::vector{Kind::GlobalRace}));
+}
+
+TEST_F(CheckerTest, WorkOnOneStreamIsOrderedOnTwoItIsNot) {
+  const Address data = buffer(64, false);
+  const WorkInfo copy{"cudaMemcpyAsync", 0, 0, 0, {}, nullptr};
+  checker.begin_work(1, copy);
+  checker.write(1, data, 64);
+  checker.end_work(1);
+  const std::array<WorkId, 1> after = {1};
+  WorkInfo ordered = copy;
+  ordered.after = after;
+  checker.begin_work(2, ordered);
+  checker.read(2, data, 64);
+  checker.end_work(2);
+  EXPECT_TRUE(kinds().empty());
+  checker.begin_work(3, copy);
+  checker.read(3, data, 64);
+  EXPECT_EQ(kinds(), (std::vector{Kind::GlobalRace}));
+}
+
+TEST_F(CheckerTest, LeaksAreReportedAtTheEnd) {
+  buffer(40, true);
+  checker.report_leaks();
+  EXPECT_EQ(kinds(), (std::vector{Kind::Leak}));
+}
+
+}  // namespace
+}  // namespace cuco::check
