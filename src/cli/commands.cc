@@ -7,19 +7,28 @@
 namespace cuco::cli {
 
 // Each is defined in command_NAME.cc.
+std::unique_ptr<Command> make_best_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_config_command();
 std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_optimize_command();
+std::unique_ptr<Command> make_runs_command();
+std::unique_ptr<Command> make_show_command();
 
 namespace {
 
 constexpr std::string_view kJob = "the job";
+constexpr std::string_view kRuns = "what was found";
 constexpr std::string_view kMachine = "this machine";
 
 constexpr auto kCommands = std::to_array<CommandEntry>({
     {"optimize", kJob, "find a faster, device-initiated version of a workload",
      "cuco optimize workloads/gemm_allgather", make_optimize_command},
+    {"runs", kRuns, "list the runs", "cuco runs", make_runs_command},
+    {"show", kRuns, "show a run's candidates, or one in full", "cuco show last 11 --diff",
+     make_show_command},
+    {"best", kRuns, "write a run's winner to a folder", "cuco best last -o faster/",
+     make_best_command},
     {"doctor", kMachine, "tell what this machine can do, and how to get what is missing",
      "cuco doctor", make_doctor_command},
     {"config", kMachine, "print each setting and where it comes from",

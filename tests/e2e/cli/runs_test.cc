@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "shell.h"
+#include "store/run_folder.h"
+#include "store/sqlite_store.h"
+#include "system/clock.h"
+
+namespace cuco::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+candidate::Scored scored(double seconds) {
+  return {.seconds = seconds,
+          .baseline_seconds = 500e-6,
+          .bound_seconds = 200e-6,
+          .score = 0.7,
+          .predicted = true,
+          .hardware = "h200",
+          .shapes = {{.shape = "64x64x64", .seconds = seconds, .baseline_seconds = 500e-6}},
+          .checked_shapes = 1};
+}
+
+candidate::Candidate candidate_of(int number, const std::string& text) {
+  return {.number = number,
+          .source = program::single_file("program.cu", text),
+          .directive = {},
+          .lineage = {.proposer = number == 0 ? "seed" : "expert", .because = "it was asked for"},
+          .code_hash = fmt::format("hash{}", number)};
+}
+
+/// runs/0001 with a seed, a failure and a winner; runs/0002 with the seed alone.
+class Runs : public ::testing::Test {
+ protected:
+  Runs() {
+    const auto root = shell_.folder() / "runs";
+    add_run(root, true);
+    add_run(root, false);
+  }
+
+  void add_run(const system::Path& root, bool whole) {
+    const system::SystemClock clock;
+    const auto folder = store::create_run(root);
+    ASSERT_TRUE(folder) << folder.error().message();
+    const auto store =
+        store::SqliteStore::open(folder->database(), store::OpenMode::ReadWrite, clock);
+    ASSERT_TRUE(store) << store.error().message();
+    const auto add = [&](candidate::EventBody body) {
+      ASSERT_TRUE((*store)->append(std::move(body)));
+    };
+    add(candidate::RunStarted{.workload = "workloads/gemm_allgather",
+                              .seed = 7,
+                              .target = "virtual",
+                              .hardware = "h200"});
+    add(candidate::Proposed{.candidate = candidate_of(0, "// seed\n")});
+    if (!whole) return;
+    add(candidate::Evaluated{.candidate = 0, .outcome = scored(500e-6)});
+    add(candidate::Proposed{.candidate = candidate_of(1, "// broken\n")});
+    add(candidate::Evaluated{.candidate = 1, .outcome = candidate::BuildFailed{"expected ';'"}});
+    add(candidate::Proposed{.candidate = candidate_of(2, "// better\n")});
+    add(candidate::Evaluated{.candidate = 2, .outcome = scored(250e-6)});
+    add(candidate::BestChanged{.candidate = 2, .seconds = 250e-6});
+    add(candidate::RunFinished{.reason = "space exhausted"});
+  }
+
+  Shell shell_;
+};
+
+TEST_F(Runs, ListNamesWorkloadBestAndState) {
+  const Seen seen = shell_("cuco runs");
+  EXPECT_EQ(seen.exit_code, 0) << seen.error;
+  EXPECT_THAT(seen.out,
+              HasSubstr("3 candidates  best #2 250 us predicted 2.00x  finished: space exhausted"));
+  EXPECT_THAT(seen.out, HasSubstr("nothing correct yet"));
+}
+
+TEST_F(Runs, ShowMarksTheBestAndExplainsFailures) {
+  EXPECT_THAT(shell_("cuco show 1").out, HasSubstr("2.00x  ← best"));
+  EXPECT_THAT(shell_("cuco show 1 1").out, HasSubstr("expected ';'"));
+  EXPECT_THAT(shell_("cuco show 1 2").out, HasSubstr("it was asked for"));
+  EXPECT_EQ(shell_("cuco show 1 2 --code").out, "// better\n");
+  EXPECT_THAT(shell_("cuco show 1 2 --diff").out, HasSubstr("-// seed\n+// better\n"));
+  const auto json = nlohmann::json::parse(shell_("cuco show 1 --json").out);
+  EXPECT_EQ(json["best"], 2);
+  EXPECT_EQ(json["candidates"][1]["verdict"], "build-failed");
+}
+
+TEST_F(Runs, BestWritesTheWinner) {
+  const Seen seen = shell_("cuco best 1 -o faster && cat faster/program.cu");
+  EXPECT_EQ(seen.exit_code, 0) << seen.error;
+  EXPECT_THAT(seen.out, HasSubstr("written to faster\n// better\n"));
+}
+
+TEST_F(Runs, WhatIsNotThereIsNamed) {
+  EXPECT_EQ(shell_("cuco best last").exit_code, 1);
+  EXPECT_EQ(shell_("cuco show 9").exit_code, 2);
+  EXPECT_EQ(shell_("cuco show 1 7").error, "cuco: run 0001 has no candidate 7; it has 0 to 2\n");
+  EXPECT_THAT(Shell()("cuco runs").error, HasSubstr("no runs in runs"));
+}
+
+}  // namespace
+}  // namespace cuco::test
