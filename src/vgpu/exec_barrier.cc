@@ -29,7 +29,7 @@ void exec_bar(Warp& w, const Op& op) {
   std::uint32_t expected = 0;
   if (op.b != kNoRef) {
     expected = w.slots<std::uint32_t>(op.b)[lane];
-    if (expected == 0 || expected > w.grid->warps_per_block * kLanes) {
+    if (expected == 0 || expected % kLanes != 0) {
       w.raise(op, TrapKind::IllegalInstruction, lane,
               fmt::format("barrier {} for {} threads", id, expected));
       return;

@@ -16,6 +16,9 @@ namespace {
 /// How far a warp may run ahead of the lowest clock, and how long it runs at most: the price of
 /// switching warps against the precision of contention.
 constexpr VTime kSlack = 1 * kMicrosecond;
+/// Strong operations keep the order of clocks this closely. It must exceed the cost of one op, or
+/// two warps at the same clock would let each other go first for ever.
+constexpr VTime kStrictSlack = 50 * kNanosecond;
 constexpr VTime kQuantum = 20 * kMicrosecond;
 
 /// A trap that no instruction raised.
@@ -124,7 +127,7 @@ void Gpu::step(VTime limit) {
   const VTime strict = std::min(limit, std::min(impl_->queue.top_key(), impl_->next_arrival()));
   const VTime end =
       std::min(add(std::max(strict, w.queue_key), kSlack), add(w.queue_key, kQuantum));
-  run_warp(w, end, std::max(strict, w.queue_key));
+  run_warp(w, end, add(std::max(strict, w.queue_key), kStrictSlack));
   if (!grid.trap && impl_->environment.cancel != nullptr &&
       impl_->environment.cancel->load(std::memory_order_relaxed)) {
     grid.trap = Trap{

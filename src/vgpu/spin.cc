@@ -128,10 +128,15 @@ void restart(const Warp& w, const Op& op, std::uint64_t digest, SpinLog& log) {
   log.overflow = false;
 }
 
-/// The active lanes wait for a write to what they have read, then execute `op` again.
+/// The active lanes wait for a write to what they have read, then execute `op` again. A timed poll
+/// goes on with what it has read instead: it has to look at its clock in between.
 void park(Warp& w, const Op& op, VTime until) {
   isolate(w, w.active);
-  block_split(w, until == kNever ? Split::State::Parked : Split::State::Asleep, &op);
+  if (until == kNever) {
+    block_split(w, Split::State::Parked, &op);
+  } else {
+    block_split(w, Split::State::Asleep, w.ip);
+  }
   Split& split = w.splits[w.current];
   if (until != kNever) split.ready_at = until;
   ++w.grid->counters.parks;
