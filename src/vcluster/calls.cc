@@ -16,6 +16,7 @@ void register_all_calls(Cluster& cluster) {
   register_capture_calls(cluster);
   register_pool_calls(cluster);
   register_ipc_calls(cluster);
+  register_nccl_calls(cluster);
 }
 
 }  // namespace cuco::vcluster

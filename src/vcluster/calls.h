@@ -3,9 +3,12 @@
 /// Every subject of the protocol registers its handlers here.
 #pragma once
 
+#include <memory>
+
 namespace cuco::vcluster {
 
 class Cluster;
+class NcclWorld;
 
 void register_host_calls(Cluster& cluster);
 void register_host_sync_calls(Cluster& cluster);
@@ -19,7 +22,11 @@ void register_pool_calls(Cluster& cluster);
 void register_graph_calls(Cluster& cluster);
 void register_capture_calls(Cluster& cluster);
 void register_ipc_calls(Cluster& cluster);
+void register_nccl_calls(Cluster& cluster);
 
 void register_all_calls(Cluster& cluster);
+
+/// NCCL on this cluster's memory, fabric and clock.
+[[nodiscard]] std::unique_ptr<NcclWorld> make_nccl_world(Cluster& cluster);
 
 }  // namespace cuco::vcluster

@@ -8,6 +8,7 @@
 
 #include "vcluster/calls.h"
 #include "vcluster/module.h"
+#include "vcluster/nccl_world.h"
 #include "wire/status.h"
 
 namespace cuco::vcluster {
@@ -31,9 +32,12 @@ Result<std::unique_ptr<Cluster>> Cluster::create(ClusterOptions options) {
     cluster->gpus.push_back(std::make_unique<vgpu::Gpu>(device, cluster->options.gpu,
                                                         *cluster->memory, std::move(environment)));
   }
+  cluster->nccl_ = make_nccl_world(*cluster);
   register_all_calls(*cluster);
   return cluster;
 }
+
+Cluster::Cluster(ClusterOptions wanted) : fabric(wanted.topology), options(std::move(wanted)) {}
 
 Cluster::~Cluster() = default;
 
@@ -80,6 +84,7 @@ Process* Cluster::join_process(std::uint32_t pid, const std::string& program) {
 }
 
 void Cluster::end_process(Process& process) {
+  nccl_->process_ended(process.index, process.name());
   if (!process.said_goodbye) casualties_.push_back(process.name());
   for (const auto& [device, context] : process.contexts) {
     const auto grids = context->grids;

@@ -27,6 +27,8 @@
 
 namespace cuco::vcluster {
 
+class NcclWorld;
+
 struct ClusterOptions {
   hardware::GpuDescription gpu;
   fabric::Topology topology = fabric::single_node(1);
@@ -62,6 +64,7 @@ class Cluster {
   Dispatcher dispatcher;
   const ClusterOptions options;
   HostSync host_sync{*this};
+  [[nodiscard]] NcclWorld& nccl() const { return *nccl_; }
   bool repeatable = true;  ///< False once something outside the server's sight decided an order.
 
   // Sessions and processes.
@@ -120,10 +123,11 @@ class Cluster {
   [[nodiscard]] std::vector<std::string> describe_waits() const;
 
  private:
-  explicit Cluster(ClusterOptions wanted) : fabric(wanted.topology), options(std::move(wanted)) {}
+  explicit Cluster(ClusterOptions wanted);
   void end_process(Process& process);
   void serve(Session& session, const Dispatcher::Entry& entry);
 
+  std::unique_ptr<NcclWorld> nccl_;
   std::map<std::uint32_t, std::unique_ptr<Session>> sessions_;
   std::map<std::uint32_t, std::unique_ptr<Process>> processes_;
   /// Ended processes: works in flight may still point into them.

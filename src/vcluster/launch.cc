@@ -6,6 +6,7 @@
 
 #include "vcluster/cluster.h"
 #include "vcluster/module.h"
+#include "vcluster/nccl_world.h"
 #include "wire/messages_module.h"
 #include "wire/status.h"
 
@@ -46,9 +47,13 @@ bool shared_memory_fits(const Cluster& cluster,
 /// A kernel of the process ended with a trap: the context is broken until it is reset.
 void break_context(Cluster& cluster, Context& context, const vgpu::Trap& trap) {
   if (context.error == 0) context.error = status_of(trap.kind);
-  const std::string text = trap.kind == vgpu::TrapKind::Assert
-                               ? trap.message + "\n"
-                               : "cuco: " + vgpu::to_string(trap) + "\n";
+  std::string text = trap.kind == vgpu::TrapKind::Assert ? trap.message + "\n"
+                                                         : "cuco: " + vgpu::to_string(trap) + "\n";
+  if (trap.kind == vgpu::TrapKind::IllegalAddress) {
+    if (const auto more = cluster.nccl().explain(trap.address, context.device)) {
+      text += "cuco: " + *more + "\n";
+    }
+  }
   context.process->output.push_back({2, text});
   // What else ran in the context ends with it: a spin on a value that never comes, above all.
   const auto others = context.grids;
@@ -149,37 +154,38 @@ Parsed parse_launch(Cluster& cluster,
 
 WorkPtr make_kernel_work(Cluster& cluster, Context& context, KernelOperation kernel) {
   std::string what = "kernel " + kernel.function->name;
-  return WorkGraph::make(
-      std::move(what), [&cluster, &context, kernel = std::move(kernel)](const WorkPtr& work) {
-        const VTime now = cluster.timeline.now();
-        if (context.error != 0) return cluster.works.finish(work, now);
-        const auto program =
-            program_on(cluster, *context.process, *kernel.function->module, context.device);
-        if (!program) return cluster.works.finish(work, now);
-        vgpu::LaunchRequest request;
-        request.program = *program;
-        request.kernel = (*program)->find_kernel(kernel.function->name).value_or(0);
-        request.grid = kernel.grid;
-        request.block = kernel.block;
-        request.dynamic_shared = kernel.dynamic_smem;
-        request.arguments = kernel.arguments;
-        request.cooperative = kernel.cooperative;
-        request.peers = context.peers | (std::uint64_t{1} << static_cast<unsigned>(context.device));
-        auto done = [&cluster, &context, work,
-                     function = kernel.function](const vgpu::GridResult& result) {
-          on_grid_done(cluster, context, work, result);
-        };
-        const auto grid = cluster.gpus[static_cast<std::size_t>(context.device)]->launch(
-            std::move(request), now, std::move(done));
-        if (grid) {
-          context.grids.insert(*grid);
-        } else {
-          // Everything that CUDA refuses was refused at the call; what is left is ours to report.
-          context.error = wire::kLaunchFailure;
-          context.process->output.push_back({2, "cuco: " + grid.error().message() + "\n"});
-          cluster.works.finish(work, now);
-        }
-      });
+  return WorkGraph::make(std::move(what), [&cluster, &context,
+                                           kernel = std::move(kernel)](const WorkPtr& work) {
+    const VTime now = cluster.timeline.now();
+    if (context.error != 0) return cluster.works.finish(work, now);
+    const auto program =
+        program_on(cluster, *context.process, *kernel.function->module, context.device);
+    if (!program) return cluster.works.finish(work, now);
+    vgpu::LaunchRequest request;
+    request.program = *program;
+    request.kernel = (*program)->find_kernel(kernel.function->name).value_or(0);
+    request.grid = kernel.grid;
+    request.block = kernel.block;
+    request.dynamic_shared = kernel.dynamic_smem;
+    request.arguments = kernel.arguments;
+    request.cooperative = kernel.cooperative;
+    request.peers = context.peers | (std::uint64_t{1} << static_cast<unsigned>(context.device)) |
+                    cluster.nccl().load_store_peers(context.device);
+    auto done = [&cluster, &context, work,
+                 function = kernel.function](const vgpu::GridResult& result) {
+      on_grid_done(cluster, context, work, result);
+    };
+    const auto grid = cluster.gpus[static_cast<std::size_t>(context.device)]->launch(
+        std::move(request), now, std::move(done));
+    if (grid) {
+      context.grids.insert(*grid);
+    } else {
+      // Everything that CUDA refuses was refused at the call; what is left is ours to report.
+      context.error = wire::kLaunchFailure;
+      context.process->output.push_back({2, "cuco: " + grid.error().message() + "\n"});
+      cluster.works.finish(work, now);
+    }
+  });
 }
 
 }  // namespace cuco::vcluster

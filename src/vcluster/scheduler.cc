@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "vcluster/cluster.h"
+#include "vcluster/nccl_world.h"
 
 namespace cuco::vcluster {
 
@@ -81,6 +82,8 @@ std::vector<std::string> Cluster::describe_waits() const {
       }
     }
   }
+  for (const std::string& line : nccl_->describe_waits())
+    lines.push_back("NCCL: " + line);
   for (const auto& gpu : gpus) {
     for (const std::string& line : gpu->describe_waits()) {
       lines.push_back(fmt::format("device {}: {}", gpu->device(), line));

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcluster/nccl_device_comm.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cuco::vcluster {
+
+namespace abi = nccl_core::abi_2_28;
+using nccl_core::Check;
+using nccl_core::Code;
+using nccl_core::Problem;
+using nccl_core::ResourceLayout;
+using nccl_core::ResourceNeed;
+using vgpu::Address;
+
+namespace {
+
+/// The library's own consumers come first, in this order, then the caller's.
+constexpr std::size_t kRailGinBarrier = 0;
+constexpr std::size_t kLsaBarrier = 1;
+constexpr std::size_t kOwnNeeds = 2;
+
+bool same_team(const abi::Team& a, const abi::Team& b) {
+  return a.n_ranks == b.n_ranks && a.stride == b.stride;
+}
+
+bool same_need(const ResourceNeed& a, const ResourceNeed& b) {
+  return a.bytes == b.bytes && a.align == b.align && a.signals == b.signals &&
+         a.counters == b.counters;
+}
+
+}  // namespace
+
+bool DevCommRequest::operator==(const DevCommRequest& other) const {
+  return lsa_barriers == other.lsa_barriers && rail_gin_barriers == other.rail_gin_barriers &&
+         gin_signals == other.gin_signals && gin_counters == other.gin_counters &&
+         lsa_multimem == other.lsa_multimem && gin_force == other.gin_force &&
+         std::equal(needs.begin(), needs.end(), other.needs.begin(), other.needs.end(),
+                    same_need) &&
+         std::equal(multimem_teams.begin(), multimem_teams.end(), other.multimem_teams.begin(),
+                    other.multimem_teams.end(), same_team);
+}
+
+Check DevCommRegistry::check(const Clique& clique,
+                             const std::vector<DevCommRequest>& requests) const {
+  const fabric::Topology& topology = fabric_.topology();
+  const DevCommRequest& first = requests.front();
+  for (std::size_t rank = 1; rank < requests.size(); ++rank) {
+    if (requests[rank] == first) continue;
+    return Problem{Code::InvalidUsage,
+                   fmt::format("ncclDevCommCreate: rank {} asks for other resources than rank 0; "
+                               "all ranks must pass the same requirements",
+                               rank)};
+  }
+  const bool multimem = first.lsa_multimem || !first.multimem_teams.empty();
+  if (multimem && (!topology.multicast || clique.lsa_size < 2)) {
+    return Problem{
+        Code::InvalidArgument,
+        fmt::format("ncclDevCommCreate: multimem is not available: topology {} has {}; "
+                    "set lsaMultimem only where the GPUs share a multicast switch",
+                    topology.name,
+                    topology.multicast ? "load/store teams of one rank" : "no multicast")};
+  }
+  for (const abi::Team& team : first.multimem_teams) {
+    if (team.n_ranks == clique.lsa_size && team.stride == 1) continue;
+    return Problem{Code::InvalidArgument,
+                   fmt::format("ncclDevCommCreate: multimem is supported for the load/store team "
+                               "({} ranks, stride 1) only, not for one of {} ranks, stride {}",
+                               clique.lsa_size, team.n_ranks, team.stride)};
+  }
+  const bool several_domains = clique.lsa_size < clique.ranks();
+  const bool gin = first.gin_force || first.gin_signals > 0 || first.gin_counters > 0;
+  if ((gin || several_domains) && !topology.nic) {
+    return Problem{
+        Code::InvalidUsage,
+        fmt::format("ncclDevCommCreate: GIN needs a NIC and topology {} has none; choose "
+                    "one with a [nic] table or ask for no GIN resources",
+                    topology.name)};
+  }
+  return std::nullopt;
+}
+
+DevCommRegistry::Created DevCommRegistry::create(Clique& clique,
+                                                 const std::vector<DevCommRequest>& requests) {
+  if (Check wrong = check(clique, requests)) return {{}, wrong};
+  const DevCommRequest& request = requests.front();
+  // Without NICs one context remains: the headers' barrier code reads it even on one node.
+  const int contexts = fabric_.topology().nic ? abi::kMaxGinContexts : 1;
+  std::vector<ResourceNeed> needs = {
+      nccl_core::gin_barrier_need(request.rail_gin_barriers),
+      nccl_core::lsa_barrier_need(request.lsa_barriers, clique.lsa_size)};
+  needs.insert(needs.end(), request.needs.begin(), request.needs.end());
+  const ResourceLayout layout =
+      nccl_core::lay_out_resources(needs, request.gin_signals, request.gin_counters, contexts);
+  auto set = std::make_unique<DevCommSet>();
+  set->clique = &clique;
+  set->users = clique.ranks();
+  Result<void> made = make_resources(*set, layout.bytes);
+  if (made) made = make_gin(*set, contexts, layout);
+  Created created;
+  for (int rank = 0; made && rank < clique.ranks(); ++rank) {
+    Result<DevCommAnswer> answer = fill(*set, rank, request, layout);
+    if (answer) {
+      created.answers.push_back(*std::move(answer));
+    } else {
+      made = std::move(answer).error();
+    }
+  }
+  if (!made) {
+    destroy(*set);
+    return {{}, Problem{Code::SystemError, "ncclDevCommCreate: " + made.error().message()}};
+  }
+  sets_.push_back(std::move(set));
+  return created;
+}
+
+Result<void> DevCommRegistry::make_resources(DevCommSet& set, std::uint64_t bytes) {
+  std::vector<WindowRequest> requests;
+  for (int rank = 0; rank < set.clique->ranks(); ++rank) {
+    CUCO_TRY_ASSIGN(const Address pages,
+                    windows_.allocate(static_cast<unsigned>(set.clique->device_of(rank)), bytes));
+    std::memset(vgpu::Memory::at(pages), 0, bytes);
+    set.memory.push_back(pages);
+    requests.push_back({pages, bytes});
+  }
+  const WindowRegistry::Registered registered = windows_.add(*set.clique, requests);
+  if (registered.problem) return Error{ErrorKind::Unavailable, registered.problem->message};
+  set.resources = registered.window;
+  return {};
+}
+
+Result<void> DevCommRegistry::make_gin(DevCommSet& set,
+                                       int contexts,
+                                       const ResourceLayout& layout) {
+  set.gin = std::make_shared<GinTeam>();
+  set.gin->clique = set.clique;
+  for (int rank = 0; rank < set.clique->ranks(); ++rank) {
+    CUCO_TRY_ASSIGN(GinLayout rank_layout,
+                    lay_out_gin(memory_, static_cast<unsigned>(set.clique->device_of(rank)),
+                                set.clique->ranks(), contexts, layout.signals, layout.counters));
+    set.gin->layouts.push_back(std::move(rank_layout));
+  }
+  if (!fabric_.topology().nic) return {};
+  for (int rank = 0; rank < set.clique->ranks(); ++rank) {
+    set.nics.push_back(std::make_unique<GinNic>(rank, set.gin, gin_services_));
+  }
+  return {};
+}
+
+Result<DevCommAnswer> DevCommRegistry::fill(const DevCommSet& set,
+                                            int rank,
+                                            const DevCommRequest& request,
+                                            const ResourceLayout& layout) {
+  Clique& clique = *set.clique;
+  const GinLayout& gin = set.gin->layouts[static_cast<std::size_t>(rank)];
+  DevCommAnswer answer;
+  abi::DevComm& comm = answer.comm;
+  comm.rank = rank;
+  comm.n_ranks = clique.ranks();
+  comm.n_ranks_rcp32 = abi::reciprocal_32(static_cast<std::uint32_t>(clique.ranks()));
+  comm.lsa_rank = rank % clique.lsa_size;
+  comm.lsa_size = clique.lsa_size;
+  comm.lsa_size_rcp32 = abi::reciprocal_32(static_cast<std::uint32_t>(clique.lsa_size));
+  CUCO_TRY_ASSIGN(comm.window_table, windows_.table(clique, rank));
+  comm.resource_window = set.resources->copies[static_cast<std::size_t>(rank)].description;
+  comm.resource_window_inlined = windows_.describe(*set.resources, rank);
+  if (request.lsa_multimem) comm.lsa_multimem.mc_base = WindowRegistry::multicast_base();
+  comm.lsa_barrier = {layout.grants[kLsaBarrier].handle, request.lsa_barriers};
+  comm.rail_gin_barrier = {layout.grants[kRailGinBarrier].first_signal,
+                           layout.grants[kRailGinBarrier].handle};
+  comm.gin_context_count = static_cast<std::uint8_t>(gin.contexts.size());
+  for (std::size_t i = 0; i < gin.contexts.size(); ++i) {
+    comm.gin_types[i] = abi::kGinTypeProxy;
+    comm.gin_handles[i] = gin.handles[i];
+  }
+  comm.gin_signal_count = static_cast<std::int32_t>(layout.signals);
+  comm.gin_counter_count = static_cast<std::int32_t>(layout.counters);
+  comm.gin_signal_shadows = set.memory[static_cast<std::size_t>(rank)] + layout.shadow_offset;
+  answer.grants.assign(layout.grants.begin() + kOwnNeeds, layout.grants.end());
+  answer.team_multicast.assign(request.multimem_teams.size(), WindowRegistry::multicast_base());
+  return answer;
+}
+
+bool DevCommRegistry::release(const Clique& clique, int rank, Address resource_window) {
+  const auto found = std::find_if(sets_.begin(), sets_.end(), [&](const auto& set) {
+    return set->clique == &clique &&
+           set->resources->copies[static_cast<std::size_t>(rank)].description == resource_window;
+  });
+  if (found == sets_.end()) return false;
+  if (--(*found)->users > 0) return true;
+  destroy(**found);
+  sets_.erase(found);
+  return true;
+}
+
+void DevCommRegistry::destroy(DevCommSet& set) {
+  set.nics.clear();
+  if (set.resources != nullptr) {
+    for (int rank = 0; rank < set.clique->ranks(); ++rank) {
+      windows_.release(*set.clique, rank,
+                       set.resources->copies[static_cast<std::size_t>(rank)].description);
+    }
+  }
+  for (const Address pages : set.memory)
+    windows_.free(pages);
+  if (set.gin != nullptr) {
+    for (const GinLayout& layout : set.gin->layouts)
+      (void)memory_.free(layout.base);
+  }
+}
+
+std::vector<std::string> DevCommRegistry::describe_pending() const {
+  std::vector<std::string> lines;
+  for (const auto& set : sets_) {
+    for (const auto& nic : set->nics) {
+      const std::vector<std::string> more = nic->describe_pending();
+      lines.insert(lines.end(), more.begin(), more.end());
+    }
+  }
+  return lines;
+}
+
+}  // namespace cuco::vcluster
