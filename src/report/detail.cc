@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/detail.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "program/diff.h"
+#include "report/progress.h"
+
+namespace cuco::report {
+namespace {
+using candidate::Entry;
+using candidate::RunState;
+using candidate::Scored;
+
+std::string short_verdict(const Entry& entry) {
+  const auto* outcome = entry.latest();
+  if (outcome == nullptr) return "not judged";
+  const auto* scored = std::get_if<Scored>(outcome);
+  return scored == nullptr ? std::string(candidate::verdict(*outcome)) : time_text(*scored);
+}
+
+std::string ratio(const Entry& entry) {
+  const auto* scored = entry.scored();
+  if (scored == nullptr || entry.candidate.number == candidate::kSeed || scored->seconds <= 0) {
+    return "";
+  }
+  return fmt::format("{:.2f}x", scored->baseline_seconds / scored->seconds);
+}
+
+std::string design_of(const Entry& entry) {
+  if (entry.candidate.number == candidate::kSeed) return "seed";
+  if (entry.candidate.source.files.empty()) return candidate::summary(*entry.latest());
+  return design::to_text(entry.candidate.directive);
+}
+
+/// The nearest ancestor that has a program.
+const Entry* base_of(const RunState& state, const Entry& entry) {
+  const auto parent = entry.candidate.lineage.parent;
+  if (parent && static_cast<std::size_t>(*parent) < state.entries.size()) {
+    const auto& found = state.entries[static_cast<std::size_t>(*parent)];
+    if (!found.candidate.source.files.empty()) return &found;
+  }
+  return state.entries.empty() ? nullptr : &state.entries.front();
+}
+
+std::string lineage_line(const Entry& entry) {
+  const auto& lineage = entry.candidate.lineage;
+  std::vector<std::string> parts;
+  if (lineage.parent) parts.push_back(fmt::format("parent #{}", *lineage.parent));
+  if (!lineage.proposer.empty()) parts.push_back("by " + lineage.proposer);
+  if (!lineage.phase.empty()) parts.push_back(lineage.phase);
+  return join(parts, ", ");
+}
+
+std::map<std::string, double> phases_of(const Scored& scored) {
+  std::map<std::string, double> total;
+  for (const auto& shape : scored.shapes) {
+    for (const auto& phase : shape.phases)
+      total[phase.phase] += phase.seconds;
+  }
+  return total;
+}
+
+std::string gained(const RunState& state, const Entry& entry) {
+  const auto* scored = entry.scored();
+  if (scored == nullptr) return candidate::explanation(*entry.latest());
+  std::vector<std::string> parts;
+  for (const auto& shape : scored->shapes) {
+    if (shape.baseline_seconds <= 0) continue;
+    parts.push_back(fmt::format("{}: {} → {}", shape.shape, human_seconds(shape.baseline_seconds),
+                                human_seconds(shape.seconds)));
+  }
+  const auto* seed = state.entries.front().scored();
+  const auto before = seed == nullptr ? std::map<std::string, double>() : phases_of(*seed);
+  for (const auto& [phase, seconds] : phases_of(*scored)) {
+    const auto old = before.find(phase);
+    parts.push_back(
+        old == before.end()
+            ? fmt::format("{} {}", phase, human_seconds(seconds))
+            : fmt::format("{} {} → {}", phase, human_seconds(old->second), human_seconds(seconds)));
+  }
+  auto text = fmt::format("{} on {}, {} of the seed's time", time_text(*scored), scored->hardware,
+                          ratio(entry));
+  if (!parts.empty()) text += "\n         " + join(parts, "\n         ");
+  return text;
+}
+
+/// Others with the same backend and placement: the same idea with other knobs.
+std::string siblings(const RunState& state, const Entry& entry) {
+  std::vector<std::string> parts;
+  for (const auto& other : state.entries) {
+    const bool same = other.candidate.directive.backend == entry.candidate.directive.backend &&
+                      other.candidate.directive.placement == entry.candidate.directive.placement;
+    if (!same || other.candidate.number == entry.candidate.number ||
+        other.candidate.number == candidate::kSeed || other.candidate.source.files.empty()) {
+      continue;
+    }
+    parts.push_back(fmt::format("#{} {}: {}", other.candidate.number,
+                                design::short_text(other.candidate.directive),
+                                short_verdict(other)));
+  }
+  return join(parts, "\n         ");
+}
+
+}  // namespace
+
+Row run_row(std::string_view run, const RunState& state) {
+  const auto workload = state.started ? state.started->workload : "?";
+  const auto status = state.finished ? state.finished->reason : std::string("not finished");
+  const auto* best = winner(state);
+  return {std::string(run),
+          workload,
+          fmt::format("{} candidates", state.entries.size()),
+          best == nullptr ? "-" : ratio(*best) + " predicted",
+          best == nullptr ? "no winner" : design_of(*best),
+          status};
+}
+
+std::vector<Row> candidate_rows(const RunState& state) {
+  std::vector<Row> rows;
+  for (const auto& entry : state.entries) {
+    const auto& candidate = entry.candidate;
+    rows.push_back(
+        {fmt::format("{}#{}", state.best == candidate.number ? "*" : " ", candidate.number),
+         short_verdict(entry), ratio(entry), design_of(entry),
+         candidate.lineage.parent ? fmt::format("from #{}", *candidate.lineage.parent) : "",
+         candidate.lineage.proposer});
+  }
+  return rows;
+}
+
+std::string candidate_text(const RunState& state, candidate::Number number) {
+  const auto& entry = state.entries[static_cast<std::size_t>(number)];
+  const auto& candidate = entry.candidate;
+  auto text = fmt::format("#{}  {}\n", number, design_of(entry));
+  if (const auto lineage = lineage_line(entry); !lineage.empty()) text += lineage + "\n";
+  if (!candidate.lineage.because.empty()) {
+    text += fmt::format("because  {}\n", candidate.lineage.because);
+  }
+  if (!candidate.code_hash.empty()) text += fmt::format("code     {}\n", candidate.code_hash);
+  for (const auto& [fidelity, outcome] : entry.outcomes) {
+    text += fmt::format("{:<8} {}\n", candidate::name(fidelity), candidate::explanation(outcome));
+  }
+  for (const auto& exchange : entry.exchanges) {
+    text += fmt::format("asked    {} {}: {} characters in, {} out, {}\n", exchange.provider,
+                        exchange.model, exchange.prompt.size(), exchange.answer.size(),
+                        human_seconds(exchange.seconds));
+  }
+  const auto* base = base_of(state, entry);
+  if (base != nullptr && base != &entry && !candidate.source.files.empty()) {
+    text += fmt::format("\nagainst #{}:\n{}", base->candidate.number,
+                        program::unified_diff(base->candidate.source, candidate.source));
+  }
+  return text;
+}
+
+std::string explanation(const RunState& state, candidate::Number number) {
+  const auto& entry = state.entries[static_cast<std::size_t>(number)];
+  auto text = fmt::format("#{}  {}", number, design_of(entry));
+  if (const auto lineage = lineage_line(entry); !lineage.empty()) text += "     " + lineage;
+  text += '\n';
+  const auto line = [&](std::string_view label, const std::string& value) {
+    if (!value.empty()) text += fmt::format("{:<8} {}\n", label, value);
+  };
+  line("because", entry.candidate.lineage.because);
+  if (entry.latest() == nullptr) {
+    line("verdict", "not judged yet");
+    return text;
+  }
+  const auto* scored = entry.scored();
+  line(scored == nullptr ? "rejected" : "gained", gained(state, entry));
+  line("tried", siblings(state, entry));
+  if (scored != nullptr) {
+    auto checked = fmt::format("{} shapes, {} hidden, {} schedules", scored->checked_shapes,
+                               scored->checked_hidden_shapes, scored->checked_schedules);
+    if (scored->bound_seconds > 0) {
+      checked += fmt::format("; bound {}", human_seconds(scored->bound_seconds));
+    }
+    line("checked", checked);
+  } else if (!entry.exchanges.empty()) {
+    line("answer", entry.exchanges.front().answer.substr(0, 400));
+  }
+  return text;
+}
+
+}  // namespace cuco::report

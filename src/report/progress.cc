@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/progress.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "candidate/event_json.h"
+
+namespace cuco::report {
+namespace {
+using candidate::Entry;
+using candidate::RunState;
+using candidate::Scored;
+
+std::string tick(bool ok) {
+  return ok ? "✓" : "✗";
+}
+
+const Entry* entry_of(const RunState& state, candidate::Number number) {
+  const auto index = static_cast<std::size_t>(number);
+  return number >= 0 && index < state.entries.size() ? &state.entries[index] : nullptr;
+}
+
+double speedup(const Entry& entry) {
+  const auto* scored = entry.scored();
+  if (scored == nullptr || scored->seconds <= 0) return 0;
+  return scored->baseline_seconds / scored->seconds;
+}
+
+std::string design_of(const Entry& entry) {
+  if (entry.candidate.number == candidate::kSeed) return "the seed";
+  if (entry.candidate.source.files.empty()) return "no program";
+  return design::to_text(entry.candidate.directive);
+}
+
+std::string verdict_text(const Entry& entry, const candidate::Outcome& outcome) {
+  const auto* scored = std::get_if<Scored>(&outcome);
+  if (scored == nullptr) return candidate::summary(outcome);
+  auto text = time_text(*scored);
+  if (entry.candidate.number != candidate::kSeed && scored->baseline_seconds > 0) {
+    text += fmt::format(" {:.2f}x", scored->baseline_seconds / scored->seconds);
+  }
+  return text;
+}
+
+struct Describe {
+  const RunState& state;
+
+  std::vector<Line> operator()(const candidate::RunStarted&) const { return {}; }
+  std::vector<Line> operator()(const candidate::Exchanged&) const { return {}; }
+  std::vector<Line> operator()(const candidate::StepDone& event) const {
+    return {{"fast path", fmt::format("{} {}  {}", event.step, tick(event.ok), event.detail)}};
+  }
+  std::vector<Line> operator()(const candidate::Proposed& event) const {
+    if (!event.rejected) return {};
+    return {{fmt::format("#{}", event.candidate.number),
+             fmt::format("{} {}", tick(false), candidate::summary(*event.rejected))}};
+  }
+  std::vector<Line> operator()(const candidate::Evaluated& event) const {
+    const auto* entry = entry_of(state, event.candidate);
+    if (entry == nullptr) return {};
+    const bool ok = std::holds_alternative<Scored>(event.outcome);
+    return {{fmt::format("#{}", event.candidate),
+             fmt::format("{} {}  {}{}", tick(ok), verdict_text(*entry, event.outcome),
+                         design_of(*entry),
+                         event.fidelity == candidate::Fidelity::Quick
+                             ? std::string()
+                             : fmt::format("  ({})", candidate::name(event.fidelity)))}};
+  }
+  std::vector<Line> operator()(const candidate::BestChanged& event) const {
+    const auto* entry = entry_of(state, event.candidate);
+    if (entry == nullptr || entry->scored() == nullptr) return {};
+    return {{"best", fmt::format("#{}  {}  {}", event.candidate,
+                                 verdict_text(*entry, *entry->scored()), design_of(*entry))}};
+  }
+  std::vector<Line> operator()(const candidate::RunFinished&) const { return {}; }
+};
+
+std::string checks_text(const Scored& scored) {
+  auto text = fmt::format("correct on {} shapes", scored.checked_shapes);
+  if (scored.checked_hidden_shapes > 0) {
+    text += fmt::format(" and {} hidden ones", scored.checked_hidden_shapes);
+  }
+  if (scored.checked_schedules > 1)
+    text += fmt::format(" × {} schedules", scored.checked_schedules);
+  return text;
+}
+
+}  // namespace
+
+std::string time_text(const Scored& scored) {
+  return human_seconds(scored.seconds) + (scored.predicted ? " predicted" : "");
+}
+
+const Entry* winner(const RunState& state) {
+  if (!state.best) return nullptr;
+  const auto* entry = entry_of(state, *state.best);
+  const bool confirmed = entry != nullptr && entry->scored() != nullptr &&
+                         entry->outcomes.contains(candidate::Fidelity::Final);
+  return confirmed && speedup(*entry) > 1.0 ? entry : nullptr;
+}
+
+std::vector<Line> describe(const candidate::Event& event, const RunState& state) {
+  return std::visit(Describe{state}, event.body);
+}
+
+std::string live_line(const RunState& state, int budget) {
+  std::size_t judged = 0;
+  for (const auto& entry : state.entries)
+    judged += entry.outcomes.empty() ? 0U : 1U;
+  auto text = fmt::format("candidates {}/{}", judged, budget);
+  if (state.best) {
+    const auto& best = state.entries[static_cast<std::size_t>(*state.best)];
+    if (const auto* scored = best.scored()) {
+      text += fmt::format("   best {} = {:.2f}x   #{} {}", time_text(*scored), speedup(best),
+                          *state.best, design_of(best));
+    }
+  }
+  return text;
+}
+
+std::vector<Line> closing(const RunState& state, std::string_view run, std::string_view folder) {
+  const auto* best = winner(state);
+  if (best == nullptr) {
+    return {{"done", "nothing correct was faster than the seed"},
+            {"", fmt::format("look  cuco show {}     continue  cuco resume {}", run, run)}};
+  }
+  const auto& scored = *best->scored();
+  auto text = fmt::format("{} against {}: {:.2f}x on {}", time_text(scored),
+                          human_seconds(scored.baseline_seconds), speedup(*best), scored.hardware);
+  if (scored.bound_seconds > 0) {
+    text += fmt::format(", {:.0f} % of the bound", 100 * scored.bound_seconds / scored.seconds);
+  }
+  const auto number = best->candidate.number;
+  return {{"done", text + " · " + checks_text(scored)},
+          {"", fmt::format("#{}  {}", number, design_of(*best))},
+          {"", fmt::format("winner  {}     why  cuco explain {} {}     continue  cuco resume {}",
+                           folder, run, number, run)}};
+}
+
+std::string event_json(const candidate::Event& event) {
+  auto body = parse_json(candidate::to_json(event.body));
+  Json json{{"sequence", event.sequence},
+            {"time_ms", event.time_ms},
+            {"event", candidate::kind(event.body)}};
+  if (body) {
+    if (body->contains("candidate") && (*body)["candidate"].is_object()) {
+      (*body)["candidate"].erase("source");
+    }
+    json["body"] = *std::move(body);
+  }
+  return to_text(json);
+}
+
+std::string result_json(const RunState& state, std::string_view run, std::string_view folder) {
+  Json result{{"run", run},
+              {"folder", folder},
+              {"speedup", 1.0},
+              {"predicted", true},
+              {"verdict", "no-improvement"}};
+  if (state.started) {
+    result["workload"] = state.started->workload;
+    result["hardware"] = state.started->hardware;
+    result["seed"] = state.started->seed;
+  }
+  result["directive"] = nullptr;
+  result["code_hash"] = nullptr;
+  if (const auto* best = winner(state)) {
+    const auto& scored = *best->scored();
+    result["candidate"] = best->candidate.number;
+    result["speedup"] = speedup(*best);
+    result["seconds"] = scored.seconds;
+    result["baseline_seconds"] = scored.baseline_seconds;
+    result["bound_seconds"] = scored.bound_seconds;
+    result["predicted"] = scored.predicted;
+    result["hardware"] = scored.hardware;
+    result["directive"] = design::to_text(best->candidate.directive);
+    result["code_hash"] = best->candidate.code_hash;
+    result["verdict"] = candidate::verdict(*best->latest());
+  }
+  result["candidates"] = state.entries.size();
+  return to_text(Json{{"result", result}});
+}
+
+}  // namespace cuco::report

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A run as it goes on: a line for each thing that happened, a live line for what is going on, and
+/// the same as JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "candidate/run_state.h"
+
+namespace cuco::report {
+
+/// Label and text of a line: "fast path", "replace ✓ …".
+struct Line {
+  std::string label;
+  std::string text;
+};
+
+/// What a person wants to know of the event; often nothing.
+[[nodiscard]] std::vector<Line> describe(const candidate::Event& event,
+                                         const candidate::RunState& state);
+
+/// "explore 5/40   best 318 us predicted = 1.57x   #3 LSA · …".
+[[nodiscard]] std::string live_line(const candidate::RunState& state, int budget);
+
+/// The end of a run in two or three lines; `folder` holds the winner.
+[[nodiscard]] std::vector<Line> closing(const candidate::RunState& state,
+                                        std::string_view run,
+                                        std::string_view folder);
+
+/// One line of JSON: sequence, time, kind and body. Sources are left out, their hash is there.
+[[nodiscard]] std::string event_json(const candidate::Event& event);
+
+/// {"result": {speedup, predicted, hardware, directive, code_hash, verdict, …}}. Without a winner
+/// the speed-up is 1 and the verdict "no-improvement".
+[[nodiscard]] std::string result_json(const candidate::RunState& state,
+                                      std::string_view run,
+                                      std::string_view folder);
+
+/// "318 us predicted"; measured times stand alone.
+[[nodiscard]] std::string time_text(const candidate::Scored& scored);
+
+/// The winner: the best candidate if the highest fidelity accepted it.
+[[nodiscard]] const candidate::Entry* winner(const candidate::RunState& state);
+
+}  // namespace cuco::report

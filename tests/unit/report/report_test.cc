@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "report/detail.h"
+#include "report/export.h"
+#include "report/progress.h"
+#include "store/memory_store.h"
+
+namespace cuco::report {
+namespace {
+using candidate::Fidelity;
+using candidate::Scored;
+using testing::HasSubstr;
+using testing::Not;
+
+class Reporting : public testing::Test {
+ protected:
+  Reporting() {
+    append(candidate::RunStarted{"workloads/gemm/", 7, "virtual cluster", "4 x H200", "{}"});
+    add(0, "int seed;\n", "");
+    judge(0, Fidelity::Standard, Scored{.seconds = 5e-4, .hardware = "4 x H200"});
+    append(candidate::StepDone{"replace", true, "505 us"});
+    add(1, "int fast;\n", "tiles are final early");
+    judge(1, Fidelity::Final,
+          Scored{.seconds = 3.18e-4,
+                 .baseline_seconds = 5e-4,
+                 .bound_seconds = 2.12e-4,
+                 .hardware = "4 x H200",
+                 .shapes = {{"1k", 3.18e-4, 5e-4, 2.12e-4, {{"exposed communication", 4.4e-5}}}},
+                 .checked_shapes = 4,
+                 .checked_hidden_shapes = 2,
+                 .checked_schedules = 20});
+    append(candidate::BestChanged{1, 3.18e-4});
+    candidate::Candidate garbage{.number = 2};
+    garbage.lineage.proposer = "command:x";
+    append(candidate::Exchanged{2, {.provider = "command", .answer = "I am sorry"}});
+    append(candidate::Proposed{garbage, candidate::ProposalRejected{"no directive", "I am sorry"}});
+  }
+
+  void append(candidate::EventBody body) {
+    const auto event = store.append(std::move(body));
+    state.apply(*event);
+    for (const auto& line : describe(*event, state))
+      lines.push_back(line.label + ": " + line.text);
+  }
+  void add(int number, std::string text, std::string because) {
+    candidate::Candidate made{.number = number,
+                              .source = program::single_file("program.cu", std::move(text))};
+    made.directive = {design::Backend::Lsa,
+                      design::Placement::ProducerFused,
+                      design::SyncScope::PerChunkFlag,
+                      {design::IssuerUnit::Warp, 0},
+                      {design::ChunkKind::Bytes, 65536}};
+    made.lineage = {.proposer = "expert", .phase = "explore", .because = std::move(because)};
+    if (number > 0) made.lineage.parent = 0;
+    made.code_hash = "abcd";
+    append(candidate::Proposed{made, std::nullopt});
+  }
+  void judge(int number, Fidelity fidelity, candidate::Outcome outcome) {
+    append(candidate::Evaluated{number, fidelity, std::move(outcome), 1});
+  }
+
+  ManualClock clock;
+  store::MemoryStore store{clock};
+  candidate::RunState state;
+  std::vector<std::string> lines;
+};
+
+TEST_F(Reporting, SaysWhatHappenedAndCallsPredictedTimesPredicted) {
+  EXPECT_THAT(
+      lines, testing::ElementsAre(
+                 "#0: ✓ 500 us predicted  the seed  (standard)", "fast path: replace ✓  505 us",
+                 "#1: ✓ 318 us predicted 1.57x  LSA · producer-fused · per-chunk flag · warp · 64 "
+                 "KiB  (final)",
+                 "best: #1  318 us predicted 1.57x  LSA · producer-fused · per-chunk flag · warp · "
+                 "64 KiB",
+                 "#2: ✗ no candidate: no directive"));
+}
+
+TEST_F(Reporting, EndsWithTimeBoundChecksAndWhatToDoNext) {
+  const auto end = closing(state, "0003", "runs/0003/best");
+  EXPECT_THAT(end[0].text, HasSubstr("318 us predicted against 500 us: 1.57x on 4 x H200, 67 % of "
+                                     "the bound · correct on 4 shapes and 2 hidden ones × 20"));
+  EXPECT_THAT(end[2].text, HasSubstr("cuco explain 0003 1"));
+  EXPECT_THAT(live_line(state, 40), HasSubstr("candidates 3/40   best 318 us predicted = 1.57x"));
+}
+
+TEST_F(Reporting, GivesTheResultAsJson) {
+  const auto json = parse_json(result_json(state, "0003", "runs/0003/best"));
+  ASSERT_TRUE(json);
+  const auto& result = json->at("result");
+  EXPECT_NEAR(result.at("speedup").get<double>(), 1.572, 1e-3);
+  EXPECT_EQ(result.at("predicted"), true);
+  EXPECT_EQ(result.at("hardware"), "4 x H200");
+  EXPECT_EQ(result.at("directive"), "LSA · producer-fused · per-chunk flag · warp · 64 KiB");
+  EXPECT_EQ(result.at("code_hash"), "abcd");
+  EXPECT_EQ(result.at("verdict"), "scored");
+}
+
+TEST_F(Reporting, HasNoWinnerBeforeTheFinalCheck) {
+  judge(1, Fidelity::Final, candidate::Findings{});
+  EXPECT_EQ(winner(state), nullptr);
+  EXPECT_THAT(result_json(state, "1", ""), HasSubstr("no-improvement"));
+  EXPECT_THAT(closing(state, "1", "")[0].text, HasSubstr("nothing correct was faster"));
+}
+
+TEST_F(Reporting, LeavesSourcesOutOfTheEventStream) {
+  const auto events = *store.events(0);
+  for (const auto& event : events) {
+    EXPECT_TRUE(parse_json(event_json(event)));
+    EXPECT_THAT(event_json(event), Not(HasSubstr("int seed")));
+  }
+}
+
+TEST_F(Reporting, ShowsACandidateWithItsDiff) {
+  EXPECT_THAT(candidate_text(state, 1), HasSubstr("-int seed;\n+int fast;"));
+  EXPECT_THAT(candidate_text(state, 2), HasSubstr("no directive"));
+  EXPECT_EQ(candidate_rows(state).size(), 3U);
+  EXPECT_THAT(run_row("0003", state)[3], HasSubstr("1.57x predicted"));
+}
+
+TEST_F(Reporting, ExplainsGainsAndRejections) {
+  const auto why = explanation(state, 1);
+  EXPECT_THAT(why, HasSubstr("because  tiles are final early"));
+  EXPECT_THAT(why, HasSubstr("1k: 500 us → 318 us"));
+  EXPECT_THAT(why, HasSubstr("checked  4 shapes, 2 hidden, 20 schedules; bound 212 us"));
+  EXPECT_THAT(explanation(state, 2), HasSubstr("I am sorry"));
+}
+
+TEST_F(Reporting, ExportsAFolderThatBuildsAlone) {
+  const auto files = export_folder(state, 1, "0003", "/* header */");
+  program::Source folder{files};
+  EXPECT_EQ(folder.find("program.cu")->text, "int fast;\n");
+  EXPECT_THAT(folder.find("changes.diff")->text, HasSubstr("+int fast;"));
+  EXPECT_THAT(folder.find("README.md")->text, HasSubstr("318 us predicted on 4 x H200, 1.57x"));
+  EXPECT_THAT(folder.find("Makefile")->text, HasSubstr("libgemm.so: program.cu"));
+  for (const auto& file : files)
+    EXPECT_THAT(file.text, Not(HasSubstr("{{"))) << file.path;
+}
+
+}  // namespace
+}  // namespace cuco::report
