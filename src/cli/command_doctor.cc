@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <map>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/diagnosis.h"
 
@@ -78,30 +81,59 @@ class DoctorCommand final : public Command {
     return "";
   }
 
+  static constexpr int kTopicColumns = 11;
+
   static std::string as_text(const Machine& machine,
                              const Diagnosis& diagnosis,
                              const Terminal& terminal) {
-    std::string text;
-    constexpr int kTopic = 11;
-    constexpr int kFound = 36;
+    const int width = std::max(72, terminal.width());
+    int found_columns = 0;
     for (const Finding& finding : diagnosis.findings) {
-      text += padded(terminal.styled(Style::Bold, finding.topic), kTopic);
-      text += padded(finding.found, kFound) + "  " + mark(finding.state, terminal);
-      if (!finding.advice.empty()) text += "  " + finding.advice;
-      text += "\n";
+      found_columns = std::max(found_columns, std::min(40, display_width(finding.found)));
     }
-    text += padded(terminal.styled(Style::Bold, "sandbox"), kTopic);
-    text += wrapped(fence_words(machine, terminal), kTopic, std::max(60, terminal.width()));
-    text += missing_fences(machine, kTopic);
-    text += padded(terminal.styled(Style::Bold, "targets"), kTopic);
+    std::string text;
+    for (const Finding& finding : diagnosis.findings) {
+      text += topic(finding.topic, terminal) + padded(finding.found, found_columns) + "  " +
+              mark(finding.state, terminal);
+      if (finding.advice.empty()) {
+        text += "\n";
+      } else {
+        text += "  " + wrapped(words_of(finding.advice), kTopicColumns + found_columns + 5, width);
+      }
+    }
+    text += topic("sandbox", terminal) +
+            wrapped(fence_words(machine, terminal), kTopicColumns, width, "  ") +
+            missing_fences(machine, width);
+    return text + targets(diagnosis, terminal, width);
+  }
+
+  static std::string topic(std::string_view name, const Terminal& terminal) {
+    return padded(terminal.styled(Style::Bold, name), kTopicColumns);
+  }
+
+  static std::vector<std::string> words_of(std::string_view text) {
+    const auto words = split(text, ' ');
+    return {words.begin(), words.end()};
+  }
+
+  static std::string targets(const Diagnosis& diagnosis, const Terminal& terminal, int width) {
+    std::vector<std::string> words;
+    std::map<std::string, std::vector<std::string>> names_by_reason;
     for (const TargetState& target : diagnosis.targets) {
-      text += fmt::format("{} {}", target.name, target.usable ? terminal.tick() : terminal.dash());
-      if (target.name == diagnosis.default_target) text += " (default)";
-      if (!target.reason.empty()) text += fmt::format(" ({})", target.reason);
-      text += "   ";
+      words.push_back(fmt::format("{} {}{}", target.name,
+                                  target.usable ? terminal.tick() : terminal.dash(),
+                                  target.name == diagnosis.default_target ? " (default)" : ""));
+      if (!target.reason.empty()) names_by_reason[target.reason].push_back(target.name);
     }
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text + "\n";
+    std::string text = topic("targets", terminal) + wrapped(words, kTopicColumns, width, "   ");
+    for (const auto& [reason, names] : names_by_reason) {
+      text += indented(fmt::format("{}: {}", join(names, ", "), reason), width);
+    }
+    return text;
+  }
+
+  static std::string indented(std::string_view line, int width) {
+    return std::string(kTopicColumns, ' ') + wrapped(words_of(line), kTopicColumns, width);
   }
 
   static std::vector<std::string> fence_words(const Machine& machine, const Terminal& terminal) {
@@ -114,36 +146,18 @@ class DoctorCommand final : public Command {
   }
 
   /// Why each missing fence is missing, and what follows.
-  static std::string missing_fences(const Machine& machine, int indent) {
+  static std::string missing_fences(const Machine& machine, int width) {
     std::string text;
     for (const FenceFacts& fence : machine.fences) {
-      if (!fence.works) text += fmt::format("{:{}}{}: {}\n", "", indent, fence.name, fence.how);
+      if (!fence.works) text += indented(fmt::format("{}: {}", fence.name, fence.how), width);
     }
     if (text.empty()) return text;
     return text +
-           fmt::format(
-               "{:{}}code that a model wrote will not start here; the expert's runs with the "
-               "fences there are\n{:{}}cgroups need a writable /sys/fs/cgroup: root on the "
-               "host, or a container that may write it\n",
-               "", indent, "", indent);
-  }
-
-  /// Words on as many lines as they need; the first line is begun by the caller.
-  static std::string wrapped(const std::vector<std::string>& words, int indent, int width) {
-    std::string text;
-    int column = indent;
-    for (const std::string& word : words) {
-      const int needed = display_width(word) + 2;
-      if (column + needed > width && column > indent) {
-        text.erase(text.find_last_not_of(' ') + 1);
-        text += fmt::format("\n{:{}}", "", indent);
-        column = indent;
-      }
-      text += word + "  ";
-      column += needed;
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text + "\n";
+           indented(
+               "code that a model wrote will not start here; the expert's runs behind the "
+               "fences there are. cgroups need a writable /sys/fs/cgroup: root on the host, or "
+               "a container that may write it",
+               width);
   }
 };
 

@@ -139,6 +139,29 @@ std::string clipped(std::string_view text, int width) {
   return kept + "…" + (coloured ? std::string(kReset) : "");
 }
 
+std::string wrapped(const std::vector<std::string>& words,
+                    int indent,
+                    int width,
+                    std::string_view gap) {
+  std::string text;
+  int column = indent;
+  for (const std::string& word : words) {
+    const int needed = display_width(word);
+    if (column > indent) {
+      if (column + display_width(gap) + needed > width) {
+        text += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
+        column = indent;
+      } else {
+        text += gap;
+        column += display_width(gap);
+      }
+    }
+    text += word;
+    column += needed;
+  }
+  return text + "\n";
+}
+
 std::string sparkline(const std::vector<double>& values) {
   static constexpr const char* kLevels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   if (values.empty()) return "";

@@ -92,6 +92,13 @@ class Terminal {
 /// Cuts to `width` columns, ending in "…" where something was lost. Keeps colour sequences whole.
 [[nodiscard]] std::string clipped(std::string_view text, int width);
 
+/// Words on as many lines of `width` columns as they need; the first line starts at column `indent`
+/// (begun by the caller), the others are indented to it. Ends with a line end.
+[[nodiscard]] std::string wrapped(const std::vector<std::string>& words,
+                                  int indent,
+                                  int width,
+                                  std::string_view gap = " ");
+
 /// "▁▃█": one column a value, scaled between the lowest and the highest.
 [[nodiscard]] std::string sparkline(const std::vector<double>& values);
 

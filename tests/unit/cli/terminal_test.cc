@@ -18,6 +18,12 @@ TEST(Clipped, KeepsShortTextAndEndsLongTextWithAnEllipsis) {
   EXPECT_EQ(clipped("\033[32mabcd\033[0m", 3), "\033[32mab…\033[0m");
 }
 
+TEST(Wrapped, IndentsTheLinesThatFollow) {
+  EXPECT_EQ(wrapped({"aa", "bb", "cc"}, 3, 8), "aa bb\n   cc\n");
+  EXPECT_EQ(wrapped({"longer than the width", "b"}, 2, 6), "longer than the width\n  b\n");
+  EXPECT_EQ(wrapped({}, 3, 8), "\n");
+}
+
 TEST(Sparkline, SpansTheRange) {
   EXPECT_EQ(sparkline({0, 1}), "▁█");
   EXPECT_EQ(sparkline({5, 5}), "▁▁");
