@@ -2,8 +2,11 @@
 #include "vgpu/builder.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
+
+#include "ptx/liveness.h"
 
 namespace cuco::vgpu {
 
@@ -23,9 +26,14 @@ std::uint32_t take(std::uint32_t& used, std::uint64_t bytes, std::uint32_t align
   return offset;
 }
 
-bool is_load(ptx::Opcode opcode) {
-  return opcode == ptx::Opcode::Ld || opcode == ptx::Opcode::Ldu || opcode == ptx::Opcode::Atom ||
-         opcode == ptx::Opcode::Ldmatrix || opcode == ptx::Opcode::Wmma;
+/// Results that come from memory at a time only known at run time. Shared memory, parameters and
+/// constants have a fixed latency, which the cost table knows.
+bool is_load(const ptx::Instruction& instruction) {
+  using ptx::Opcode;
+  if (instruction.opcode == Opcode::Atom || instruction.opcode == Opcode::Wmma) return true;
+  if (instruction.opcode != Opcode::Ld && instruction.opcode != Opcode::Ldu) return false;
+  const ptx::Space space = Lowering::memory_aux(instruction).space;
+  return space == ptx::Space::Global || space == ptx::Space::Generic;
 }
 
 constexpr std::uint64_t local_key(std::uint32_t function, std::uint32_t variable) {
@@ -145,14 +153,25 @@ void KernelBuilder::lay_out_registers(const ptx::Function& function) {
   register_bytes_ = kScratchBytes;
   predicates_ = 2;  // kTruePredicate, kScratchPredicate
   registers_.clear();
-  for (const ptx::Register& reg : function.registers) {
-    registers_.push_back(
-        reg.type == ptx::Type::Pred ? predicates_++ : add_register(Lowering::slot_bytes(reg.type)));
+  // Registers that are never live together share a place: the file stays in the host's cache.
+  const ptx::RegisterPlan plan = ptx::plan_registers(function);
+  std::array<std::uint32_t, ptx::kRegisterClasses> base{};
+  std::array<std::uint32_t, ptx::kRegisterClasses> bytes{0, 4, 8, 16};
+  for (std::size_t c = 1; c < base.size(); ++c) {
+    base[c] = register_bytes_;
+    register_bytes_ += plan.slots[c] * bytes[c] * kLanes;
   }
+  predicates_ += plan.slots[0];
+  for (const ptx::RegisterPlan::Place& place : plan.places) {
+    const auto c = static_cast<std::size_t>(place.kind);
+    registers_.push_back(c == 0 ? 2 + place.slot : base[c] + place.slot * bytes[c] * kLanes);
+  }
+  live_words_ = plan.slots[1] + 2 * plan.slots[2] + 4 * plan.slots[3];
   const std::size_t count = function.registers.size();
   load_slot_.assign(count, 0);
   load_pending_.assign(count, false);
   producer_.assign(count, -1);
+  pattern_key_.assign(count, 0);
 }
 
 Ref KernelBuilder::add_register(std::uint32_t bytes) {
@@ -260,6 +279,7 @@ void KernelBuilder::lower_function(std::uint32_t index) {
     if (leader || is_label_[i]) {
       load_pending_.assign(load_pending_.size(), true);
       producer_.assign(producer_.size(), -1);
+      pattern_key_.assign(pattern_key_.size(), 0);
       leader = true;
     }
     lower_instruction(lowering, instruction);
@@ -283,6 +303,7 @@ void KernelBuilder::lower_function(std::uint32_t index) {
   for (const auto& [table, entry, target] : table_entries_) {
     kernel_->jump_tables[table][entry] = op_of_instruction_[target];
   }
+  if (index == 0) entry_words_ = live_words_;
   code.register_bytes = register_bytes_;
   code.predicates = predicates_;
   kernel_->functions.push_back(std::move(code));
@@ -335,6 +356,7 @@ void KernelBuilder::note_dependences(std::uint32_t first_op, const ptx::Instruct
       kernel_->producers[first_op][producers++] = static_cast<std::uint8_t>(distance);
     }
   }
+  note_pattern(kernel_->ops[end - 1], instruction);
   if (instruction.operands.empty() || instruction.opcode == ptx::Opcode::St) return;
   std::vector<std::uint32_t> written;
   collect_registers(instruction.operands[0], written);
@@ -342,13 +364,26 @@ void KernelBuilder::note_dependences(std::uint32_t first_op, const ptx::Instruct
   std::uint16_t slot = 0;
   for (const std::uint32_t reg : written) {
     producer_[reg] = end - 1;
-    if (!is_load(instruction.opcode)) continue;
+    pattern_key_[reg] = 0;
+    if (!is_load(instruction)) continue;
     if (load_slot_[reg] == 0) {
       if (slot == 0) slot = static_cast<std::uint16_t>(next_slot_++ % kScoreboardSlots + 1U);
       load_slot_[reg] = slot;
     }
     load_pending_[reg] = true;
     kernel_->ops[end - 1].set_slots |= static_cast<std::uint16_t>(1U << (load_slot_[reg] - 1U));
+  }
+}
+
+void KernelBuilder::note_pattern(Op& op, const ptx::Instruction& instruction) {
+  for (const ptx::Operand& operand : instruction.operands) {
+    if (operand.kind != ptx::Operand::Kind::Address || operand.elements.size() != 1) continue;
+    const ptx::Operand& base = operand.elements[0];
+    if (base.kind != ptx::Operand::Kind::Register || base.index >= pattern_key_.size()) continue;
+    std::uint16_t& key = pattern_key_[base.index];
+    if (key == 0 && next_pattern_key_ != UINT16_MAX) key = next_pattern_key_++;
+    op.pattern_key = key;
+    return;
   }
 }
 
@@ -362,9 +397,8 @@ void KernelBuilder::finish_info() {
     callees = std::max(callees, kernel_->functions[i].frame_bytes);
   }
   info.local_bytes = entry.frame_bytes + callees;
-  // ptxas keeps only what is live; a quarter of the virtual registers is what real kernels show.
-  const std::uint32_t words = entry.register_bytes / (4 * kLanes);
-  info.registers = std::clamp(round_up(16 + words / 4, 8), 16U, 255U);
+  // What is live at once, and a few for addresses: near enough until ptxas says better.
+  info.registers = std::clamp(round_up(8 + entry_words_, 8), 16U, 255U);
   if (entry.function->max_threads) {
     const auto& limit = *entry.function->max_threads;
     info.max_threads = std::min(1024U, limit[0] * limit[1] * limit[2]);

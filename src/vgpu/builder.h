@@ -58,6 +58,7 @@ class KernelBuilder {
   void lower_function(std::uint32_t index);
   void lower_instruction(Lowering& lowering, const ptx::Instruction& instruction);
   void note_dependences(std::uint32_t first_op, const ptx::Instruction& instruction);
+  void note_pattern(Op& op, const ptx::Instruction& instruction);
   void collect_registers(const ptx::Operand& operand, std::vector<std::uint32_t>& out) const;
   void add_address_taken();
   void finish_info();
@@ -85,6 +86,8 @@ class KernelBuilder {
   std::vector<std::array<std::uint32_t, 3>> table_entries_;        ///< table, index, instruction
   std::uint32_t register_bytes_ = 0;
   std::uint32_t predicates_ = 0;
+  std::uint32_t live_words_ = 0;
+  std::uint32_t entry_words_ = 0;
   std::unordered_map<std::uint64_t, Ref> constants32_;
   std::unordered_map<std::uint64_t, Ref> constants64_;
   // Scoreboard and producers, per register of the function.
@@ -92,6 +95,8 @@ class KernelBuilder {
   std::vector<bool> load_pending_;
   std::vector<std::int64_t> producer_;  ///< op index, or -1
   std::vector<bool> is_label_;
+  std::vector<std::uint16_t> pattern_key_;  ///< Of the register's present value; 0: none yet.
+  std::uint16_t next_pattern_key_ = 1;
   std::uint32_t next_slot_ = 0;
 };
 

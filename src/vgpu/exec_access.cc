@@ -267,7 +267,14 @@ void account(
 
 void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes) {
   Lines lines;
-  lines.add(start, start + bytes - 1);
+  const Address last_sector = (start + bytes - 1) >> 5U;
+  for (Address sector = start >> 5U; sector <= last_sector;) {
+    // All wanted sectors of this line at once.
+    const Address end = std::min(last_sector, sector | 3U);
+    lines.line[lines.count] = sector >> 2U;
+    lines.sectors[lines.count++] = ((2U << (end & 3U)) - 1) & ~((1U << (sector & 3U)) - 1);
+    sector = end + 1;
+  }
   finish_global(w, op, kind, lines);
 }
 

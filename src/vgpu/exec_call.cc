@@ -157,7 +157,8 @@ Frame& add_frame(Warp& w, const FunctionCode& code) {
     frame = std::make_unique<Frame>();
   }
   frame->code = &code;
-  frame->registers.assign(code.register_bytes, std::byte{0});
+  // Not cleared: a program that reads what it never wrote gets some value, the same in every run.
+  frame->registers.resize(code.register_bytes);
   frame->predicates.assign(code.predicates, 0);
   frame->predicates[kTruePredicate] = kFullMask;
   w.frames.push_back(std::move(frame));

@@ -22,6 +22,7 @@ void jump(Warp& w, const Op& op, const Op* target) {
   const bool backward = target <= &op;
   w.ip = target;
   w.segment = target;
+  ++w.epoch;
   if (w.splits.size() > 1) {
     // Others may be at the target, or behind it now.
     if (backward) ++w.splits[w.current].backward;

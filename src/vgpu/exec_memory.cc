@@ -20,18 +20,47 @@ namespace {
 
 using ptx::Space;
 
-enum class Pattern : std::uint8_t { Consecutive, Same, Other };
-
-Pattern classify(const LaneAddresses& a, std::uint32_t stride) {
-  std::uint64_t off_row = 0;
-  std::uint64_t off_same = 0;
+/// Of register addresses, before the op's constant offset is added.
+template <typename T>
+Pattern classify(const T* a, T stride) {
+  T off_row = 0;
+  T off_same = 0;
+  const T first = a[0];
   for (unsigned l = 0; l < kLanes; ++l) {
-    const std::uint64_t distance = a[l] - a[0];
+    const T distance = a[l] - first;
     off_same |= distance;
-    off_row |= distance ^ (std::uint64_t{l} * stride);
+    off_row |= distance ^ static_cast<T>(l * stride);
   }
   if (off_row == 0) return Pattern::Consecutive;
   return off_same == 0 ? Pattern::Same : Pattern::Other;
+}
+
+/// Unrolled loops go through memory with one register and many offsets: the pattern is looked at
+/// once per value of the register. Keys tell values apart within a basic block, the epoch from one
+/// pass through it to the next.
+template <typename T>
+Pattern known_pattern(Warp& w, const Op& op, const T* a, T stride) {
+  KnownPattern& known = w.patterns[op.pattern_key & 15U];
+  if (op.pattern_key != 0 && known.key == op.pattern_key && known.epoch == w.epoch &&
+      known.stride == static_cast<std::uint8_t>(stride)) {
+    return known.pattern;
+  }
+  const Pattern pattern = classify<T>(a, stride);
+  known = {w.epoch, op.pattern_key, static_cast<std::uint8_t>(stride), pattern};
+  return pattern;
+}
+
+/// The pattern of all 32 lanes and the first address, without storing the others.
+Pattern find_pattern(Warp& w, const Op& op, std::uint32_t stride, Address& first) {
+  if ((op.aux >> 20U & 1U) != 0) {
+    const std::uint32_t* a = w.slots<std::uint32_t>(op.a);
+    first = a[0] + static_cast<std::uint32_t>(op.imm);
+    return known_pattern<std::uint32_t>(w, op, a, stride);
+  }
+  const std::uint64_t* a = w.slots<std::uint64_t>(op.a);
+  first = a[0] + op.imm;
+  if ((op.a & kConstantBit) != 0) return Pattern::Same;
+  return known_pattern<std::uint64_t>(w, op, a, stride);
 }
 
 /// The space an address operand of this op really goes to, if the first lane speaks for all.
@@ -54,9 +83,8 @@ std::byte* quick_range(
     Warp& w, Space space, Address first, std::uint32_t bytes, std::uint32_t align) {
   if ((first & (align - 1)) != 0) return nullptr;
   if (space == Space::Shared) {
-    const std::uint64_t size = w.block->shared.size();
-    if (first >= size || bytes > size - first) return nullptr;
-    return w.block->shared.data() + first;
+    if (first >= w.shared_bytes || bytes > w.shared_bytes - first) return nullptr;
+    return w.shared + first;
   }
   if (space != Space::Global && space != Space::Const) return nullptr;
   const Granule& granule = w.memory->granule(first);
@@ -111,25 +139,10 @@ void load_lanes(Warp& w, const Op& op, const LaneAddresses& a, Space space) {
   });
 }
 
+/// Copies what the pattern says from memory to the destination registers.
 template <typename E, typename S, unsigned V>
-bool load_pattern(Warp& w, const Op& op, const LaneAddresses& a, Pattern pattern, Space space) {
-  Address first = a[0];
-  space = settle_space(space, first);
-  const bool row = pattern == Pattern::Consecutive;
+void copy_in(Warp& w, const Op& op, const std::byte* from, bool row) {
   constexpr std::uint32_t kLaneBytes = sizeof(E) * V;
-  const std::uint32_t bytes = row ? kLaneBytes * kLanes : kLaneBytes;
-  const std::byte* from = quick_range(w, space, first, bytes, kLaneBytes);
-  if (from == nullptr) return false;
-  if (w.observer != nullptr) {
-    account(w, op, AccessKind::Load, a, kLaneBytes);
-  } else if (space == Space::Global) {
-    account_range(w, op, AccessKind::Load, first, bytes);
-  } else {
-    if (op.set_slots != 0)
-      account(w, op, AccessKind::Load, a, kLaneBytes);
-    else if (row && kLaneBytes > 4)
-      w.shared_passes += kLaneBytes / 4 - 1;
-  }
   const Ref* refs = V == 1 ? &op.dst : w.kernel->refs.data() + op.list;
   for (unsigned v = 0; v < V; ++v) {
     S* d = destination<S>(w, refs[v]);
@@ -145,20 +158,62 @@ bool load_pattern(Warp& w, const Op& op, const LaneAddresses& a, Pattern pattern
         d[l] = value;
     }
   }
+}
+
+template <typename E, typename S, unsigned V>
+bool load_pattern(Warp& w, const Op& op) {
+  constexpr std::uint32_t kLaneBytes = sizeof(E) * V;
+  Address first = 0;
+  const Pattern pattern = find_pattern(w, op, kLaneBytes, first);
+  if (pattern == Pattern::Other) return false;
+  const Space space = settle_space(static_cast<Space>(op.aux & 7U), first);
+  const bool row = pattern == Pattern::Consecutive;
+  const std::uint32_t bytes = row ? kLaneBytes * kLanes : kLaneBytes;
+  const std::byte* from = quick_range(w, space, first, bytes, kLaneBytes);
+  if (from == nullptr) return false;
+  if (space == Space::Global) {
+    account_range(w, op, AccessKind::Load, first, bytes);
+  } else if (op.set_slots != 0) {
+    return false;  // A generic address that leads to shared memory.
+  } else if (row && kLaneBytes > 4) {
+    w.shared_passes += kLaneBytes / 4 - 1;
+  }
+  copy_in<E, S, V>(w, op, from, row);
   return true;
 }
 
 template <typename E, typename S, unsigned V>
-void exec_load(Warp& w, const Op& op) {
+void load_general(Warp& w, const Op& op) {
   LaneAddresses a;
   gather_addresses(w, op, a);
-  const auto space = static_cast<Space>(op.aux & 7U);
-  if (w.active == kFullMask) {
-    const Pattern pattern = classify(a, sizeof(E) * V);
-    if (pattern != Pattern::Other && load_pattern<E, S, V>(w, op, a, pattern, space)) return;
-  }
-  load_lanes<E, S, V>(w, op, a, space);
+  load_lanes<E, S, V>(w, op, a, static_cast<Space>(op.aux & 7U));
   if (!w.trapped()) account(w, op, AccessKind::Load, a, sizeof(E) * V);
+}
+
+template <typename E, typename S, unsigned V>
+void exec_load(Warp& w, const Op& op) {
+  if (w.active == kFullMask && w.observer == nullptr && load_pattern<E, S, V>(w, op)) return;
+  load_general<E, S, V>(w, op);
+}
+
+/// ld.shared with a 32-bit address: the inner loop of tiled kernels.
+template <typename E, typename S, unsigned V>
+void exec_load_shared(Warp& w, const Op& op) {
+  constexpr std::uint32_t kLaneBytes = sizeof(E) * V;
+  if (w.active == kFullMask && w.observer == nullptr) {
+    const std::uint32_t* a = w.slots<std::uint32_t>(op.a);
+    const Pattern pattern = known_pattern<std::uint32_t>(w, op, a, kLaneBytes);
+    const std::uint32_t first = a[0] + static_cast<std::uint32_t>(op.imm);
+    const bool row = pattern == Pattern::Consecutive;
+    const std::uint32_t bytes = row ? kLaneBytes * kLanes : kLaneBytes;
+    if (pattern != Pattern::Other && first % kLaneBytes == 0 && first < w.shared_bytes &&
+        bytes <= w.shared_bytes - first) {
+      if (row && kLaneBytes > 4) w.shared_passes += kLaneBytes / 4 - 1;
+      copy_in<E, S, V>(w, op, w.shared + first, row);
+      return;
+    }
+  }
+  load_general<E, S, V>(w, op);
 }
 
 /// FNV-like digest of what the lanes read: the spin detector compares visits.
@@ -240,15 +295,14 @@ void store_lanes(Warp& w, const Op& op, const LaneAddresses& a, Space space) {
 }
 
 template <typename E, typename S, unsigned V>
-bool store_row(Warp& w, const Op& op, const LaneAddresses& a, Space space) {
+bool store_row(Warp& w, const Op& op) {
   constexpr std::uint32_t kLaneBytes = sizeof(E) * V;
-  Address first = a[0];
-  space = settle_space(space, first);
+  Address first = 0;
+  if (find_pattern(w, op, kLaneBytes, first) != Pattern::Consecutive) return false;
+  const Space space = settle_space(static_cast<Space>(op.aux & 7U), first);
   std::byte* to = quick_range(w, space, first, kLaneBytes * kLanes, kLaneBytes);
   if (to == nullptr) return false;
-  if (w.observer != nullptr) {
-    account(w, op, AccessKind::Store, a, kLaneBytes);
-  } else if (space == Space::Global) {
+  if (space == Space::Global) {
     account_range(w, op, AccessKind::Store, first, kLaneBytes * kLanes);
   } else if (kLaneBytes > 4) {
     w.shared_passes += kLaneBytes / 4 - 1;
@@ -267,13 +321,10 @@ bool store_row(Warp& w, const Op& op, const LaneAddresses& a, Space space) {
 
 template <typename E, typename S, unsigned V>
 void exec_store(Warp& w, const Op& op) {
+  if (w.active == kFullMask && w.observer == nullptr && store_row<E, S, V>(w, op)) return;
   LaneAddresses a;
   gather_addresses(w, op, a);
   const auto space = static_cast<Space>(op.aux & 7U);
-  if (w.active == kFullMask && classify(a, sizeof(E) * V) == Pattern::Consecutive &&
-      store_row<E, S, V>(w, op, a, space)) {
-    return;
-  }
   if (w.observer != nullptr || space != Space::Local) {
     account(w, op, AccessKind::Store, a, sizeof(E) * V);
   }
@@ -297,13 +348,15 @@ void exec_load_parameter(Warp& w, const Op& op) {
   detail::store_lanes<S>(destination<S>(w, op.dst), w.active, [&](unsigned) { return value; });
 }
 
-enum class Access : std::uint8_t { Load, StrongLoad, Store, StrongStore, Parameter };
+enum class Access : std::uint8_t { Load, SharedLoad, StrongLoad, Store, StrongStore, Parameter };
 
 template <typename E, typename S, unsigned V>
 Handler pick_access(Access access) {
   switch (access) {
     case Access::Load:
       return exec_load<E, S, V>;
+    case Access::SharedLoad:
+      return exec_load_shared<E, S, V>;
     case Access::StrongLoad:
       return exec_strong_load<E, S, V>;
     case Access::Store:
@@ -412,6 +465,9 @@ bool lower_load(Lowering& lowering, const ptx::Instruction& instruction, ptx::Ty
   MemoryOperand memory = lowering.memory_operand(instruction.operands[1], type);
   if (refs.size() != memory.aux.vector) return false;
   Access access = is_strong(memory.aux.order) ? Access::StrongLoad : Access::Load;
+  if (access == Access::Load && memory.aux.space == Space::Shared && memory.aux.narrow) {
+    access = Access::SharedLoad;
+  }
   const bool fixed = (memory.base & kConstantBit) != 0;
   if (memory.aux.space == Space::Param && fixed && refs.size() == 1) {
     const Kernel& kernel = lowering.builder().kernel();

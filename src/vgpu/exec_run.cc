@@ -83,6 +83,7 @@ void enter_split(Warp& w) {
   w.predicates = split.frame->predicates.data();
   w.ip = w.kernel->ops.data() + split.op;
   w.segment = w.ip;
+  ++w.epoch;
   update_stop(w);
 }
 
@@ -211,20 +212,20 @@ void Warp::flush_segment() {
   const Op* const first = kernel->ops.data();
   const auto from = static_cast<std::size_t>(segment - first);
   const auto to = static_cast<std::size_t>(ip - first);
-  const CostTable& costs = *grid->costs;
-  const VTime cycle = sm->timing->cycle;
-  const VTime alone = (costs.latency[to] - costs.latency[from]) * cycle;
-  const VTime slots = (costs.issue[to] - costs.issue[from]) * cycle / (16 * sm->timing->schedulers);
-  clock = std::max(clock + alone, sm->issue.reserve(clock, slots));
+  const CostTable::Before& begin = grid->costs->before[from];
+  const CostTable::Before& end = grid->costs->before[to];
+  const std::uint32_t alone = end.latency - begin.latency;
+  clock = std::max(clock + alone, sm->issue.reserve(clock, end.issue - begin.issue));
   if (shared_passes != 0) {
-    clock = std::max(clock, sm->lsu.reserve(clock, shared_passes * cycle));
+    clock = std::max(clock, sm->lsu.reserve(clock, shared_passes * sm->timing->cycle));
     shared_passes = 0;
   }
   const auto lanes = std::popcount(mask);
-  grid->thread_counts[from] += lanes;
-  grid->thread_counts[to] -= lanes;
-  grid->warp_counts[from] += 1;
-  grid->warp_counts[to] -= 1;
+  Grid::SegmentCount* counts = grid->counts.data();
+  counts[from].threads += lanes;
+  counts[from].warps += 1;
+  counts[to].threads -= lanes;
+  counts[to].warps -= 1;
   grid->warp_instructions += to - from;
   segment = ip;
 }

@@ -20,6 +20,8 @@ constexpr VTime kSlack = 1 * kMicrosecond;
 /// two warps at the same clock would let each other go first for ever.
 constexpr VTime kStrictSlack = 50 * kNanosecond;
 constexpr VTime kQuantum = 20 * kMicrosecond;
+/// How far an SM may run ahead of the others.
+constexpr VTime kSmSlack = 10 * kMicrosecond;
 
 /// A trap that no instruction raised.
 Trap outside_trap(const Grid& grid, TrapKind kind, std::string message) {
@@ -49,6 +51,7 @@ Gpu::Impl::Impl(unsigned number,
   for (std::uint32_t i = 0; i < gpu.sms; ++i) {
     sms.push_back(std::make_unique<Sm>(i, timing, gpu.l1_bytes / 2));
   }
+  sm_keys.assign(gpu.sms, kNever);
 }
 
 Gpu::Impl::~Impl() {
@@ -64,10 +67,49 @@ Gpu::Impl::~Impl() {
     (void)memory.free(address).has_value();
 }
 
+void Gpu::Impl::enqueue(Warp& w, VTime key) {
+  Sm& sm = *w.sm;
+  sm.queue.update(w, key);
+  sm_keys[sm.index] = sm.queue.top_key();
+  if (sm.index != current) others = std::min(others, key);
+}
+
+void Gpu::Impl::dequeue(Warp& w) {
+  Sm& sm = *w.sm;
+  sm.queue.remove(w);
+  sm_keys[sm.index] = sm.queue.top_key();
+  if (sm.index != current) others_known = false;
+}
+
+VTime Gpu::Impl::lowest() const {
+  if (others_known) return std::min(others, sm_keys[current]);
+  return *std::min_element(sm_keys.begin(), sm_keys.end());
+}
+
+VTime Gpu::Impl::lowest_of_others() {
+  if (!others_known) {
+    const VTime own = std::exchange(sm_keys[current], kNever);
+    others = lowest();
+    sm_keys[current] = own;
+    others_known = true;
+  }
+  return others;
+}
+
+bool Gpu::Impl::select_sm() {
+  // Staying on one SM keeps its warps' registers in the host's cache.
+  if (sm_keys[current] == kNever || sm_keys[current] > add(lowest_of_others(), kSmSlack)) {
+    const auto least = std::min_element(sm_keys.begin(), sm_keys.end());
+    current = static_cast<std::size_t>(least - sm_keys.begin());
+    others_known = false;
+  }
+  return sm_keys[current] != kNever;
+}
+
 void Gpu::Impl::wake(Warp& w, VTime when) {
   if (w.running) return;
   const VTime key = std::max(w.clock, when);
-  if (w.queue_index == UINT32_MAX || key < w.queue_key) queue.update(w, key);
+  if (w.queue_index == UINT32_MAX || key < w.queue_key) enqueue(w, key);
 }
 
 void Gpu::Impl::print(std::string_view text) {
@@ -113,21 +155,25 @@ Result<GridId> Gpu::launch(LaunchRequest request, VTime start, Done done) {
 }
 
 std::optional<VTime> Gpu::next_time() const {
-  const VTime soonest = std::min(impl_->queue.top_key(), impl_->next_arrival());
+  const VTime soonest = std::min(impl_->lowest(), impl_->next_arrival());
   if (soonest == kNever) return std::nullopt;
   return soonest;
 }
 
 void Gpu::step(VTime limit) {
   const VTime arrival = impl_->next_arrival();
-  if (arrival <= impl_->queue.top_key() && arrival != kNever) impl_->place_arrived(arrival);
-  if (impl_->queue.empty()) return;
-  Warp& w = impl_->queue.pop();
+  if (arrival != kNever && arrival <= impl_->lowest()) impl_->place_arrived(arrival);
+  if (!impl_->select_sm()) return;
+  Sm& sm = *impl_->sms[impl_->current];
+  Warp& w = sm.queue.pop();
+  impl_->sm_keys[impl_->current] = sm.queue.top_key();
   Grid& grid = *w.grid;
-  const VTime strict = std::min(limit, std::min(impl_->queue.top_key(), impl_->next_arrival()));
-  const VTime end =
-      std::min(add(std::max(strict, w.queue_key), kSlack), add(w.queue_key, kQuantum));
-  run_warp(w, end, add(std::max(strict, w.queue_key), kStrictSlack));
+  const VTime key = w.queue_key;
+  const VTime neighbour = sm.queue.top_key();
+  const VTime strict = std::min({limit, neighbour, impl_->lowest_of_others(), arrival});
+  const VTime end = std::min({add(std::max(neighbour, key), kSlack),
+                              add(std::max(limit, key), kSlack), add(key, kQuantum)});
+  run_warp(w, end, add(std::max(strict, key), kStrictSlack));
   if (!grid.trap && impl_->environment.cancel != nullptr &&
       impl_->environment.cancel->load(std::memory_order_relaxed)) {
     grid.trap = Trap{
@@ -150,7 +196,7 @@ void Gpu::step(VTime limit) {
     return;
   }
   const VTime next = runnable_at(w);
-  if (next != kNever) impl_->queue.update(w, next);
+  if (next != kNever) impl_->enqueue(w, next);
 }
 
 bool Gpu::idle() const {

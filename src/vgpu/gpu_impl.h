@@ -14,7 +14,6 @@
 
 #include "vgpu/gpu.h"
 #include "vgpu/grid.h"
-#include "vgpu/run_queue.h"
 #include "vgpu/timing.h"
 
 namespace cuco::vgpu {
@@ -28,6 +27,14 @@ struct Gpu::Impl final : Scheduler {
   void print(std::string_view text) override;
   Address heap_allocate(std::uint64_t bytes) override;
   void heap_free(Address address) override;
+
+  // The run queues: gpu.cc
+  void enqueue(Warp& warp, VTime key);
+  void dequeue(Warp& warp);
+  [[nodiscard]] VTime lowest() const;
+  VTime lowest_of_others();
+  /// Picks the SM to run next; false if no warp can run.
+  bool select_sm();
 
   // Launching: gpu_launch.cc
   Result<void> check(const LaunchRequest& request, const KernelInfo& info) const;
@@ -59,7 +66,10 @@ struct Gpu::Impl final : Scheduler {
   Timing timing;
   std::vector<std::unique_ptr<Sm>> sms;
   std::vector<std::unique_ptr<Grid>> grids;  ///< In launch order.
-  RunQueue queue;
+  std::vector<VTime> sm_keys;                ///< Lowest clock of each SM.
+  std::size_t current = 0;  ///< The SM that ran last: it goes on while it is not too far ahead.
+  VTime others = kNever;    ///< Lowest clock of the other SMs, if others_known.
+  bool others_known = false;
   std::vector<Address> free_slots;
   std::vector<Address> all_slots;
   std::unordered_map<const Kernel*, std::unique_ptr<CostTable>> costs;

@@ -129,8 +129,7 @@ Result<std::unique_ptr<Grid>> Gpu::Impl::make_grid(LaunchRequest request, VTime 
   grid->sms = description.sms;
   grid->peers = request.peers;
   grid->thread_indices = thread_indices(request.block, grid->warps_per_block);
-  grid->thread_counts.assign(kernel.ops.size() + 1, 0);
-  grid->warp_counts.assign(kernel.ops.size() + 1, 0);
+  grid->counts.assign(kernel.ops.size() + 1, {});
   grid->request = std::move(request);
   return grid;
 }

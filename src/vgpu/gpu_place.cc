@@ -10,6 +10,12 @@
 
 namespace cuco::vgpu {
 
+namespace {
+
+constexpr VTime kBlockJitter = 2 * kMicrosecond;
+
+}  // namespace
+
 void reset_warp(Warp& w, Block& block, std::uint32_t index, VTime start) {
   Grid& grid = *block.grid;
   const std::uint32_t threads = std::min(kLanes, grid.threads - index * kLanes);
@@ -19,6 +25,8 @@ void reset_warp(Warp& w, Block& block, std::uint32_t index, VTime start) {
   w.memory = grid.memory;
   w.observer = grid.observer;
   w.sm = block.sm;
+  w.shared = block.shared.data();
+  w.shared_bytes = static_cast<std::uint32_t>(block.shared.size());
   w.clock = start;
   w.load_ready.fill(0);
   w.index = index;
@@ -106,7 +114,9 @@ void Gpu::Impl::place_block(Grid& grid, Sm& sm, VTime start) {
   block->live_warps = grid.warps_per_block;
   block->last_exit = start;
   block->shared.assign(grid.shared_bytes, std::byte{0});
-  block->barriers = {};
+  for (Barrier& barrier : block->barriers) {
+    if (barrier.arrived != 0) barrier = Barrier{};
+  }
   block->watches.clear();
   block->place = static_cast<std::uint32_t>(grid.blocks.size());
   sm.blocks += 1;
@@ -114,14 +124,17 @@ void Gpu::Impl::place_block(Grid& grid, Sm& sm, VTime start) {
   sm.registers += grid.registers;
   sm.shared += block_shared(grid.shared_bytes);
   ++grid.counters.blocks;
-  const VTime first = start + timing.cycles(description.block_start_cycles);
+  VTime first = start + timing.cycles(description.block_start_cycles);
+  // A seed makes another run of the same machine: blocks start a little late, equal clocks in
+  // another order.
+  Rng rng(environment.seed ^ next_sequence);
+  if (environment.seed != 0) first += static_cast<VTime>(rng.below(kBlockJitter));
   for (std::uint32_t i = 0; i < grid.warps_per_block; ++i) {
     Warp& w = *block->warps[i];
     reset_warp(w, *block, i, first);
     w.sequence = next_sequence++;
-    // A seed shuffles the order of equal clocks.
-    if (environment.seed != 0) w.sequence = Rng(environment.seed ^ w.sequence).next();
-    queue.update(w, first);
+    if (environment.seed != 0) w.sequence = rng.next();
+    enqueue(w, first);
   }
   grid.blocks.push_back(std::move(block));
 }
@@ -160,8 +173,8 @@ void Gpu::Impl::finish_counters(Grid& grid) const {
   std::int64_t threads = 0;
   std::int64_t warps = 0;
   for (std::size_t i = 0; i < grid.kernel->ops.size(); ++i) {
-    threads += grid.thread_counts[i];
-    warps += grid.warp_counts[i];
+    threads += grid.counts[i].threads;
+    warps += grid.counts[i].warps;
     const auto cost = static_cast<std::size_t>(grid.kernel->ops[i].cost);
     counters.threads[cost] += static_cast<std::uint64_t>(threads);
     counters.warps[cost] += static_cast<std::uint64_t>(warps);
@@ -173,7 +186,7 @@ void Gpu::Impl::finish_counters(Grid& grid) const {
 void Gpu::Impl::retire(Grid& grid) {
   for (const auto& block : grid.blocks) {
     for (const auto& w : block->warps) {
-      queue.remove(*w);
+      dequeue(*w);
       drop_watches(*w);
       grid.finish = std::max(grid.finish, w->clock);
     }

@@ -12,6 +12,7 @@
 
 #include "base/aligned.h"
 #include "vgpu/gpu.h"
+#include "vgpu/run_queue.h"
 #include "vgpu/timing.h"
 #include "vgpu/warp.h"
 
@@ -58,6 +59,7 @@ struct Sm {
   std::uint32_t registers = 0;
   std::uint32_t shared = 0;
   VTime freed = 0;  ///< When the last block left.
+  RunQueue queue;
 };
 
 struct Block {
@@ -115,8 +117,11 @@ struct Grid {
   /// %tid.x/y/z of every warp: 3 x 32 words each.
   AlignedBytes thread_indices;
   /// Execution counts as differences: += at the first op of a segment, -= behind its last.
-  std::vector<std::int64_t> thread_counts;
-  std::vector<std::int64_t> warp_counts;
+  struct SegmentCount {
+    std::int64_t threads = 0;
+    std::int64_t warps = 0;
+  };
+  std::vector<SegmentCount> counts;
   std::uint64_t warp_instructions = 0;  ///< Against the budget.
   Counters counters;
   std::optional<Trap> trap;

@@ -46,6 +46,8 @@ struct alignas(64) Op {
   std::uint8_t flags = 0;
   CostClass cost = CostClass::Move;
   std::uint32_t source = 0;  ///< Index into Kernel::origins: the PTX instruction.
+  /// Memory ops whose base register has the same value have the same key: 0, none.
+  std::uint16_t pattern_key = 0;
 };
 static_assert(sizeof(Op) == 64);
 

@@ -15,24 +15,26 @@ void CacheTags::clear() {
 }
 
 std::uint32_t CacheTags::touch(std::uint64_t line, std::uint32_t sectors) {
-  // Multiplicative hash: power-of-two strides must not fall into few sets.
-  const std::uint64_t hash = (line * 0x9E37'79B9'7F4A'7C15ULL) >> 32U;
-  std::uint64_t* set = tags_.data() + (hash * sets_ >> 32U) * ways_;
-  std::uint64_t carried = set[0];
-  if (carried >> 4U == line) {
+  // A multiplicative hash, because power-of-two strides must not fall into few sets. Its upper bits
+  // pick the set; 28 others stand for the line, which is wrong once in 2^28 lookups.
+  const std::uint64_t hash = line * 0x9E37'79B9'7F4A'7C15ULL;
+  std::uint32_t* set = tags_.data() + ((hash >> 32U) * sets_ >> 32U) * ways_;
+  const std::uint32_t wanted = (static_cast<std::uint32_t>(hash >> 4U) | 0x10U) & ~0xFU;
+  std::uint32_t carried = set[0];
+  if ((carried & ~0xFU) == wanted) {
     set[0] = carried | sectors;
-    return static_cast<std::uint32_t>(carried) & sectors;
+    return carried & sectors;
   }
   for (unsigned way = 1; way < ways_; ++way) {
-    const std::uint64_t tag = set[way];
+    const std::uint32_t tag = set[way];
     set[way] = carried;
-    if (tag >> 4U == line) {
+    if ((tag & ~0xFU) == wanted) {
       set[0] = tag | sectors;
-      return static_cast<std::uint32_t>(tag) & sectors;
+      return tag & sectors;
     }
     carried = tag;
   }
-  set[0] = line << 4U | sectors;
+  set[0] = wanted | sectors;
   return 0;
 }
 
@@ -65,7 +67,7 @@ std::array<ClassCost, static_cast<std::size_t>(CostClass::Count)> class_costs(
   set(CostClass::Special, gpu.special_latency, gpu.special_lanes);
   set(CostClass::Convert, gpu.alu_latency + 2, gpu.convert_lanes);
   set(CostClass::Memory, 1, full);
-  set(CostClass::Shared, 1, full);
+  set(CostClass::Shared, gpu.shared_latency, gpu.shared_bytes_per_cycle / 4);
   set(CostClass::Atomic, 1, full);
   set(CostClass::Tensor, gpu.tensor_latency, full);
   set(CostClass::Barrier, 1, full);
@@ -77,28 +79,33 @@ std::array<ClassCost, static_cast<std::size_t>(CostClass::Count)> class_costs(
 
 CostTable make_cost_table(const Kernel& kernel, const hardware::GpuDescription& gpu) {
   const auto costs = class_costs(gpu);
+  const double cycle_ps = 1000.0 / gpu.clock_ghz;
   CostTable table;
   const std::size_t count = kernel.ops.size();
-  table.latency.resize(count + 1);
-  table.issue.resize(count + 1);
-  std::uint32_t cycle = 0;
-  std::uint32_t issue = 0;
+  table.before.resize(count + 1);
+  std::vector<std::uint64_t> issued(count + 1);  // The cycle at which op i issues.
+  std::uint64_t cycle = 0;
+  std::uint64_t slots = 0;
+  const auto set = [&](std::size_t i) {
+    const auto latency = static_cast<std::uint64_t>(static_cast<double>(issued[i]) * cycle_ps);
+    const auto issue =
+        static_cast<std::uint64_t>(static_cast<double>(slots) * cycle_ps / (16.0 * gpu.schedulers));
+    table.before[i] = {static_cast<std::uint32_t>(latency), static_cast<std::uint32_t>(issue)};
+  };
   for (std::size_t i = 0; i < count; ++i) {
-    std::uint32_t start = cycle;
+    std::uint64_t start = cycle;
     for (const std::uint8_t distance : kernel.producers[i]) {
       if (distance == 0 || distance > i) continue;
-      const std::size_t producer = i - distance;
-      const auto producer_class = static_cast<std::size_t>(kernel.ops[producer].cost);
-      start = std::max(start, table.latency[producer] + costs[producer_class].latency);
+      const auto producer = static_cast<std::size_t>(kernel.ops[i - distance].cost);
+      start = std::max(start, issued[i - distance] + costs[producer].latency);
     }
-    // Entry i is the cycle at which op i issues; what follows cannot issue before the next.
-    table.latency[i] = start;
-    table.issue[i] = issue;
-    cycle = start + 1;
-    issue += costs[static_cast<std::size_t>(kernel.ops[i].cost)].issue;
+    issued[i] = start;
+    set(i);
+    cycle = start + 1;  // What follows cannot issue before the next cycle.
+    slots += costs[static_cast<std::size_t>(kernel.ops[i].cost)].issue;
   }
-  table.latency[count] = cycle;
-  table.issue[count] = issue;
+  issued[count] = cycle;
+  set(count);
   return table;
 }
 

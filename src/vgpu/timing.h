@@ -31,13 +31,16 @@ class CacheTags {
  private:
   unsigned ways_;
   std::uint64_t sets_;
-  std::vector<std::uint64_t> tags_;  ///< line << 4 | sectors; 0: empty
+  std::vector<std::uint32_t> tags_;  ///< fingerprint << 4 | sectors; 0: empty
 };
 
-/// Static costs of a kernel on this GPU, in cycles before op i. Monotone over the whole kernel.
+/// Static costs of a kernel on this GPU, in ps before op i. Only differences mean something.
 struct CostTable {
-  std::vector<std::uint32_t> latency;
-  std::vector<std::uint32_t> issue;  ///< In 1/16 of a scheduler's cycle.
+  struct Before {
+    std::uint32_t latency = 0;  ///< One warp alone.
+    std::uint32_t issue = 0;    ///< Share of the SM's issue slots.
+  };
+  std::vector<Before> before;  ///< [ops + 1]
 };
 [[nodiscard]] CostTable make_cost_table(const Kernel& kernel, const hardware::GpuDescription& gpu);
 

@@ -78,6 +78,15 @@ struct AsyncCopy {
   VTime done = 0;
 };
 
+/// What is known about the 32 addresses in a register: see exec_memory.cc.
+enum class Pattern : std::uint8_t { Consecutive, Same, Other };
+struct KnownPattern {
+  std::uint32_t epoch = 0;
+  std::uint16_t key = 0;
+  std::uint8_t stride = 0;
+  Pattern pattern = Pattern::Other;
+};
+
 struct Warp {
   // The inner loop's state: valid while the warp runs.
   std::uint32_t active = 0;          ///< Lanes that execute the current op.
@@ -91,8 +100,13 @@ struct Warp {
   VTime limit = 0;         ///< End of the quantum.
   VTime strict_limit = 0;  ///< Strong operations do not run later than this.
 
-  std::uint32_t carry = 0;          ///< CC.CF of each lane.
+  std::uint32_t carry = 0;  ///< CC.CF of each lane.
+  std::uint32_t epoch = 1;  ///< Changes with every jump: registers may have new values.
+  std::array<KnownPattern, 16> patterns{};
   std::uint32_t shared_passes = 0;  ///< Extra passes of shared memory, not on the clock yet.
+
+  std::byte* shared = nullptr;  ///< The block's shared memory.
+  std::uint32_t shared_bytes = 0;
 
   const Kernel* kernel = nullptr;
   Block* block = nullptr;
