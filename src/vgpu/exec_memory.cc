@@ -39,7 +39,7 @@ Pattern classify(const T* a, T stride) {
 /// once per value of the register. Keys tell values apart within a basic block, the epoch from one
 /// pass through it to the next.
 template <typename T>
-Pattern known_pattern(Warp& w, const Op& op, const T* a, T stride) {
+[[gnu::always_inline]] inline Pattern known_pattern(Warp& w, const Op& op, const T* a, T stride) {
   KnownPattern& known = w.patterns[op.pattern_key & 15U];
   if (op.pattern_key != 0 && known.key == op.pattern_key && known.epoch == w.epoch &&
       known.stride == static_cast<std::uint8_t>(stride)) {

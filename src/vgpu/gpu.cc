@@ -155,14 +155,14 @@ Result<GridId> Gpu::launch(LaunchRequest request, VTime start, Done done) {
 }
 
 std::optional<VTime> Gpu::next_time() const {
-  const VTime soonest = std::min(impl_->lowest(), impl_->next_arrival());
+  VTime soonest = std::min(impl_->lowest(), impl_->next_arrival());
+  if (!impl_->vacancies.empty()) soonest = std::min(soonest, impl_->vacancies.begin()->first);
   if (soonest == kNever) return std::nullopt;
   return soonest;
 }
 
 void Gpu::step(VTime limit) {
-  const VTime arrival = impl_->next_arrival();
-  if (arrival != kNever && arrival <= impl_->lowest()) impl_->place_arrived(arrival);
+  impl_->place_due();
   if (!impl_->select_sm()) return;
   Sm& sm = *impl_->sms[impl_->current];
   Warp& w = sm.queue.pop();
@@ -170,7 +170,7 @@ void Gpu::step(VTime limit) {
   Grid& grid = *w.grid;
   const VTime key = w.queue_key;
   const VTime neighbour = sm.queue.top_key();
-  const VTime strict = std::min({limit, neighbour, impl_->lowest_of_others(), arrival});
+  const VTime strict = std::min({limit, neighbour, impl_->lowest_of_others()});
   const VTime end = std::min({add(std::max(neighbour, key), kSlack),
                               add(std::max(limit, key), kSlack), add(key, kQuantum)});
   run_warp(w, end, add(std::max(strict, key), kStrictSlack));

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "vgpu/gpu.h"
@@ -51,6 +52,9 @@ struct Gpu::Impl final : Scheduler {
   [[nodiscard]] VTime next_arrival() const;
   void place_arrived(VTime now);
   void refill(Sm& sm, VTime now);
+  /// Places whatever starts before any warp can run.
+  void place_due();
+  [[nodiscard]] bool has_waiting_blocks() const;
   [[nodiscard]] bool fits(const Sm& sm, const Grid& grid) const;
   void place_block(Grid& grid, Sm& sm, VTime start);
   void finish_block(Block& block);
@@ -66,9 +70,12 @@ struct Gpu::Impl final : Scheduler {
   Timing timing;
   std::vector<std::unique_ptr<Sm>> sms;
   std::vector<std::unique_ptr<Grid>> grids;  ///< In launch order.
-  std::vector<VTime> sm_keys;                ///< Lowest clock of each SM.
-  std::size_t current = 0;  ///< The SM that ran last: it goes on while it is not too far ahead.
-  VTime others = kNever;    ///< Lowest clock of the other SMs, if others_known.
+  /// SMs on which a block ended, by time: the next blocks are dealt out in that order, however far
+  /// ahead an SM has run.
+  std::set<std::pair<VTime, std::uint32_t>> vacancies;
+  std::vector<VTime> sm_keys;  ///< Lowest clock of each SM.
+  std::size_t current = 0;     ///< The SM that ran last: it goes on while it is not too far ahead.
+  VTime others = kNever;       ///< Lowest clock of the other SMs, if others_known.
   bool others_known = false;
   std::vector<Address> free_slots;
   std::vector<Address> all_slots;

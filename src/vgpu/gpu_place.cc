@@ -91,6 +91,28 @@ void Gpu::Impl::refill(Sm& sm, VTime now) {
   }
 }
 
+bool Gpu::Impl::has_waiting_blocks() const {
+  return std::any_of(grids.begin(), grids.end(), [](const auto& grid) {
+    return grid->arrived && grid->next_block < grid->block_count;
+  });
+}
+
+void Gpu::Impl::place_due() {
+  while (true) {
+    const VTime arrival = next_arrival();
+    const VTime vacancy = vacancies.empty() ? kNever : vacancies.begin()->first;
+    const VTime due = std::min(arrival, vacancy);
+    if (due == kNever || due > lowest()) return;
+    if (arrival <= vacancy) {
+      place_arrived(arrival);
+    } else {
+      const auto [when, index] = *vacancies.begin();
+      vacancies.erase(vacancies.begin());
+      refill(*sms[index], when);
+    }
+  }
+}
+
 void Gpu::Impl::place_block(Grid& grid, Sm& sm, VTime start) {
   std::unique_ptr<Block> block;
   if (!grid.spare_blocks.empty()) {
@@ -119,6 +141,10 @@ void Gpu::Impl::place_block(Grid& grid, Sm& sm, VTime start) {
   }
   block->watches.clear();
   block->place = static_cast<std::uint32_t>(grid.blocks.size());
+  if (sm.last_grid != grid.id) {
+    sm.l1.clear();
+    sm.last_grid = grid.id;
+  }
   sm.blocks += 1;
   sm.threads += grid.warps_per_block * kLanes;
   sm.registers += grid.registers;
@@ -164,7 +190,7 @@ void Gpu::Impl::finish_block(Block& block) {
   }
   grid.blocks.pop_back();
   grid.spare_blocks.push_back(std::move(owned));
-  refill(sm, now);
+  if (has_waiting_blocks()) vacancies.emplace(now, sm.index);
   if (grid.finished_blocks == grid.block_count) retire(grid);
 }
 
@@ -203,9 +229,9 @@ void Gpu::Impl::retire(Grid& grid) {
   const Done done = std::move(grid.done);
   const bool made_room = !grid.blocks.empty();
   std::erase_if(grids, [&](const auto& owned) { return owned.get() == &grid; });
-  if (made_room) {
+  if (made_room && has_waiting_blocks()) {
     for (const auto& sm : sms)
-      refill(*sm, result.finished);
+      vacancies.emplace(result.finished, sm->index);
   }
   if (done) done(result);
 }

@@ -58,7 +58,8 @@ struct Sm {
   std::uint32_t threads = 0;
   std::uint32_t registers = 0;
   std::uint32_t shared = 0;
-  VTime freed = 0;  ///< When the last block left.
+  VTime freed = 0;       ///< When the last block left.
+  GridId last_grid = 0;  ///< Of the block placed last: L1 does not outlive a kernel.
   RunQueue queue;
 };
 

@@ -11,71 +11,79 @@
 
 namespace cuco::vgpu {
 
-/// A binary heap that knows where each warp is, so that keys can change.
+/// A binary heap that knows where each warp is, so that keys can change. Keys lie in the heap: a
+/// comparison does not touch the warp.
 class RunQueue {
  public:
-  [[nodiscard]] bool empty() const { return heap_.empty(); }
-  [[nodiscard]] const Warp& top() const { return *heap_.front(); }
-  [[nodiscard]] VTime top_key() const { return heap_.empty() ? kNever : heap_.front()->queue_key; }
+  [[nodiscard]] VTime top_key() const { return heap_.empty() ? kNever : heap_.front().key; }
 
   /// Queues the warp, or moves it.
   void update(Warp& w, VTime key) {
-    if (w.queue_index == UINT32_MAX) {
-      w.queue_index = static_cast<std::uint32_t>(heap_.size());
-      heap_.push_back(&w);
-    }
     w.queue_key = key;
-    sift_up(w.queue_index);
-    sift_down(w.queue_index);
+    const Entry entry{key, w.sequence, &w};
+    if (w.queue_index == UINT32_MAX) {
+      heap_.push_back(entry);
+      sift_up(static_cast<std::uint32_t>(heap_.size() - 1), entry);
+    } else if (before(entry, heap_[w.queue_index])) {
+      sift_up(w.queue_index, entry);
+    } else {
+      sift_down(w.queue_index, entry);
+    }
   }
 
   void remove(Warp& w) {
-    if (w.queue_index == UINT32_MAX) return;
     const std::uint32_t hole = w.queue_index;
-    Warp* last = heap_.back();
-    heap_.pop_back();
+    if (hole == UINT32_MAX) return;
     w.queue_index = UINT32_MAX;
-    if (last == &w) return;
-    heap_[hole] = last;
-    last->queue_index = hole;
-    sift_up(hole);
-    sift_down(last->queue_index);
+    const Entry last = heap_.back();
+    heap_.pop_back();
+    if (last.warp == &w) return;
+    if (hole != 0 && before(last, heap_[(hole - 1) / 2])) {
+      sift_up(hole, last);
+    } else {
+      sift_down(hole, last);
+    }
   }
 
   Warp& pop() {
-    Warp& w = *heap_.front();
+    Warp& w = *heap_.front().warp;
     remove(w);
     return w;
   }
 
  private:
-  static bool before(const Warp& a, const Warp& b) {
-    return a.queue_key != b.queue_key ? a.queue_key < b.queue_key : a.sequence < b.sequence;
+  struct Entry {
+    VTime key = 0;
+    std::uint64_t sequence = 0;
+    Warp* warp = nullptr;
+  };
+  static bool before(const Entry& a, const Entry& b) {
+    return a.key != b.key ? a.key < b.key : a.sequence < b.sequence;
   }
-  void swap_at(std::uint32_t i, std::uint32_t j) {
-    std::swap(heap_[i], heap_[j]);
-    heap_[i]->queue_index = i;
-    heap_[j]->queue_index = j;
+  void put(std::uint32_t i, const Entry& entry) {
+    heap_[i] = entry;
+    entry.warp->queue_index = i;
   }
-  void sift_up(std::uint32_t i) {
-    while (i != 0 && before(*heap_[i], *heap_[(i - 1) / 2])) {
-      swap_at(i, (i - 1) / 2);
+  // Both move a hole to where `entry` belongs.
+  void sift_up(std::uint32_t i, const Entry& entry) {
+    while (i != 0 && before(entry, heap_[(i - 1) / 2])) {
+      put(i, heap_[(i - 1) / 2]);
       i = (i - 1) / 2;
     }
+    put(i, entry);
   }
-  void sift_down(std::uint32_t i) {
-    while (true) {
-      std::uint32_t least = i;
-      for (std::uint32_t child = 2 * i + 1; child <= 2 * i + 2 && child < heap_.size(); ++child) {
-        if (before(*heap_[child], *heap_[least])) least = child;
-      }
-      if (least == i) return;
-      swap_at(i, least);
-      i = least;
+  void sift_down(std::uint32_t i, const Entry& entry) {
+    const auto size = static_cast<std::uint32_t>(heap_.size());
+    for (std::uint32_t child = 2 * i + 1; child < size; child = 2 * i + 1) {
+      if (child + 1 < size && before(heap_[child + 1], heap_[child])) ++child;
+      if (!before(heap_[child], entry)) break;
+      put(i, heap_[child]);
+      i = child;
     }
+    put(i, entry);
   }
 
-  std::vector<Warp*> heap_;
+  std::vector<Entry> heap_;
 };
 
 }  // namespace cuco::vgpu

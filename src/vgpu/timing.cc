@@ -3,23 +3,28 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 namespace cuco::vgpu {
 
 CacheTags::CacheTags(std::uint64_t bytes, unsigned ways)
-    : ways_(ways), sets_(std::max<std::uint64_t>(1, bytes / 128 / ways)), tags_(sets_ * ways, 0) {}
+    : sets_(std::bit_floor(std::max<std::uint64_t>(1, bytes / 128 / ways))),
+      ways_(static_cast<unsigned>(std::max<std::uint64_t>(1, bytes / 128 / sets_))),
+      shift_(static_cast<unsigned>(std::countr_zero(sets_))),
+      tags_(sets_ * ways_, 0) {}
 
 void CacheTags::clear() {
   std::fill(tags_.begin(), tags_.end(), 0);
 }
 
 std::uint32_t CacheTags::touch(std::uint64_t line, std::uint32_t sectors) {
-  // A multiplicative hash, because power-of-two strides must not fall into few sets. Its upper bits
-  // pick the set; 28 others stand for the line, which is wrong once in 2^28 lookups.
-  const std::uint64_t hash = line * 0x9E37'79B9'7F4A'7C15ULL;
-  std::uint32_t* set = tags_.data() + ((hash >> 32U) * sets_ >> 32U) * ways_;
-  const std::uint32_t wanted = (static_cast<std::uint32_t>(hash >> 4U) | 0x10U) & ~0xFU;
+  // Neighbouring lines go to neighbouring sets, which the host's cache likes; the upper bits are
+  // hashed in, because power-of-two strides must not fall into few sets. 28 bits of a hash stand
+  // for the line, which is wrong once in 2^28 lookups.
+  const std::uint64_t hash = ((line >> shift_) + 1) * 0x9E37'79B9'7F4A'7C15ULL;
+  std::uint32_t* set = tags_.data() + ((line ^ hash >> 40U) & (sets_ - 1)) * ways_;
+  const std::uint32_t wanted = (static_cast<std::uint32_t>(hash >> 12U) | 0x10U) & ~0xFU;
   std::uint32_t carried = set[0];
   if ((carried & ~0xFU) == wanted) {
     set[0] = carried | sectors;

@@ -29,8 +29,9 @@ class CacheTags {
   void clear();
 
  private:
-  unsigned ways_;
   std::uint64_t sets_;
+  unsigned ways_;
+  unsigned shift_;
   std::vector<std::uint32_t> tags_;  ///< fingerprint << 4 | sectors; 0: empty
 };
 
