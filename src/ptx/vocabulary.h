@@ -44,7 +44,7 @@ namespace cuco::ptx {
 
 #define CUCO_PTX_MODIFIERS(X) \
   X(Rn,"rn") X(Rz,"rz") X(Rm,"rm") X(Rp,"rp") X(Rna,"rna") X(Rs,"rs") X(Rni,"rni") X(Rzi,"rzi") X(Rmi,"rmi") X(Rpi,"rpi") \
-  X(Ftz,"ftz") X(Sat,"sat") X(Satfinite,"satfinite") X(Relu,"relu") X(Pack,"pack") X(Noftz,"noftz") X(Approx,"approx") X(Full,"full") \
+  X(Ftz,"ftz") X(Sat,"sat") X(Satfinite,"satfinite") X(Relu,"relu") X(Pack,"pack") X(Shr7,"shr7") X(Shr15,"shr15") X(Noftz,"noftz") X(Approx,"approx") X(Full,"full") \
   X(Lo,"lo") X(Hi,"hi") X(Wide,"wide") X(Cc,"cc") X(Uni,"uni") X(To,"to") \
   X(Eq,"eq") X(Ne,"ne") X(Lt,"lt") X(Le,"le") X(Gt,"gt") X(Ge,"ge") X(Ls,"ls") X(Hs,"hs") X(Equ,"equ") X(Neu,"neu") \
   X(Ltu,"ltu") X(Leu,"leu") X(Gtu,"gtu") X(Geu,"geu") X(Num,"num") X(Nan,"NaN") X(NanTest,"nan") \
