@@ -69,7 +69,8 @@ using Slot = std::conditional_t<
 
 /// One global-to-shared copy in flight (cp.async), kept until its group is waited for.
 struct AsyncCopy {
-  std::uint64_t group = 0;  ///< Per-warp commit number; UINT64_MAX: not committed.
+  const Op* op = nullptr;   ///< The instruction that issued it.
+  std::uint64_t group = 0;  ///< Commit number of the lane; UINT64_MAX: not committed.
   Address source = 0;
   std::uint32_t shared = 0;  ///< Destination offset.
   std::uint16_t bytes = 0;
