@@ -12,6 +12,7 @@ std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_config_command();
 std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_optimize_command();
+std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_runs_command();
 std::unique_ptr<Command> make_show_command();
 
@@ -24,6 +25,8 @@ constexpr std::string_view kMachine = "this machine";
 constexpr auto kCommands = std::to_array<CommandEntry>({
     {"optimize", kJob, "find a faster, device-initiated version of a workload",
      "cuco optimize workloads/gemm_allgather", make_optimize_command},
+    {"run", kJob, "run a CUDA program on virtual GPUs, on this machine's CPU",
+     "cuco run --ranks 4 prog.cu -- --size 1024", make_run_command},
     {"runs", kRuns, "list the runs", "cuco runs", make_runs_command},
     {"show", kRuns, "show a run's candidates, or one in full", "cuco show last 11 --diff",
      make_show_command},

@@ -69,6 +69,9 @@ Server::~Server() = default;
 Result<std::unique_ptr<Server>> Server::create(std::unique_ptr<Cluster> cluster,
                                                wire::Fd listener,
                                                wire::Fd parent) {
+  // Whoever made the socket may not have thought of it, and accepting must never block.
+  if (::fcntl(listener.get(), F_SETFL, O_NONBLOCK) != 0)
+    return system::os_error("listening socket");
   wire::Fd poller(::epoll_create1(EPOLL_CLOEXEC));
   if (!poller.is_open()) return system::os_error("epoll_create1");
   if (!add_to(poller.get(), listener.get())) return system::os_error("watch the listening socket");

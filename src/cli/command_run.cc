@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/program_build.h"
+#include "hardware/gpu_description.h"
+#include "ptx/executable.h"
+#include "vcluster/virtual_run.h"
+
+namespace cuco::cli {
+namespace {
+
+class RunCommand final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("PROGRAM", programs_, "CUDA sources (.cu …), or one built program");
+    arguments.option("--on", target_, "TARGET", "where to run").one_of({"virtual"});
+    arguments.option("--hardware", hardware_, "GPU", "GPU to imitate: h200, a100 or a file")
+        .completes(Completion::File);
+    arguments.option("--topology", topology_, "FILE", "cluster to imitate")
+        .completes(Completion::File);
+    arguments.option("--ranks", ranks_, "N", "GPUs that the program sees");
+    arguments.option("--seed", seed_, "N", "order of what the hardware leaves open");
+    arguments.option("--nvcc", flags_, "FLAG", "a further flag for nvcc");
+    arguments.rest("ARGS", arguments_, "arguments of the program");
+  }
+
+  Result<ExitCode> run(Context& context) override {
+    CUCO_TRY(check_arguments());
+    CUCO_TRY_ASSIGN(vcluster::ServerOptions server_options, server_options_for(context));
+    CUCO_TRY_ASSIGN(const hardware::GpuDescription gpu,
+                    hardware::load_gpu_description(server_options.gpu.string(), {}));
+    CUCO_TRY_ASSIGN(const system::Path program, find_program(gpu));
+    const InterruptScope interrupts;
+    CUCO_TRY_ASSIGN(vcluster::ServerProcess server, vcluster::ServerProcess::start(server_options));
+    std::vector<std::string> argv = {program.string()};
+    argv.insert(argv.end(), arguments_.begin(), arguments_.end());
+    const auto ending = vcluster::run_against(server, argv, InterruptScope::requested);
+    if (!ending) {
+      context.terminal.error(ending.error().message());
+      return ExitCode::Internal;
+    }
+    return exit_code(context, *ending);
+  }
+
+ private:
+  Result<void> check_arguments() const {
+    if (ranks_ < 1 || ranks_ > 64) {
+      return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", ranks_)};
+    }
+    for (const system::Path& path : programs_) {
+      if (!std::filesystem::exists(path)) {
+        return Error{ErrorKind::NotFound, fmt::format("there is no file {}", path.string())};
+      }
+      if (std::filesystem::is_directory(path)) {
+        return Error{ErrorKind::InvalidInput, fmt::format("{} is a folder", path.string())};
+      }
+    }
+    return {};
+  }
+
+  Result<vcluster::ServerOptions> server_options_for(Context& context) const {
+    vcluster::ServerOptions options;
+    const std::string name = hardware_.empty() ? context.config.text("run.hardware") : hardware_;
+    if (std::filesystem::exists(name)) {
+      options.gpu = std::filesystem::absolute(name);
+    } else {
+      auto found = vcluster::find_data_file("hardware/" + name + ".toml");
+      if (!found) {
+        return Error{
+            ErrorKind::NotFound,
+            fmt::format("unknown GPU {}: neither a file nor one of hardware/*.toml", name)};
+      }
+      options.gpu = *std::move(found);
+    }
+    if (!topology_.empty()) options.topology = std::filesystem::absolute(topology_);
+    options.devices = static_cast<std::uint32_t>(ranks_);
+    options.seed = seed_;
+    return options;
+  }
+
+  /// The program to start: built if sources were given, and checked to be one we can run.
+  Result<system::Path> find_program(const hardware::GpuDescription& gpu) const {
+    const std::uint32_t sm = gpu.compute_major * 10 + gpu.compute_minor;
+    if (is_source(programs_.front())) {
+      return build_program(
+          {.sources = programs_, .flags = flags_, .cache = default_cache(), .sm = sm});
+    }
+    const system::Path program = std::filesystem::absolute(programs_.front());
+    if (programs_.size() > 1) {
+      return Error{ErrorKind::InvalidInput,
+                   "one built program, or sources; arguments of the program come after --"};
+    }
+    CUCO_TRY_ASSIGN(const std::string bytes, system::read_file(program));
+    // A script may start a program of ours; what it starts is checked by the runtime itself.
+    if (bytes.starts_with("#!")) return program;
+    auto executable = ptx::probe_executable(std::as_bytes(std::span(bytes.data(), bytes.size())));
+    if (!executable) {
+      return std::move(executable).error().while_doing(programs_.front().string());
+    }
+    if (executable->cuda_runtime == ptx::Linked::Statically) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("{} links the CUDA runtime statically; rebuild with: nvcc -cudart "
+                               "shared -gencode arch=compute_{},code=compute_{}",
+                               programs_.front().string(), sm, sm)};
+    }
+    if (const std::string reason = ptx::reason_not_runnable(*executable, sm); !reason.empty()) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("{}: {}", programs_.front().string(), reason)};
+    }
+    return program;
+  }
+
+  static ExitCode exit_code(Context& context, const vcluster::RunEnding& ending) {
+    if (ending.interrupted) return ExitCode::Interrupted;
+    if (ending.server_failed) return ExitCode::Internal;
+    const system::JobOutcome& program = ending.program;
+    if (program.ending == system::Ending::Exited) return passed_on(program.code);
+    if (program.ending == system::Ending::Signalled) {
+      context.terminal.error(fmt::format("the program was ended by {}", system::describe(program)));
+      return passed_on(128 + program.code);
+    }
+    context.terminal.error("the program did not run: " + system::describe(program));
+    return ExitCode::Internal;
+  }
+
+  std::vector<system::Path> programs_;
+  std::string target_ = "virtual";
+  std::string hardware_;
+  std::string topology_;
+  int ranks_ = 1;
+  std::uint64_t seed_ = 0;
+  std::vector<std::string> flags_;
+  std::vector<std::string> arguments_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run_command() {
+  return std::make_unique<RunCommand>();
+}
+
+}  // namespace cuco::cli

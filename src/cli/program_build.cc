@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cache entry is a folder named by the hash of the sources' contents and the flags. Beside the
+// program it keeps the hashes of all headers of the user's that went in: the entry counts only
+// while they are unchanged. Headers below /usr come with the toolchain, whose version is hashed.
+#include "cli/program_build.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "system/environment.h"
+#include "system/process.h"
+
+namespace cuco::cli {
+namespace {
+
+constexpr std::string_view kToolchainRoot = "/usr/";
+
+Result<system::Path> find_nvcc() {
+  const auto environment = system::Environment::current();
+  std::string search = environment.get("PATH").value_or("");
+  search += ":/usr/local/cuda/bin";
+  auto found = system::find_program("nvcc", search);
+  if (found) return found;
+  return Error{ErrorKind::Unavailable,
+               "nvcc was not found; cuco needs CUDA 13.0 (nvcc) and the headers of NCCL 2.28.9"};
+}
+
+Result<system::JobOutcome> run_nvcc(std::vector<std::string> argv) {
+  system::JobSpec spec;
+  spec.command.argv = std::move(argv);
+  spec.command.environment = system::Environment::current();
+  spec.command.folder = std::filesystem::current_path();
+  return system::run_job(spec);
+}
+
+std::vector<std::string> fixed_flags(const BuildRequest& request, bool uses_nccl) {
+  std::vector<std::string> flags = {"-cudart",
+                                    "shared",
+                                    "-O3",
+                                    "-std=c++17",
+                                    "-lineinfo",
+                                    "-gencode",
+                                    fmt::format("arch=compute_{0},code=compute_{0}", request.sm)};
+  flags.insert(flags.end(), request.flags.begin(), request.flags.end());
+  if (uses_nccl) flags.emplace_back("-lnccl");
+  return flags;
+}
+
+/// The user's headers in a make-style dependency list.
+std::vector<system::Path> user_headers(const std::string& dependencies) {
+  std::vector<system::Path> headers;
+  std::istringstream words(dependencies);
+  for (std::string word; words >> word;) {
+    if (word == "\\" || word.starts_with(kToolchainRoot)) continue;
+    if (word.ends_with(":")) {
+      // "target.o : first.h": what stood before the colon is not a header.
+      if (word.size() == 1 && !headers.empty()) headers.pop_back();
+      continue;
+    }
+    headers.emplace_back(word);
+  }
+  std::ranges::sort(headers);
+  const auto duplicates = std::ranges::unique(headers);
+  headers.erase(duplicates.begin(), duplicates.end());
+  return headers;
+}
+
+Result<std::string> hash_lines(const std::vector<system::Path>& files) {
+  std::string lines;
+  for (const system::Path& file : files) {
+    CUCO_TRY_ASSIGN(const std::string content, system::read_file(file));
+    lines += fmt::format("{} {}\n", to_hex(sha256(content)), file.string());
+  }
+  return lines;
+}
+
+bool is_current(const system::Path& entry) {
+  const auto recorded = system::read_file(entry / "headers");
+  if (!recorded || !std::filesystem::exists(entry / "program")) return false;
+  std::vector<system::Path> files;
+  for (const std::string_view line : split(*recorded, '\n')) {
+    if (line.size() > 65) files.emplace_back(line.substr(65));
+  }
+  const auto now = hash_lines(files);
+  return now && *now == *recorded;
+}
+
+Result<void> compile(const BuildRequest& request,
+                     const std::vector<std::string>& flags,
+                     const system::Path& nvcc,
+                     const system::Path& entry) {
+  CUCO_TRY(system::make_folder(entry.parent_path()));
+  CUCO_TRY_ASSIGN(const system::TempFolder work,
+                  system::TempFolder::create("build", entry.parent_path()));
+  std::vector<std::string> argv = {nvcc.string()};
+  argv.insert(argv.end(), flags.begin(), flags.end());
+  std::string dependencies;
+  for (const system::Path& source : request.sources) {
+    if (source.extension() == ".o" || source.extension() == ".a") continue;
+    std::vector<std::string> list = argv;
+    list.emplace_back("-M");
+    list.push_back(source.string());
+    CUCO_TRY_ASSIGN(const auto listed, run_nvcc(std::move(list)));
+    if (!listed.succeeded()) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("nvcc could not compile {}:\n{}", source.string(), listed.err)};
+    }
+    dependencies += listed.out;
+  }
+  CUCO_TRY_ASSIGN(const std::string headers, hash_lines(user_headers(dependencies)));
+  for (const system::Path& source : request.sources)
+    argv.push_back(source.string());
+  argv.emplace_back("-o");
+  argv.push_back((work.path() / "program").string());
+  CUCO_TRY_ASSIGN(const auto outcome, run_nvcc(std::move(argv)));
+  if (!outcome.succeeded()) {
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("nvcc could not build {}:\n{}", request.sources.front().string(),
+                             outcome.err + outcome.out)};
+  }
+  CUCO_TRY(system::write_file(work.path() / "headers", headers));
+  // Another cuco may have built the same: whichever is there first stays.
+  std::error_code ignored;
+  std::filesystem::remove_all(entry, ignored);
+  std::filesystem::create_directories(entry, ignored);
+  for (const char* name : {"program", "headers"}) {
+    std::filesystem::rename(work.path() / name, entry / name, ignored);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_source(const system::Path& path) {
+  constexpr std::array<std::string_view, 8> kSuffixes = {".cu", ".cpp", ".cc", ".cxx",
+                                                         ".c",  ".o",   ".a",  ".ptx"};
+  return std::ranges::find(kSuffixes, path.extension().string()) != kSuffixes.end();
+}
+
+system::Path default_cache() {
+  const auto environment = system::Environment::current();
+  if (const auto cache = environment.get("XDG_CACHE_HOME")) return system::Path(*cache) / "cuco";
+  return system::Path(environment.get("HOME").value_or("/tmp")) / ".cache" / "cuco";
+}
+
+Result<system::Path> build_program(const BuildRequest& request) {
+  CUCO_TRY_ASSIGN(const system::Path nvcc, find_nvcc());
+  std::string identity = nvcc.string() + "\n";
+  bool uses_nccl = false;
+  for (const system::Path& source : request.sources) {
+    CUCO_TRY_ASSIGN(const std::string content, system::read_file(source));
+    uses_nccl |= content.find("nccl") != std::string::npos && source.extension() != ".o";
+    // The path is part of it: it is in -lineinfo and decides which "headers" are found.
+    identity += std::filesystem::absolute(source).string() + "\n" + content + "\n";
+  }
+  const std::vector<std::string> flags = fixed_flags(request, uses_nccl);
+  identity += join(flags, "\n");
+  const system::Path entry = request.cache / "programs" / content_id(identity);
+  if (!is_current(entry)) CUCO_TRY(compile(request, flags, nvcc, entry));
+  return entry / "program";
+}
+
+}  // namespace cuco::cli

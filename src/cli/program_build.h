@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// CUDA sources to a program that the virtual cluster can run, built once per content.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "system/files.h"
+
+namespace cuco::cli {
+
+struct BuildRequest {
+  std::vector<system::Path> sources;
+  std::vector<std::string> flags;  ///< For nvcc, after ours.
+  system::Path cache;              ///< Folder that keeps built programs.
+  std::uint32_t sm = 90;
+};
+
+/// Is this something nvcc compiles or links (.cu, .cpp, .c, .o…), not a program?
+[[nodiscard]] bool is_source(const system::Path& path);
+
+/// Builds, or finds what was built from the same files with the same flags. A compiler's complaints
+/// are in the error, which is InvalidInput; without nvcc it is Unavailable.
+[[nodiscard]] Result<system::Path> build_program(const BuildRequest& request);
+
+/// $XDG_CACHE_HOME/cuco or ~/.cache/cuco.
+[[nodiscard]] system::Path default_cache();
+
+}  // namespace cuco::cli

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcluster/virtual_run.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "system/os_error.h"
+#include "system/socket.h"
+#include "wire/protocol.h"
+
+namespace cuco::vcluster {
+namespace {
+
+constexpr int kListenFd = 3;
+constexpr int kParentFd = 4;
+constexpr std::chrono::milliseconds kLook{200};
+
+/// Looks for `name` in the folders above the running program, as it is and under `installed`.
+Result<system::Path> find_upwards(const system::Path& name, const system::Path& installed) {
+  std::error_code ignored;
+  const system::Path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  for (system::Path folder = self.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    for (const system::Path& candidate : {folder / name, folder / installed / name}) {
+      if (std::filesystem::exists(candidate, ignored)) return candidate;
+    }
+  }
+  return Error{ErrorKind::NotFound,
+               fmt::format("cuco is not installed whole: no {}", name.string())};
+}
+
+std::vector<std::string> server_arguments(const ServerOptions& options,
+                                          const system::Path& program) {
+  std::vector<std::string> argv = {program.string(),
+                                   "--listen",
+                                   std::to_string(kListenFd),
+                                   "--parent",
+                                   std::to_string(kParentFd),
+                                   "--gpu",
+                                   options.gpu.string(),
+                                   "--devices",
+                                   std::to_string(options.devices),
+                                   "--processes",
+                                   std::to_string(options.processes),
+                                   "--seed",
+                                   std::to_string(options.seed)};
+  if (options.topology) {
+    argv.emplace_back("--topology");
+    argv.push_back(options.topology->string());
+  }
+  return argv;
+}
+
+}  // namespace
+
+Result<system::Path> find_data_file(const system::Path& name) {
+  return find_upwards(name, "share/cuco");
+}
+
+Result<system::Path> find_library_folder() {
+  CUCO_TRY_ASSIGN(const system::Path library, find_upwards("lib/cuco/libcudart.so.13", "."));
+  return library.parent_path();
+}
+
+Result<ServerProcess> ServerProcess::start(const ServerOptions& options) {
+  CUCO_TRY_ASSIGN(const system::Path program, system::find_helper("cuco-vcluster"));
+  CUCO_TRY_ASSIGN(system::TempFolder folder, system::TempFolder::create("cuco-run"));
+  const system::Path socket = folder.path() / "vcluster";
+  CUCO_TRY_ASSIGN(const system::Fd listener, system::listen_at(socket, system::SocketKind::Stream));
+  CUCO_TRY_ASSIGN(auto parent, system::socket_pair(system::SocketKind::Stream));
+  system::JobSpec spec;
+  spec.command.argv = server_arguments(options, program);
+  spec.command.environment = system::Environment::current();
+  spec.command.fds = {
+      {1, 1}, {2, 2}, {listener.get(), kListenFd}, {parent.second.get(), kParentFd}};
+  CUCO_TRY_ASSIGN(system::Process process, system::Process::start(spec));
+  return ServerProcess(std::move(folder), socket, std::move(parent.first), std::move(process));
+}
+
+Result<system::Environment> ServerProcess::environment_for(system::Environment base) const {
+  CUCO_TRY_ASSIGN(const system::Path libraries, find_library_folder());
+  const auto before = base.get("LD_LIBRARY_PATH");
+  base.set("LD_LIBRARY_PATH",
+           before && !before->empty() ? libraries.string() + ":" + *before : libraries.string());
+  base.set(wire::kSocketVariable, socket_.string());
+  const system::Path host_library = libraries / "libcuco-host.so";
+  if (std::filesystem::exists(host_library)) {
+    const auto preload = base.get("LD_PRELOAD");
+    base.set("LD_PRELOAD", preload && !preload->empty() ? host_library.string() + ":" + *preload
+                                                        : host_library.string());
+  }
+  return base;
+}
+
+Result<std::optional<system::JobOutcome>> ServerProcess::ended() {
+  return process_.wait(std::chrono::milliseconds(0));
+}
+
+Result<RunEnding> run_against(ServerProcess& server,
+                              const std::vector<std::string>& argv,
+                              const std::function<bool()>& interrupted) {
+  CUCO_TRY_ASSIGN(const system::Environment environment,
+                  server.environment_for(system::Environment::current()));
+  system::JobSpec spec;
+  spec.command.argv = argv;
+  spec.command.environment = environment;
+  spec.command.folder = std::filesystem::current_path();
+  spec.command.fds = {{0, 0}, {1, 1}, {2, 2}};
+  CUCO_TRY_ASSIGN(system::Process program, system::Process::start(spec));
+  RunEnding ending;
+  bool asked = false;
+  for (;;) {
+    pollfd fds[2] = {{program.fd(), POLLIN, 0}, {server.fd(), POLLIN, 0}};
+    ::poll(fds, ending.server_failed ? 1 : 2, static_cast<int>(kLook.count()));
+    CUCO_TRY_ASSIGN(auto outcome, program.wait(std::chrono::milliseconds(0)));
+    if (outcome) {
+      ending.program = *std::move(outcome);
+      return ending;
+    }
+    if (!ending.server_failed && (fds[1].revents & (POLLIN | POLLHUP)) != 0) {
+      CUCO_TRY_ASSIGN(const auto server_outcome, server.ended());
+      ending.server_failed = server_outcome.has_value();
+    }
+    ending.interrupted = interrupted();
+    if ((ending.server_failed || ending.interrupted) && !std::exchange(asked, true)) program.kill();
+  }
+}
+
+}  // namespace cuco::vcluster

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A program on the virtual cluster: the server started, the program started against it, both ended
+/// together.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "system/environment.h"
+#include "system/files.h"
+#include "system/process.h"
+
+namespace cuco::vcluster {
+
+/// Which machine to imitate.
+struct ServerOptions {
+  system::Path gpu;                      ///< A hardware description (hardware/*.toml).
+  std::optional<system::Path> topology;  ///< Absent: one node with `devices` GPUs.
+  std::uint32_t devices = 1;
+  std::uint32_t processes = 1;  ///< Rank processes that must be there before time moves.
+  std::uint64_t seed = 0;
+};
+
+/// A running cuco-vcluster. Destruction ends it.
+class ServerProcess {
+ public:
+  [[nodiscard]] static Result<ServerProcess> start(const ServerOptions& options);
+
+  /// What a rank process needs in its environment: the socket, and our libraries first.
+  [[nodiscard]] Result<system::Environment> environment_for(system::Environment base) const;
+  [[nodiscard]] const system::Path& socket() const { return socket_; }
+
+  /// The outcome, once the server has ended by itself (it found a dead-lock or failed).
+  [[nodiscard]] Result<std::optional<system::JobOutcome>> ended();
+  [[nodiscard]] int fd() const { return process_.fd(); }
+
+ private:
+  ServerProcess(system::TempFolder folder,
+                system::Path socket,
+                system::Fd parent,
+                system::Process process)
+      : folder_(std::move(folder)),
+        socket_(std::move(socket)),
+        parent_(std::move(parent)),
+        process_(std::move(process)) {}
+
+  system::TempFolder folder_;
+  system::Path socket_;
+  system::Fd parent_;  ///< Closed: the server ends.
+  system::Process process_;
+};
+
+/// How a run ended.
+struct RunEnding {
+  bool server_failed = false;  ///< Then the program's outcome means nothing.
+  bool interrupted = false;
+  system::JobOutcome program;
+};
+
+/// Runs `argv` with our standard streams until it ends, the server ends, or `interrupted` says so.
+[[nodiscard]] Result<RunEnding> run_against(ServerProcess& server,
+                                            const std::vector<std::string>& argv,
+                                            const std::function<bool()>& interrupted);
+
+/// A data file that ships with cuco ("hardware/h200.toml"), beside the program or installed.
+[[nodiscard]] Result<system::Path> find_data_file(const system::Path& name);
+
+/// The folder of the libraries that stand in for NVIDIA's.
+[[nodiscard]] Result<system::Path> find_library_folder();
+
+}  // namespace cuco::vcluster
