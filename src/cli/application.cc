@@ -22,7 +22,7 @@ struct GlobalOptions {
   bool no_color = false;
   bool help = false;
   bool version = false;
-  std::vector<std::pair<std::string, std::string>> settings{};
+  std::vector<std::pair<std::string, std::string>> settings;
 
   /// Returns false if `word` is none of those without a value.
   bool take(std::string_view word) {
@@ -74,8 +74,8 @@ std::vector<std::string> command_names() {
 /// The chosen command with what it accepts.
 struct Chosen {
   const CommandEntry* entry = nullptr;
-  std::unique_ptr<Command> command{};
-  Arguments arguments{};
+  std::unique_ptr<Command> command;
+  Arguments arguments;
 
   /// A command may give a global option's name a meaning of its own ("run --json FILE").
   [[nodiscard]] bool declares(std::string_view name) const {
@@ -159,7 +159,8 @@ ExitCode run_application(std::span<const std::string> words, std::FILE* out, std
     }
     if (!chosen.declares(word) && global.take(word)) continue;
     if (word == "--set") {
-      if (++i < words.size() && take_setting(global, words[i])) continue;
+      ++i;
+      if (i < words.size() && take_setting(global, words[i])) continue;
       terminal.error("--set takes KEY=VALUE; cuco config lists the keys");
       return ExitCode::BadUsage;
     }

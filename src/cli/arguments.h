@@ -31,14 +31,14 @@ struct Argument {
   Kind kind = Kind::Flag;
   std::string name;
   std::string help;
-  std::string placeholder{};  ///< What the value is called in the help: "N", "FILE".
+  std::string placeholder;  ///< What the value is called in the help: "N", "FILE".
   /// Stores one value; returns false if the text is not such a value.
-  std::function<bool(const std::string&)> store{};
-  std::string expected{};  ///< What `store` accepts: "a number".
-  char letter = 0;         ///< Short form, 0 for none.
+  std::function<bool(const std::string&)> store;
+  std::string expected;  ///< What `store` accepts: "a number".
+  char letter = 0;       ///< Short form, 0 for none.
   bool required = false;
   bool repeated = false;
-  std::vector<std::string> choices{};
+  std::vector<std::string> choices;
   Completion completion = Completion::Nothing;
 
   Argument& with_letter(char short_form) { return letter = short_form, *this; }

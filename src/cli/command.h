@@ -21,10 +21,10 @@ namespace cuco::cli {
 struct Context {
   Terminal& terminal;
   const Config& config;
-  bool json = false;             ///< Standard output is for programs: JSON and nothing else.
-  std::string resume_with{};     ///< Shown when the command returns Interrupted: "cuco resume 3".
-  std::string config_problem{};  ///< Only for commands that accept a broken configuration.
-  std::string_view command{};    ///< The command's own name.
+  bool json = false;           ///< Standard output is for programs: JSON and nothing else.
+  std::string resume_with;     ///< Shown when the command returns Interrupted: "cuco resume 3".
+  std::string config_problem;  ///< Only for commands that accept a broken configuration.
+  std::string_view command;    ///< The command's own name.
 };
 
 /// A sub-command for one invocation: its members hold the parsed values.

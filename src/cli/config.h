@@ -37,7 +37,7 @@ struct ConfigKey {
   ConfigType type;
   std::string_view fallback;  ///< The default, as text.
   std::string_view help;
-  std::string_view choices{};  ///< "a|b|c" for Choice.
+  std::string_view choices;  ///< "a|b|c" for Choice.
 };
 
 [[nodiscard]] std::span<const ConfigKey> config_keys();
@@ -66,9 +66,9 @@ struct ConfigSources {
     std::string name;
     std::string text;
   };
-  std::vector<File> files{};
-  system::Environment environment{};
-  std::vector<std::pair<std::string, std::string>> overrides{};
+  std::vector<File> files;
+  system::Environment environment;
+  std::vector<std::pair<std::string, std::string>> overrides;
 };
 
 /// Every key with its effective value.

@@ -17,7 +17,7 @@ struct FileEntry {
 
   std::string key;
   Kind kind = Kind::Other;
-  std::string value{};  ///< As text; empty for Other (arrays, dates).
+  std::string value;  ///< As text; empty for Other (arrays, dates).
   unsigned line = 0;
 };
 

@@ -17,14 +17,14 @@ struct Finding {
   std::string topic;
   std::string found;
   State state = State::Good;
-  std::string advice{};  ///< What follows, and the command that gets it.
+  std::string advice;  ///< What follows, and the command that gets it.
 };
 
 /// Whether a target can be used, and if not, why.
 struct TargetState {
   std::string name;
   bool usable = false;
-  std::string reason{};
+  std::string reason;
 };
 
 struct Diagnosis {

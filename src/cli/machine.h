@@ -37,7 +37,7 @@ struct GpuFacts {
 /// What the CUDA driver says of itself and its devices.
 struct DriverFacts {
   std::string version;  ///< The CUDA version it supports: "13.0".
-  std::vector<GpuFacts> gpus{};
+  std::vector<GpuFacts> gpus;
   bool mps = false;             ///< A Multi-Process Service daemon is running.
   bool green_contexts = false;  ///< SMs can be divided between contexts.
 };
@@ -56,14 +56,14 @@ struct ModelFacts {
 struct Machine {
   unsigned cores = 0;
   std::uint64_t memory_bytes = 0;
-  std::vector<std::pair<std::string, bool>> cpu_features{};
-  std::optional<Tool> nvcc{};
-  std::optional<NcclHeaders> nccl{};
-  std::optional<Tool> mpi{};
-  std::optional<Tool> slurm{};
-  std::optional<DriverFacts> driver{};
-  std::vector<FenceFacts> fences{};
-  ModelFacts model{};
+  std::vector<std::pair<std::string, bool>> cpu_features;
+  std::optional<Tool> nvcc;
+  std::optional<NcclHeaders> nccl;
+  std::optional<Tool> mpi;
+  std::optional<Tool> slurm;
+  std::optional<DriverFacts> driver;
+  std::vector<FenceFacts> fences;
+  ModelFacts model;
   bool has_virtual_cluster = false;  ///< The server and the libraries that talk to it are built.
 };
 
