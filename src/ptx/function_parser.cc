@@ -131,13 +131,23 @@ void FunctionParser::directive() {
   if (word == "loc") return location();
   if (word == "reg") return registers();
   if (const auto space = find_space(word)) return variables(*space);
-  if (word == "pragma") return tokens_.skip_statement();
+  if (word == "pragma") return pragma();
   if (word == "section") {
     tokens_.advance();
     if (tokens_.at(Token::Kind::Dotted)) tokens_.advance();
     return tokens_.skip_braces();
   }
   tokens_.fail_expected("a statement or '}'");
+}
+
+// `.pragma "nounroll", "…";`
+void FunctionParser::pragma() {
+  tokens_.advance();
+  const auto next = static_cast<std::uint32_t>(function_->instructions.size());
+  do {
+    function_->pragmas.push_back({next, std::string(tokens_.expect_string())});
+  } while (tokens_.accept(','));
+  tokens_.expect(';');
 }
 
 void FunctionParser::labelled_directive(std::string_view label) {

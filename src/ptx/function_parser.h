@@ -63,6 +63,7 @@ class FunctionParser {
   void resolve_labels(const Scope& scope);
   void statement();
   void directive();
+  void pragma();
   void label_or_instruction();
   void labelled_directive(std::string_view label);
   void registers();

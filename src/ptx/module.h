@@ -51,6 +51,12 @@ struct Prototype {
   std::vector<Variable> parameters;
 };
 
+/// `.pragma "nounroll";` in a body: a wish to the compiler about what follows.
+struct Pragma {
+  std::uint32_t instruction = 0;  ///< It stands before this one.
+  std::string text;
+};
+
 /// An entry (`__global__`) or a device function. Without a body: a declaration.
 struct Function {
   std::string name;
@@ -67,6 +73,7 @@ struct Function {
   std::vector<Instruction> instructions;
   std::vector<CallSite> calls;
   std::vector<Prototype> prototypes;
+  std::vector<Pragma> pragmas;
   std::vector<std::vector<std::uint32_t>>
       branch_targets;  ///< .branchtargets, as instruction indices
   std::optional<std::array<std::uint32_t, 3>> max_threads;       ///< .maxntid

@@ -383,7 +383,10 @@ class ModulePrinter {
     };
     if (function.max_threads) extents("maxntid", *function.max_threads);
     if (function.required_threads) extents("reqntid", *function.required_threads);
-    if (function.cluster) extents("reqnctapercluster", *function.cluster);
+    if (function.cluster) {
+      text += "\n.explicitcluster";
+      extents("reqnctapercluster", *function.cluster);
+    }
     if (function.min_blocks_per_sm != 0) {
       text += fmt::format("\n.minnctapersm {}", function.min_blocks_per_sm);
     }
@@ -430,9 +433,13 @@ class ModulePrinter {
         is_target[target] = true;
     }
     SourceLine line;
+    auto pragma = function.pragmas.begin();
     for (std::size_t i = 0; i < function.instructions.size(); ++i) {
       const Instruction& instruction = function.instructions[i];
       if (is_target[i]) out_ += fmt::format("$L{}:\n", i);
+      for (; pragma != function.pragmas.end() && pragma->instruction == i; ++pragma) {
+        out_ += fmt::format("\t.pragma \"{}\";\n", pragma->text);
+      }
       if (instruction.source.line != 0 && instruction.source != line) {
         line = instruction.source;
         out_ += fmt::format("\t.loc {} {} 0\n", line.file, line.line);

@@ -100,7 +100,7 @@ TEST(Print, DataRoundTrips) {
 .entry k(.param .align 8 .b8 s[24]) .maxntid 32 .minnctapersm 2 .reqnctapercluster 2 {
   .reg .b32 %r<2>; .shared .v2 .f32 t[2]; .param .b32 q;
   L: .branchtargets A, B, C; P: .callprototype _ (.param .b32 _);
-  A: brx.idx %r1, L; B: bra C; call %r1, (q), P; { .global .u32 hidden = 3; } C:
+  A: .pragma "nounroll"; brx.idx %r1, L; B: bra C; call %r1, (q), P; { .global .u32 hidden = 3; } C:
 })");
   expect_round_trip(module);
 }
