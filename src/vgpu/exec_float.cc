@@ -15,6 +15,7 @@ namespace {
 struct Add {
   template <typename T>
   T operator()(T a, T b) const {
+    if constexpr (sizeof(T) == 8) return a != a && b != b ? b : a + b;  // Of two NaNs the second.
     return a + b;
   }
 };
@@ -133,7 +134,7 @@ struct MinMax {
     } else {
       value = (a > b) == Greater ? a : b;
     }
-    return flip ? -value : value;
+    return flip && value == value ? -value : value;
   }
 };
 
@@ -158,19 +159,19 @@ Handler pick_minmax(const ptx::Instruction& in, ptx::Type type) {
              : pick_minmax_type<Greater, false, false>(in, type);
 }
 
-/// Sign operations work on bits: NaN payloads stay.
+/// Sign operations leave an f64 NaN alone and make an f32 one canonical, as the H200 does.
 template <bool Ftz>
 struct Neg {
   template <typename T>
   T operator()(T a) const {
-    return -(Ftz ? flush(a) : a);
+    return a == a ? -(Ftz ? flush(a) : a) : canonical(a);
   }
 };
 template <bool Ftz>
 struct Abs {
   template <typename T>
   T operator()(T a) const {
-    return std::fabs(Ftz ? flush(a) : a);
+    return a == a ? std::fabs(Ftz ? flush(a) : a) : canonical(a);
   }
 };
 struct Copysign {
@@ -203,7 +204,7 @@ void exec_testp(Warp& w, const Op& op) {
         holds = std::isnan(value);
         break;
       case Test::Normal:
-        holds = std::isnormal(value);
+        holds = std::isnormal(value) || value == T{0};
         break;
       case Test::Subnormal:
         holds = std::fpclassify(value) == FP_SUBNORMAL;

@@ -74,6 +74,19 @@ struct MadHiSat {
     return saturate(std::int64_t{MulHi{}(a, b)} + c);
   }
 };
+/// Low 24 bits, extended by the type's sign.
+template <typename T>
+inline std::int64_t low24(T value) {
+  const auto bits = static_cast<std::uint32_t>(value) << 8U;
+  return std::is_signed_v<T> ? static_cast<std::int32_t>(bits) >> 8 : std::int64_t{bits >> 8U};
+}
+struct Mad24HiSat {
+  std::int32_t operator()(std::int32_t a, std::int32_t b, std::int32_t c) const {
+    const auto high =
+        static_cast<std::int32_t>(static_cast<std::uint64_t>(low24(a) * low24(b)) >> 16U);
+    return saturate(std::int64_t{high} + c);
+  }
+};
 struct MulWide {
   template <typename T>
   Wide<T> operator()(T a, T b) const {
@@ -86,12 +99,6 @@ struct MadWide {
     return Add{}(MulWide{}(a, b), c);
   }
 };
-/// Low 24 bits, extended by the type's sign.
-template <typename T>
-inline std::int64_t low24(T value) {
-  const auto bits = static_cast<std::uint32_t>(value) << 8U;
-  return std::is_signed_v<T> ? static_cast<std::int32_t>(bits) >> 8 : std::int64_t{bits >> 8U};
-}
 struct Mul24Lo {
   template <typename T>
   T operator()(T a, T b) const {
@@ -139,8 +146,9 @@ struct Max {
 };
 template <typename Base>
 struct Relu {
-  std::int32_t operator()(std::int32_t a, std::int32_t b) const {
-    return Max{}(Base{}(a, b), std::int32_t{0});
+  template <typename T>
+  T operator()(T a, T b) const {
+    return Max{}(Base{}(a, b), T{0});
   }
 };
 struct Neg {
@@ -269,6 +277,7 @@ Handler pick_handler(const ptx::Instruction& in, ptx::Type type) {
     case Opcode::Mul24:
       return hi ? pick_int2<Mul24Hi>(type) : pick_int2<Mul24Lo>(type);
     case Opcode::Mad24:
+      if (hi && sat) return lane_map3<S, S, S, S, Mad24HiSat>;
       return hi ? pick_int3<MulAdd<Mul24Hi>>(type) : pick_int3<MulAdd<Mul24Lo>>(type);
     case Opcode::Sad:
       return pick_int3<Sad>(type);
@@ -277,9 +286,11 @@ Handler pick_handler(const ptx::Instruction& in, ptx::Type type) {
     case Opcode::Rem:
       return pick_int2<Rem>(type);
     case Opcode::Min:
+      if (in.has(M::Relu) && type == ptx::Type::S16x2) return halves_handler<Relu<Min>>(type);
       if (Handler packed = halves_handler<Min>(type)) return packed;
       return in.has(M::Relu) ? lane_map2<S, S, S, Relu<Min>> : pick_int2<Min>(type);
     case Opcode::Max:
+      if (in.has(M::Relu) && type == ptx::Type::S16x2) return halves_handler<Relu<Max>>(type);
       if (Handler packed = halves_handler<Max>(type)) return packed;
       return in.has(M::Relu) ? lane_map2<S, S, S, Relu<Max>> : pick_int2<Max>(type);
     case Opcode::Neg:

@@ -75,8 +75,9 @@ struct Bfe {
   T operator()(T a, std::uint32_t b, std::uint32_t c) const {
     constexpr std::uint32_t kBits = 8 * sizeof(T);
     using U = std::make_unsigned_t<T>;
-    const std::uint32_t pos = b & 0xFFU;
-    const std::uint32_t len = c & 0xFFU;
+    // The H200 looks at 8 bits of position and length for 32-bit fields, at all for 64-bit ones.
+    const std::uint32_t pos = kBits == 64 ? std::min(b, 64U) : b & 0xFFU;
+    const std::uint32_t len = kBits == 64 ? std::min(c, 64U) : c & 0xFFU;
     const std::uint32_t msb = kBits - 1;
     const auto bits = static_cast<U>(a);
     U sign = 0;
@@ -100,8 +101,8 @@ void exec_bfi(Warp& w, const Op& op) {
   const std::uint32_t* d = w.slots<std::uint32_t>(op.d);
   constexpr std::uint32_t kBits = 8 * sizeof(T);
   detail::store_lanes<T>(w.slots<T>(op.dst), w.active, [&](unsigned l) {
-    const std::uint32_t pos = std::min(c[l] & 0xFFU, kBits);
-    const std::uint32_t len = std::min(d[l] & 0xFFU, kBits - pos);
+    const std::uint32_t pos = std::min(kBits == 64 ? c[l] : c[l] & 0xFFU, kBits);
+    const std::uint32_t len = std::min(kBits == 64 ? d[l] : d[l] & 0xFFU, kBits - pos);
     const T ones = len >= kBits ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << len) - 1);
     const T mask = pos >= kBits ? T{0} : static_cast<T>(ones << pos);
     const T field = pos >= kBits ? T{0} : static_cast<T>(a[l] << pos);
@@ -198,6 +199,17 @@ void exec_lop3(Warp& w, const Op& op) {
            (~x & y & z & table[3]) | (x & ~y & ~z & table[4]) | (x & ~y & z & table[5]) |
            (x & y & ~z & table[6]) | (x & y & z & table[7]);
   });
+}
+
+/// lop3.BoolOp d|p, a, b, c, lut, q: p = (d != 0) BoolOp q.
+void exec_lop3_predicate(Warp& w, const Op& op) {
+  exec_lop3(w, op);
+  const std::uint32_t* d = w.slots<std::uint32_t>(op.dst);
+  std::uint32_t nonzero = 0;
+  for (unsigned l = 0; l < kLanes; ++l)
+    nonzero |= (d[l] != 0 ? 1U : 0U) << l;
+  const std::uint32_t q = w.predicate(static_cast<Ref>(op.imm));
+  w.set_predicate(op.d, (op.aux & 0x100U) != 0 ? nonzero & q : nonzero | q);
 }
 
 /// prmt: each nibble of the selector picks a byte of {b:a}; its top bit replicates the sign.
@@ -394,12 +406,40 @@ Shape shape_of(const ptx::Instruction& in, ptx::Type type) {
   }
 }
 
+bool lower_lop3_predicate(Lowering& lowering, const ptx::Instruction& in) {
+  using M = ptx::Modifier;
+  if (in.operands.size() != 6 || in.operands[0].kind != ptx::Operand::Kind::Pair ||
+      in.operands[4].kind != ptx::Operand::Kind::Integer) {
+    return false;
+  }
+  const auto type = ptx::Type::B32;
+  const Ref dst = lowering.destination(in.operands[0].elements[0], type);
+  const Ref target = lowering.predicate_destination(in.operands[0].elements[1]);
+  const Ref a = lowering.source(in.operands[1], type);
+  const Ref b = lowering.source(in.operands[2], type);
+  const Ref c = lowering.source(in.operands[3], type);
+  const Ref q = lowering.source_predicate(in.operands[5]);
+  Op& op = lowering.emit(exec_lop3_predicate, CostClass::Integer);
+  op.dst = dst;
+  op.a = a;
+  op.b = b;
+  op.c = c;
+  op.d = target;
+  op.imm = q;
+  op.aux =
+      (static_cast<std::uint32_t>(in.operands[4].value) & 0xFFU) | (in.has(M::And) ? 0x100U : 0U);
+  return true;
+}
+
 }  // namespace
 
 bool lower_logic(Lowering& lowering, const ptx::Instruction& in) {
   if (in.types.empty() || in.operands.size() < 2) return false;
   const ptx::Type type = in.types[0];
   if (type == ptx::Type::Pred) return lower_predicate_logic(lowering, in);
+  if (in.opcode == ptx::Opcode::Lop3 && in.operands.size() == 6) {
+    return lower_lop3_predicate(lowering, in);
+  }
   const Shape shape = shape_of(in, type);
   if (shape.handler == nullptr) return false;
   const bool bfi = in.opcode == ptx::Opcode::Bfi;

@@ -92,8 +92,11 @@ void exec_isspacep(Warp& w, const Op& op) {
       case ptx::Space::Param:
         inside = a[l] - w.grid->parameters < 4096;
         break;
+      case ptx::Space::Const:
+        inside = w.grid->request.program->is_constant(a[l]);
+        break;
       case ptx::Space::Global:
-        inside = !is_shared(a[l]) && !is_local(a[l]);
+        inside = !is_shared(a[l]) && !is_local(a[l]) && !w.grid->request.program->is_constant(a[l]);
         break;
       default:
         break;

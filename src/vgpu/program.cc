@@ -16,8 +16,9 @@ Program::Program(std::shared_ptr<const ptx::Module> module, Memory& memory, unsi
 
 Program::~Program() {
   for (const auto& address : variables_) {
-    if (address) (void)memory_.free(*address).has_value();
+    if (address && !is_constant(*address)) (void)memory_.free(*address).has_value();
   }
+  if (constant_bytes_ != 0) (void)memory_.free(constants_).has_value();
 }
 
 Result<std::unique_ptr<Program>> Program::load(std::shared_ptr<const ptx::Module> module,
@@ -38,10 +39,10 @@ Result<std::unique_ptr<Program>> Program::load(std::shared_ptr<const ptx::Module
 Result<void> Program::place_variables() {
   const auto& variables = module_->variables;
   variables_.resize(variables.size());
+  CUCO_TRY(place_constants());
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const ptx::Variable& variable = variables[i];
-    const bool placed = variable.space == ptx::Space::Global || variable.space == ptx::Space::Const;
-    if (!placed || variable.linkage == ptx::Linkage::Extern) continue;
+    if (variable.space != ptx::Space::Global || variable.linkage == ptx::Linkage::Extern) continue;
     auto address = memory_.allocate(device_, std::max<std::uint64_t>(variable.bytes, 1),
                                     std::max<std::uint64_t>(variable.align, 256));
     if (!address) {
@@ -53,6 +54,28 @@ Result<void> Program::place_variables() {
   // Addresses are all known now: initialisers may hold each other's.
   for (std::uint32_t i = 0; i < variables.size(); ++i) {
     if (variables_[i]) initialise_variable(i);
+  }
+  return {};
+}
+
+Result<void> Program::place_constants() {
+  const auto& variables = module_->variables;
+  std::vector<std::uint64_t> offsets(variables.size(), 0);
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (variables[i].space != ptx::Space::Const) continue;
+    const std::uint64_t align = std::max<std::uint64_t>(variables[i].align, 16);
+    offsets[i] = (constant_bytes_ + align - 1) / align * align;
+    constant_bytes_ = offsets[i] + std::max<std::uint64_t>(variables[i].bytes, 1);
+  }
+  if (constant_bytes_ == 0) return {};
+  auto base = memory_.allocate(device_, constant_bytes_, 256);
+  if (!base) {
+    constant_bytes_ = 0;
+    return std::move(base).error().while_doing("place constants");
+  }
+  constants_ = *base;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (variables[i].space == ptx::Space::Const) variables_[i] = constants_ + offsets[i];
   }
   return {};
 }

@@ -69,6 +69,10 @@ class Program {
 
   [[nodiscard]] const Kernel& kernel(std::uint32_t kernel);
   [[nodiscard]] const ptx::Module& module() const { return *module_; }
+  /// Where all .const variables lie: isspacep.const.
+  [[nodiscard]] bool is_constant(Address address) const {
+    return address - constants_ < constant_bytes_;
+  }
   [[nodiscard]] unsigned device() const { return device_; }
   /// Address of a module-scope .global/.const variable, or the fake code address of a function;
   /// nullopt for .shared, which has none until a block runs.
@@ -77,11 +81,14 @@ class Program {
  private:
   Program(std::shared_ptr<const ptx::Module> module, Memory& memory, unsigned device);
   Result<void> place_variables();
+  Result<void> place_constants();
   void initialise_variable(std::uint32_t index);
 
   std::shared_ptr<const ptx::Module> module_;
   Memory& memory_;
   unsigned device_;
+  Address constants_ = 0;
+  std::uint64_t constant_bytes_ = 0;
   std::vector<std::uint32_t> entries_;             ///< kernel -> module function
   std::vector<std::optional<Address>> variables_;  ///< by module variable
   std::vector<std::unique_ptr<Kernel>> kernels_;   ///< by kernel, null until lowered

@@ -230,7 +230,7 @@ TEST(Alu, FloatArithmetic) {
     const float sum = f(a) + f(b);
     return std::bit_cast<U32>(sum > 0.0F ? std::min(sum, 1.0F) : 0.0F);
   });
-  check<U32, U32>("abs.f32 %d, %a;", [](U32 a, U32, U32) { return a & 0x7FFFFFFFU; });
+  check<U32, U32>("abs.f32 %d, %a;", [](U32 a, U32, U32) { return u(std::fabs(f(a))); });
   check<U32, U32>("add.ftz.f32 %d, %a, %b;", [](U32 a, U32 b, U32) {
     const auto flush = [](U32 x) { return (x & 0x7F800000U) == 0 ? x & 0x80000000U : x; };
     const float sum = f(flush(a)) + f(flush(b));
