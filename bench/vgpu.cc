@@ -109,6 +109,31 @@ void report(const char* name, const Measured& vgpu, double native) {
   }
 }
 
+/// Predicted times beside those of tests/conformance/records/h200_calibration.json, launch
+/// included.
+void compare_with_h200(Harness& gpu, Address a, Address b, Address c) {
+  const auto show = [&](const char* name, const Measured& vgpu, double measured_us) {
+    const double predicted =
+        1e-6 * static_cast<double>(vgpu.predicted) + gpu.gpu().description().launch_us;
+    fmt::print("{:<16} predicted {:>8.1f} us   H200 {:>8.1f} us   ratio {:.2f}\n", name, predicted,
+               measured_us, predicted / measured_us);
+  };
+  const int n = 1 << 24;
+  const Address x = gpu.allocate(4ULL * n);
+  const Address y = gpu.allocate(4ULL * n);
+  show("saxpy 1M",
+       measure(gpu, "saxpy", {.grid = {4096, 1, 1}, .block = {256, 1, 1}}, 1 << 20, 2.0F, a, b),
+       8.288);
+  show("saxpy 16M",
+       measure(gpu, "saxpy", {.grid = {65536, 1, 1}, .block = {256, 1, 1}}, n, 2.0F, x, y), 64.128);
+  show("gemm_tiled 512",
+       measure(gpu, "gemm_tiled", {.grid = {16, 16, 1}, .block = {32, 32, 1}}, 512, a, b, c),
+       36.704);
+  show("gemm_tiled 1024",
+       measure(gpu, "gemm_tiled", {.grid = {32, 32, 1}, .block = {32, 32, 1}}, 1024, a, b, c),
+       239.392);
+}
+
 int run_all(const std::string& root) {
   const auto description = hardware::load_gpu_description("h200", root);
   if (!description) return 1;
@@ -144,6 +169,7 @@ int run_all(const std::string& root) {
   report("divergent",
          measure(gpu, "divergent", {.grid = {256, 1, 1}, .block = {256, 1, 1}}, items, dc),
          divergent);
+  compare_with_h200(gpu, dx, dy, dc);
   return 0;
 }
 

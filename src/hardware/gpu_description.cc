@@ -134,6 +134,9 @@ void read_costs(Reader& in, GpuDescription& gpu) {
   in.number("latency_cycles", "atomic", gpu.atomic_latency);
   in.number("latency_cycles", "barrier", gpu.barrier_latency);
   in.number("latency_cycles", "tensor", gpu.tensor_latency);
+  in.number("latency_cycles", "fence_cta", gpu.fence_cta);
+  in.number("latency_cycles", "fence_gpu", gpu.fence_gpu);
+  in.number("latency_cycles", "fence_sys", gpu.fence_sys);
   in.number("lanes_per_cycle", "float", gpu.float_lanes);
   in.number("lanes_per_cycle", "integer", gpu.integer_lanes);
   in.number("lanes_per_cycle", "double", gpu.double_lanes);

@@ -54,6 +54,9 @@ struct GpuDescription {
   std::uint32_t atomic_latency = 0;
   std::uint32_t barrier_latency = 0;
   std::uint32_t tensor_latency = 0;
+  std::uint32_t fence_cta = 0;  ///< A fence behind stores.
+  std::uint32_t fence_gpu = 0;
+  std::uint32_t fence_sys = 0;
 
   // Rates: lanes per cycle and SM.
   double float_lanes = 0;

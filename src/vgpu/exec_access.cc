@@ -61,7 +61,7 @@ VTime memory_time(Warp& w, const Lines& lines, bool store, bool use_l1) {
       continue;
     }
     if (use_l1 && !store) {
-      const std::uint32_t hit = sm.l1.touch(lines.line[i], sectors);
+      const std::uint32_t hit = sm.l1.touch(lines.line[i], sectors).hit;
       counters.l1_hits += static_cast<std::uint64_t>(std::popcount(hit));
       sectors &= ~hit;
       if (sectors == 0) continue;
@@ -70,15 +70,19 @@ VTime memory_time(Warp& w, const Lines& lines, bool store, bool use_l1) {
     const VTime l2_done =
         timing.l2.reserve(w.clock, static_cast<VTime>(bytes * timing.l2_ps_per_byte));
     ready = std::max(ready, l2_done + timing.l2_latency);
-    const std::uint32_t hit = timing.l2_tags.touch(lines.line[i], sectors);
+    const auto [hit, written] = timing.l2_tags.touch(lines.line[i], sectors, store);
     counters.l2_hits += static_cast<std::uint64_t>(std::popcount(hit));
-    sectors &= ~hit;
-    if (sectors == 0) continue;
-    const double missing = 32.0 * std::popcount(sectors);
-    counters.hbm_bytes += static_cast<std::uint64_t>(missing);
+    // Whole sectors are stored without being read; dirty ones are written when they leave.
+    sectors = store ? 0 : sectors & ~hit;
+    if ((sectors | written) == 0) continue;
+    const double moved = 32.0 * (std::popcount(sectors) + std::popcount(written));
+    counters.hbm_bytes += static_cast<std::uint64_t>(moved);
     const VTime hbm_done =
-        timing.hbm.reserve(w.clock, static_cast<VTime>(missing * timing.hbm_ps_per_byte));
-    ready = std::max(ready, hbm_done + timing.hbm_latency);
+        timing.hbm.reserve(w.clock, static_cast<VTime>(moved * timing.hbm_ps_per_byte));
+    if (sectors != 0)
+      ready = std::max(ready, hbm_done + timing.hbm_latency);
+    else
+      ready = std::max(ready, hbm_done);
   }
   return ready;
 }

@@ -83,9 +83,8 @@ void exec_warp_sync(Warp& w, const Op& op) {
 void exec_fence(Warp& w, const Op& op) {
   const MemoryAux aux = MemoryAux::unpack(op.aux);
   if (w.observer != nullptr) w.observer->on_fence(w, op, aux.order, aux.scope);
-  // A fence waits for the warp's own accesses; what that costs grows with the scope.
-  constexpr std::uint32_t kCycles[] = {10, 20, 200, 500};
-  w.spend(kCycles[static_cast<unsigned>(aux.scope)]);
+  // A fence waits for the warp's own stores; what that costs grows with the scope.
+  w.spend(w.sm->timing->fence_cycles[static_cast<unsigned>(aux.scope)]);
 }
 
 void exec_activemask(Warp& w, const Op& op) {
@@ -163,7 +162,9 @@ void check_barrier(Block& block, unsigned id) {
   if (barrier.arrived == 0) return;
   const std::uint32_t needed = barrier.expected != 0 ? barrier.expected : block.live_threads;
   if (barrier.arrived < needed) return;
-  const VTime when = barrier.last + block.sm->timing->barrier_latency;
+  // Measured: 14 cycles for one warp, 76 for 32.
+  const Timing& timing = *block.sm->timing;
+  const VTime when = barrier.last + timing.barrier_latency + barrier.arrived / 16 * timing.cycle;
   const std::vector<Barrier::Waiter> waiters = std::move(barrier.waiters);
   const std::uint32_t votes = barrier.votes;
   const std::uint32_t arrived = barrier.arrived;

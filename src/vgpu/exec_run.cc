@@ -215,9 +215,11 @@ void Warp::flush_segment() {
   const CostTable::Before& begin = grid->costs->before[from];
   const CostTable::Before& end = grid->costs->before[to];
   const std::uint32_t alone = end.latency - begin.latency;
+  const VTime began = clock;
   clock = std::max(clock + alone, sm->issue.reserve(clock, end.issue - begin.issue));
-  if (shared_passes != 0) {
-    clock = std::max(clock, sm->lsu.reserve(clock, shared_passes * sm->timing->cycle));
+  const std::uint32_t passes = end.shared - begin.shared;
+  if (passes != 0 || shared_passes != 0) {
+    clock = std::max(clock, sm->lsu.reserve(began, passes + shared_passes * sm->timing->cycle));
     shared_passes = 0;
   }
   const auto lanes = std::popcount(mask);

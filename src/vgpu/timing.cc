@@ -18,29 +18,30 @@ void CacheTags::clear() {
   std::fill(tags_.begin(), tags_.end(), 0);
 }
 
-std::uint32_t CacheTags::touch(std::uint64_t line, std::uint32_t sectors) {
+CacheTags::Touched CacheTags::touch(std::uint64_t line, std::uint32_t sectors, bool store) {
   // Neighbouring lines go to neighbouring sets, which the host's cache likes; the upper bits are
-  // hashed in, because power-of-two strides must not fall into few sets. 28 bits of a hash stand
-  // for the line, which is wrong once in 2^28 lookups.
+  // hashed in, because power-of-two strides must not fall into few sets. 27 bits of a hash stand
+  // for the line, which is wrong once in 2^27 lookups.
   const std::uint64_t hash = ((line >> shift_) + 1) * 0x9E37'79B9'7F4A'7C15ULL;
   std::uint32_t* set = tags_.data() + ((line ^ hash >> 40U) & (sets_ - 1)) * ways_;
-  const std::uint32_t wanted = (static_cast<std::uint32_t>(hash >> 12U) | 0x10U) & ~0xFU;
+  const std::uint32_t wanted = (static_cast<std::uint32_t>(hash >> 12U) | 0x20U) & ~0x1FU;
+  const std::uint32_t added = sectors | (store ? 0x10U : 0U);
   std::uint32_t carried = set[0];
-  if ((carried & ~0xFU) == wanted) {
-    set[0] = carried | sectors;
-    return carried & sectors;
+  if ((carried & ~0x1FU) == wanted) {
+    set[0] = carried | added;
+    return {carried & sectors, 0};
   }
   for (unsigned way = 1; way < ways_; ++way) {
     const std::uint32_t tag = set[way];
     set[way] = carried;
-    if ((tag & ~0xFU) == wanted) {
-      set[0] = tag | sectors;
-      return tag & sectors;
+    if ((tag & ~0x1FU) == wanted) {
+      set[0] = tag | added;
+      return {tag & sectors, 0};
     }
     carried = tag;
   }
-  set[0] = wanted | sectors;
-  return 0;
+  set[0] = wanted | added;
+  return {0, (carried & 0x10U) != 0 ? carried & 0xFU : 0};
 }
 
 namespace {
@@ -72,12 +73,85 @@ std::array<ClassCost, static_cast<std::size_t>(CostClass::Count)> class_costs(
   set(CostClass::Special, gpu.special_latency, gpu.special_lanes);
   set(CostClass::Convert, gpu.alu_latency + 2, gpu.convert_lanes);
   set(CostClass::Memory, 1, full);
-  set(CostClass::Shared, gpu.shared_latency, gpu.shared_bytes_per_cycle / 4);
+  set(CostClass::Shared, gpu.shared_latency, full);
   set(CostClass::Atomic, 1, full);
   set(CostClass::Tensor, gpu.tensor_latency, full);
   set(CostClass::Barrier, 1, full);
   set(CostClass::Control, 4, full);
   return out;
+}
+
+/// Multiply-adds of one mma or wmma.mma.
+std::uint32_t macs_of(const ptx::Instruction& instruction) {
+  using M = ptx::Modifier;
+  for (const M modifier : instruction.modifiers) {
+    switch (modifier) {
+      case M::M8n8k4:
+        return 8 * 8 * 4;
+      case M::M8n8k16:
+        return 8 * 8 * 16;
+      case M::M8n8k32:
+        return 8 * 8 * 32;
+      case M::M8n8k128:
+        return 8 * 8 * 128;
+      case M::M16n8k4:
+        return 16 * 8 * 4;
+      case M::M16n8k8:
+        return 16 * 8 * 8;
+      case M::M16n8k16:
+        return 16 * 8 * 16;
+      case M::M16n8k32:
+        return 16 * 8 * 32;
+      case M::M16n8k64:
+        return 16 * 8 * 64;
+      case M::M16n8k128:
+        return 16 * 8 * 128;
+      case M::M16n8k256:
+        return 16 * 8 * 256;
+      case M::M16n16k8:
+        return 16 * 16 * 8;
+      case M::M16n16k16:
+      case M::M32n8k16:
+      case M::M8n32k16:
+        return 16 * 16 * 16;
+      default:
+        break;
+    }
+  }
+  return 0;
+}
+
+/// Dense rate of the operand type, in 10^12 operations per second.
+double tensor_rate(const ptx::Instruction& instruction, const hardware::GpuDescription& gpu) {
+  for (const ptx::Type type : instruction.types) {
+    switch (type) {
+      case ptx::Type::F64:
+        return gpu.tensor_f64_tflops;
+      case ptx::Type::Tf32:
+        return gpu.tensor_tf32_tflops;
+      case ptx::Type::E4m3:
+      case ptx::Type::E5m2:
+        return gpu.tensor_f8_tflops;
+      case ptx::Type::S8:
+      case ptx::Type::U8:
+      case ptx::Type::S4:
+      case ptx::Type::U4:
+      case ptx::Type::B1:
+        return gpu.tensor_s8_tops;
+      default:
+        break;
+    }
+  }
+  return gpu.tensor_f16_tflops;
+}
+
+/// Issue cost of a tensor-core op, in 1/16 of a scheduler's cycle: each scheduler has one unit.
+std::uint32_t tensor_cost(const ptx::Instruction& instruction,
+                          const hardware::GpuDescription& gpu) {
+  const double macs_per_cycle_and_sm =
+      tensor_rate(instruction, gpu) * 1e12 / 2 / (gpu.sms * gpu.clock_ghz * 1e9);
+  const double cycles = macs_of(instruction) * gpu.schedulers / macs_per_cycle_and_sm;
+  return static_cast<std::uint32_t>(std::lround(std::max(1.0, cycles) * 16));
 }
 
 }  // namespace
@@ -91,6 +165,7 @@ CostTable make_cost_table(const Kernel& kernel, const hardware::GpuDescription& 
   std::vector<std::uint64_t> issued(count + 1);  // The cycle at which op i issues.
   std::uint64_t cycle = 0;
   std::uint64_t slots = 0;
+  std::uint64_t shared = 0;
   const auto set = [&](std::size_t i) {
     const auto latency = static_cast<std::uint64_t>(static_cast<double>(issued[i]) * cycle_ps);
     const auto issue =
@@ -106,8 +181,11 @@ CostTable make_cost_table(const Kernel& kernel, const hardware::GpuDescription& 
     }
     issued[i] = start;
     set(i);
+    if (kernel.ops[i].cost == CostClass::Shared) ++shared;
     cycle = start + 1;  // What follows cannot issue before the next cycle.
-    slots += costs[static_cast<std::size_t>(kernel.ops[i].cost)].issue;
+    slots += kernel.ops[i].cost == CostClass::Tensor
+                 ? tensor_cost(*kernel.origins[kernel.ops[i].source].instruction, gpu)
+                 : costs[static_cast<std::size_t>(kernel.ops[i].cost)].issue;
   }
   issued[count] = cycle;
   set(count);
@@ -122,6 +200,7 @@ Timing::Timing(const hardware::GpuDescription& gpu)
       shared_latency(gpu.shared_latency * cycle),
       atomic_latency(gpu.atomic_latency * cycle),
       barrier_latency(gpu.barrier_latency * cycle),
+      fence_cycles{gpu.fence_cta, gpu.fence_cta, gpu.fence_gpu, gpu.fence_sys},
       l2_ps_per_byte(1000.0 / gpu.l2_gbs),
       hbm_ps_per_byte(1000.0 / gpu.hbm_gbs),
       schedulers(gpu.schedulers),

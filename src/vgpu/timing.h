@@ -8,6 +8,7 @@
 /// the first consumer waits for it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -24,15 +25,19 @@ namespace cuco::vgpu {
 class CacheTags {
  public:
   CacheTags(std::uint64_t bytes, unsigned ways);
-  /// Asks for sectors (4-bit mask) of a line, and makes them present. Returns those that were.
-  std::uint32_t touch(std::uint64_t line, std::uint32_t sectors);
+  struct Touched {
+    std::uint32_t hit = 0;      ///< Sectors that were present.
+    std::uint32_t written = 0;  ///< Dirty sectors that had to leave.
+  };
+  /// Asks for sectors (4-bit mask) of a line, and makes them present; a store makes them dirty.
+  Touched touch(std::uint64_t line, std::uint32_t sectors, bool store = false);
   void clear();
 
  private:
   std::uint64_t sets_;
   unsigned ways_;
   unsigned shift_;
-  std::vector<std::uint32_t> tags_;  ///< fingerprint << 4 | sectors; 0: empty
+  std::vector<std::uint32_t> tags_;  ///< fingerprint << 5 | dirty << 4 | sectors; 0: empty
 };
 
 /// Static costs of a kernel on this GPU, in ps before op i. Only differences mean something.
@@ -40,6 +45,7 @@ struct CostTable {
   struct Before {
     std::uint32_t latency = 0;  ///< One warp alone.
     std::uint32_t issue = 0;    ///< Share of the SM's issue slots.
+    std::uint32_t shared = 0;   ///< Share of the SM's shared-memory pipe.
   };
   std::vector<Before> before;  ///< [ops + 1]
 };
@@ -54,6 +60,7 @@ struct Timing {
 
   VTime cycle;  ///< ps
   VTime l1_latency, l2_latency, hbm_latency, shared_latency, atomic_latency, barrier_latency;
+  std::array<std::uint32_t, 4> fence_cycles;  ///< By Scope.
   VTime remote_latency = 1'000'000;
   double l2_ps_per_byte, hbm_ps_per_byte;
   std::uint32_t schedulers;
