@@ -42,7 +42,7 @@ TEST(GpuDescription, ErrorsNameFileLineAndKey) {
   const auto wrong_type =
       parse_gpu_description(replaced(good, "sms = 132", "sms = \"many\""), "x.toml");
   ASSERT_FALSE(wrong_type);
-  EXPECT_THAT(wrong_type.error().message(), HasSubstr("x.toml:9: key gpu.sms"));
+  EXPECT_THAT(wrong_type.error().message(), HasSubstr("x.toml:10: key gpu.sms"));
 
   const auto missing = parse_gpu_description(replaced(good, "sms = 132", ""), "x.toml");
   ASSERT_FALSE(missing);
