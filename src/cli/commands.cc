@@ -8,9 +8,11 @@ namespace cuco::cli {
 
 // Each is defined in command_NAME.cc.
 std::unique_ptr<Command> make_best_command();
+std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_config_command();
 std::unique_ptr<Command> make_doctor_command();
+std::unique_ptr<Command> make_judge_command();
 std::unique_ptr<Command> make_optimize_command();
 std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_runs_command();
@@ -27,6 +29,10 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
      "cuco optimize workloads/gemm_allgather", make_optimize_command},
     {"run", kJob, "run a CUDA program on virtual GPUs, on this machine's CPU",
      "cuco run --ranks 4 prog.cu -- --size 1024", make_run_command},
+    {"judge", kJob, "decide whether one program is correct, and how fast it is",
+     "cuco judge workloads/gemm_allgather mine.cu", make_judge_command},
+    {"check", kJob, "tell whether a workload folder is right: files, oracle, seed",
+     "cuco check workloads/gemm_allgather", make_check_command},
     {"runs", kRuns, "list the runs", "cuco runs", make_runs_command},
     {"show", kRuns, "show a run's candidates, or one in full", "cuco show last 11 --diff",
      make_show_command},

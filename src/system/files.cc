@@ -127,6 +127,18 @@ Result<Path> find_helper(std::string_view name) {
   return Error{ErrorKind::NotFound, fmt::format("helper program not found: {}", name)};
 }
 
+Result<Path> find_data(const Path& relative) {
+  std::error_code code;
+  Path folder = fs::read_symlink("/proc/self/exe", code).parent_path();
+  for (; !code && folder.has_relative_path(); folder = folder.parent_path()) {
+    for (const char* place : {".", "share/cuco"}) {
+      const Path path = (folder / place / relative).lexically_normal();
+      if (fs::exists(path, code)) return path;
+    }
+  }
+  return Error{ErrorKind::NotFound, fmt::format("data file not found: {}", relative.string())};
+}
+
 Result<TempFolder> TempFolder::create(std::string_view prefix, const Path& parent) {
   Path where = parent;
   if (where.empty()) {

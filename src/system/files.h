@@ -41,6 +41,10 @@ inline constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30U;
 /// or in the bin/ or libexec/cuco/ of a folder above it.
 [[nodiscard]] Result<Path> find_helper(std::string_view name);
 
+/// A data file or folder of the project ("topology/nvlink4.toml"): below the source tree or
+/// installation that the running program belongs to.
+[[nodiscard]] Result<Path> find_data(const Path& relative);
+
 /// A new folder, only for this user, that is removed with all its contents on destruction.
 class TempFolder {
  public:

@@ -63,6 +63,12 @@ Result<Fd> accept_from(const Fd& listener) {
   return connection;
 }
 
+Result<void> set_nonblocking(const Fd& fd) {
+  const int flags = ::fcntl(fd.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) != 0) return os_error("fcntl");
+  return {};
+}
+
 Result<Fd> connect_to(const Path& path, SocketKind kind) {
   CUCO_TRY_ASSIGN(const sockaddr_un address, address_of(path));
   Fd socket(::socket(AF_UNIX, type_of(kind), 0));

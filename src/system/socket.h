@@ -25,6 +25,8 @@ enum class SocketKind {
 /// Listens at a path, which must be free and shorter than 108 bytes. `mode` says who may connect.
 [[nodiscard]] Result<Fd> listen_at(const Path& path, SocketKind kind, int mode = 0600);
 [[nodiscard]] Result<Fd> accept_from(const Fd& listener);
+/// From here on calls on it (and all its duplicates) return at once.
+[[nodiscard]] Result<void> set_nonblocking(const Fd& fd);
 [[nodiscard]] Result<Fd> connect_to(const Path& path, SocketKind kind);
 
 /// The most descriptors in one message.

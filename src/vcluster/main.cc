@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuco-vcluster: the server process of a virtual run. Started by cuco, not by users:
 //   cuco-vcluster --listen FD --parent FD --gpu FILE [--topology FILE] [--devices N]
-//                 [--processes N] [--seed N]
+//                 [--processes N] [--seed N] [--judge FD]
 #include <sys/prctl.h>
 
 #include <csignal>
@@ -52,6 +52,9 @@ Result<Ending> serve(const Options& options) {
   CUCO_TRY_ASSIGN(const auto server,
                   Server::create(std::move(cluster), wire::Fd(number(options, "--listen", -1)),
                                  wire::Fd(number(options, "--parent", -1))));
+  if (options.contains("--judge")) {
+    CUCO_TRY(server->seat_judge(wire::Fd(number(options, "--judge", -1))));
+  }
   return server->run();
 }
 

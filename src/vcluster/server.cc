@@ -82,10 +82,17 @@ Result<std::unique_ptr<Server>> Server::create(std::unique_ptr<Cluster> cluster,
       new Server(std::move(cluster), std::move(listener), std::move(parent), std::move(poller)));
 }
 
+Result<void> Server::seat_judge(wire::Fd control) {
+  if (!add_to(poller_.get(), control.get())) return system::os_error("watch the judge");
+  judge_ = std::make_unique<Judge>(*cluster_, std::move(control));
+  return {};
+}
+
 Result<Ending> Server::run() {
   int idle_ms = 0;
   for (;;) {
     if (parent_gone_) return Ending::Finished;
+    if (judge_) judge_->update();
     if (cluster_->must_wait()) {
       CUCO_TRY(poll(kLookMs));
       look_for_sleepers();
@@ -107,6 +114,11 @@ Result<Ending> Server::run() {
       return entry.second->state() == Session::State::Outside;
     });
     if (somebody_waits() && (!outside || idle_ms >= kOutsideGraceMs)) {
+      if (judge_) {
+        judge_->dead_lock(cluster_->describe_waits());
+        CUCO_TRY(poll(kLookMs));
+        continue;
+      }
       report_dead_lock();
       return Ending::DeadLock;
     }
@@ -125,6 +137,8 @@ Result<void> Server::poll(int timeout_ms) {
       accept_peers();
     } else if (fd == parent_.get()) {
       parent_gone_ = true;
+    } else if (judge_ && fd == judge_->fd()) {
+      parent_gone_ = !judge_->read();
     } else {
       read_peer(fd);
     }

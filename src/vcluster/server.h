@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "vcluster/cluster.h"
+#include "vcluster/judge.h"
 #include "wire/socket.h"
 
 namespace cuco::vcluster {
@@ -27,6 +28,9 @@ class Server {
                                                               wire::Fd listener,
                                                               wire::Fd parent);
   ~Server();
+
+  /// Gives the run a judge: its socket takes the place of `parent`, and it hears of dead-locks.
+  [[nodiscard]] Result<void> seat_judge(wire::Fd control);
 
   /// Runs to the end. An error is the operating system's.
   [[nodiscard]] Result<Ending> run();
@@ -56,6 +60,7 @@ class Server {
   wire::Fd poller_;
   std::map<int, std::unique_ptr<Peer>> peers_;
   bool parent_gone_ = false;
+  std::unique_ptr<Judge> judge_;  ///< Null: not a judged run.
 };
 
 }  // namespace cuco::vcluster

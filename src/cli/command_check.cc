@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "evaluation/judge.h"
+
+namespace cuco::cli {
+namespace {
+
+/// One thing that a workload must have right.
+struct Check {
+  std::string what;
+  bool passed = false;
+  std::string detail{};
+};
+
+class CheckCommand final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments
+        .positional("WORKLOAD", workload_, "folder with workload.toml, program.cu and oracle.cpp")
+        .completes(Completion::Folder);
+    arguments.flag("--no-run", no_run_,
+                   "leave out the seed: only read the files and try the oracle");
+  }
+
+  Result<ExitCode> run(Context& context) override {
+    const evaluation::JudgeOptions options{
+        .workload = workload_,
+        .cache = evaluation::default_cache(system::Environment::current()),
+        .tier = system::Tier::Own};
+    CUCO_TRY_ASSIGN(const auto judge, evaluation::Judge::create(options));
+    std::vector<Check> checks{{"workload.toml, program.cu and oracle.cpp", true, ""}};
+    CUCO_TRY_ASSIGN(const auto oracle, judge->test_oracle());
+    for (const evaluation::OracleTest& test : oracle) {
+      checks.push_back({fmt::format("oracle, {}: {}", test.shape, test.what), test.passed, ""});
+    }
+    if (!no_run_) {
+      context.terminal.progress("running the seed …");
+      auto judged = judge->judge(judge->workload().program, candidate::Fidelity::Final);
+      context.terminal.clear_progress();
+      CUCO_TRY_ASSIGN(const candidate::Outcome outcome, std::move(judged));
+      add_seed(checks, outcome);
+    }
+    const bool good = std::ranges::all_of(checks, &Check::passed);
+    context.terminal.write(context.json ? as_json(checks, good)
+                                        : as_text(checks, context.terminal));
+    return good ? ExitCode::Done : ExitCode::JobFailed;
+  }
+
+ private:
+  static void add_seed(std::vector<Check>& checks, const candidate::Outcome& outcome) {
+    const auto* scored = std::get_if<candidate::Scored>(&outcome);
+    checks.push_back({"the seed passes on check, hidden and timed shapes", scored != nullptr,
+                      scored != nullptr ? "" : candidate::explanation(outcome)});
+    if (scored == nullptr) return;
+    for (const candidate::ShapeTime& time : scored->shapes) {
+      checks.push_back(
+          {fmt::format("bound below the seed's time, {}", time.shape),
+           time.bound_seconds < time.seconds,
+           fmt::format("bound {}, seed {} predicted", human_seconds(time.bound_seconds),
+                       human_seconds(time.seconds))});
+    }
+  }
+
+  static std::string as_json(const std::vector<Check>& checks, bool good) {
+    Json object{{"passed", good}, {"checks", Json::array()}};
+    for (const Check& check : checks) {
+      object["checks"].push_back(
+          {{"what", check.what}, {"passed", check.passed}, {"detail", check.detail}});
+    }
+    return to_text(object) + "\n";
+  }
+
+  static std::string as_text(const std::vector<Check>& checks, const Terminal& terminal) {
+    std::string text;
+    for (const Check& check : checks) {
+      text += fmt::format("{} {}", check.passed ? terminal.tick() : terminal.cross(), check.what);
+      if (!check.detail.empty()) text += fmt::format(" ({})", check.detail);
+      text += "\n";
+    }
+    return text;
+  }
+
+  std::filesystem::path workload_;
+  bool no_run_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_check_command() {
+  return std::make_unique<CheckCommand>();
+}
+
+}  // namespace cuco::cli

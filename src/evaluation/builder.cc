@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluation/builder.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "system/process.h"
+
+namespace cuco::evaluation {
+namespace {
+
+using system::Path;
+
+/// What the object depends on besides the source: flags, headers, the compiler itself.
+Result<std::string> fingerprint(const std::vector<std::string>& words, const Path& include) {
+  std::string text;
+  for (const std::string& word : words)
+    text += word + "\n";
+  CUCO_TRY_ASSIGN(const auto headers, system::walk(include));
+  for (const Path& header : headers) {
+    CUCO_TRY_ASSIGN(const std::string content, system::read_file(include / header));
+    text += header.string() + "\n" + content;
+  }
+  std::error_code code;
+  const auto changed = std::filesystem::last_write_time(words.front(), code);
+  return text + std::to_string(changed.time_since_epoch().count());
+}
+
+/// Only the errors, without the sandbox's folder, at a length that a person and a model can read.
+std::string compiler_words(const system::JobOutcome& outcome, const Path& folder) {
+  std::string text = outcome.out + outcome.err;
+  const std::string prefix = folder.string() + "/";
+  for (std::size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at)) {
+    text.erase(at, prefix.size());
+  }
+  constexpr std::size_t kMost = 8000;
+  if (text.size() > kMost) text = text.substr(0, kMost) + "\n[...]";
+  return text;
+}
+
+/// Moves a finished object to its place, readable by the ranks' user.
+Result<Path> keep(const Path& object, const Path& place) {
+  CUCO_TRY_ASSIGN(const std::string bytes, system::read_file(object));
+  CUCO_TRY(system::write_file(place, bytes, 0755));
+  return place;
+}
+
+std::vector<std::string> nvcc_words(const BuildSettings& settings, const Path& include) {
+  return {(settings.cuda / "bin/nvcc").string(),
+          "-std=c++17",
+          "-O3",
+          "-lineinfo",
+          "-shared",
+          "-cudart",
+          "none",
+          "-Xcompiler",
+          "-fPIC",
+          "-gencode",
+          fmt::format("arch=compute_{0},code=compute_{0}", settings.architecture),
+          "-I" + include.string()};
+}
+
+}  // namespace
+
+Result<BuildResult> build_candidate(std::string_view source, const BuildSettings& settings) {
+  CUCO_TRY_ASSIGN(const Path include, system::find_data("include"));
+  std::vector<std::string> words = nvcc_words(settings, include);
+  CUCO_TRY_ASSIGN(std::string identity, fingerprint(words, include));
+  const Path place = settings.cache / (to_hex(sha256(identity.append(source))) + ".so");
+  if (std::filesystem::exists(place)) return BuildResult(place);
+  CUCO_TRY(system::make_folder(settings.cache));
+
+  CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
+  CUCO_TRY(system::write_file(folder.path() / "program.cu", source));
+  words.insert(words.end(), {"-o", "candidate.so", "program.cu"});
+  system::JobSpec spec;
+  spec.command.argv = words;
+  spec.command.environment = system::Environment::bare();
+  spec.command.environment.set(
+      "PATH", fmt::format("{}:/usr/local/bin:/usr/bin:/bin", (settings.cuda / "bin").string()));
+  spec.command.folder = folder.path();
+  spec.limits.wall = settings.deadline;
+  spec.limits.cpu = settings.deadline;
+  spec.limits.memory = std::uint64_t{6} << 30U;
+  spec.limits.processes = 128;
+  spec.limits.file_size = std::uint64_t{256} << 20U;
+  spec.sandbox = system::SandboxSpec{.tier = settings.tier, .writable = {folder.path()}};
+  for (const Path& path : {include, settings.cuda}) {
+    if (!path.string().starts_with("/usr/")) spec.sandbox->read_only.push_back(path);
+  }
+  CUCO_TRY_ASSIGN(const system::JobOutcome outcome, system::run_job(spec));
+  if (outcome.ending == system::Ending::NotStarted) {
+    return Error{ErrorKind::Unavailable, "build: " + describe(outcome)};
+  }
+  if (outcome.ending == system::Ending::TimedOut) {
+    return BuildResult(
+        candidate::TimedOut{"build", static_cast<double>(settings.deadline.count())});
+  }
+  if (!outcome.succeeded()) {
+    std::string message = compiler_words(outcome, folder.path());
+    if (outcome.ending != system::Ending::Exited) message = describe(outcome) + "\n" + message;
+    return BuildResult(candidate::BuildFailed{std::move(message)});
+  }
+  CUCO_TRY_ASSIGN(Path kept, keep(folder.path() / "candidate.so", place));
+  return BuildResult(std::move(kept));
+}
+
+Result<Path> build_oracle(const Path& source, const BuildSettings& settings) {
+  CUCO_TRY_ASSIGN(const Path include, system::find_data("include"));
+  const system::Environment environment = system::Environment::bare();
+  CUCO_TRY_ASSIGN(const Path compiler, system::find_program("g++", *environment.get("PATH")));
+  std::vector<std::string> words = {compiler.string(), "-std=c++20", "-O3",
+                                    "-shared",         "-fPIC",      "-I" + include.string()};
+  CUCO_TRY_ASSIGN(std::string identity, fingerprint(words, include));
+  CUCO_TRY_ASSIGN(const std::string text, system::read_file(source));
+  const Path place = settings.cache / (to_hex(sha256(identity + text)) + ".oracle.so");
+  if (std::filesystem::exists(place)) return place;
+  CUCO_TRY(system::make_folder(settings.cache));
+  CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
+  const Path object = folder.path() / "oracle.so";
+  words.insert(words.end(), {"-o", object.string(), std::filesystem::absolute(source).string()});
+  system::JobSpec spec;
+  spec.command.argv = words;
+  spec.command.environment = environment;
+  spec.limits.wall = settings.deadline;
+  CUCO_TRY_ASSIGN(const system::JobOutcome outcome, system::run_job(spec));
+  if (!outcome.succeeded()) {
+    return Error{ErrorKind::InvalidInput, fmt::format("compile '{}': {}\n{}", source.string(),
+                                                      describe(outcome), trim(outcome.err))};
+  }
+  return keep(object, place);
+}
+
+}  // namespace cuco::evaluation

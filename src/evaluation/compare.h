@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Elements as numbers, and whether they are right.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "evaluation/workload.h"
+
+namespace cuco::evaluation {
+
+[[nodiscard]] double load_element(std::span<const std::byte> bytes,
+                                  std::size_t index,
+                                  Element type);
+
+/// Rounds to nearest, ties to even.
+void store_element(std::span<std::byte> bytes, std::size_t index, Element type, double value);
+
+struct Comparison {
+  std::int64_t checked = 0;
+  std::int64_t wrong = 0;
+  std::int64_t index = -1;  ///< The first wrong element.
+  double got = 0;
+  double want = 0;
+};
+
+/// Right: finite and within the tolerance. NaN is never right, whatever is wanted.
+[[nodiscard]] bool is_right(double got, double want, double scale, const Tolerance& tolerance);
+
+/// Fills want and scale for elements [first, first + want.size()).
+using Reference =
+    std::function<void(std::size_t first, std::span<double> want, std::span<double> scale)>;
+
+/// Checks all elements, or, beyond `limit`, secret runs of them that `seed` chooses; those that are
+/// not chosen must at least be finite.
+[[nodiscard]] Comparison compare(std::span<const std::byte> output,
+                                 Element type,
+                                 const Tolerance& tolerance,
+                                 const Reference& reference,
+                                 std::uint64_t seed,
+                                 std::size_t limit);
+
+}  // namespace cuco::evaluation

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluation/judge.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "evaluation/screen.h"
+
+namespace cuco::evaluation {
+namespace {
+
+using candidate::Fidelity;
+using candidate::Outcome;
+
+// Of a timed shape's outputs: so many elements each are compared with the fp64 reference.
+constexpr std::size_t kTimedCheckLimit = 16384;
+constexpr std::size_t kCheckAll = ~std::size_t{0};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+system::Path default_cache(const system::Environment& environment) {
+  if (const auto cache = environment.get("XDG_CACHE_HOME"); cache && !cache->empty()) {
+    return system::Path(*cache) / "cuco";
+  }
+  return system::Path(environment.get("HOME").value_or("/tmp")) / ".cache/cuco";
+}
+
+Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
+  CUCO_TRY_ASSIGN(Workload workload, load_workload(options.workload));
+  CUCO_TRY_ASSIGN(const Secret secret, Secret::load(options.cache, options.seed));
+  std::unique_ptr<Judge> judge(new Judge(std::move(workload), secret));
+  const std::string name = options.topology.empty() ? judge->workload_.topology : options.topology;
+  CUCO_TRY_ASSIGN(judge->cluster_.topology, system::find_data("topology/" + name + ".toml"));
+  CUCO_TRY_ASSIGN(const std::string text, system::read_file(judge->cluster_.topology));
+  CUCO_TRY_ASSIGN(judge->topology_,
+                  fabric::parse_topology(text, judge->cluster_.topology.string()));
+  CUCO_TRY_ASSIGN(judge->topology_, fabric::restrict_to(judge->topology_, judge->workload_.ranks));
+  CUCO_TRY_ASSIGN(judge->cluster_.gpu,
+                  system::find_data("hardware/" + judge->topology_.gpu + ".toml"));
+  CUCO_TRY_ASSIGN(judge->gpu_, hardware::load_gpu_description(judge->cluster_.gpu.string(), {}));
+  judge->cluster_.ranks = judge->workload_.ranks;
+  judge->cluster_.seed = options.seed;
+  judge->tier_ = options.tier;
+  judge->build_settings_.cache = options.cache / "builds";
+  judge->build_settings_.tier = options.tier;
+  judge->build_settings_.architecture =
+      fmt::format("{}{}", judge->gpu_.compute_major, judge->gpu_.compute_minor);
+  CUCO_TRY_ASSIGN(judge->oracle_,
+                  build_oracle(judge->workload_.folder / "oracle.cpp", judge->build_settings_));
+  return judge;
+}
+
+candidate::Target Judge::target() const {
+  candidate::Target target;
+  target.name = "virtual cluster";
+  target.hardware = fmt::format("{} x {}", workload_.ranks, gpu_.name);
+  target.topology = topology_.name;
+  target.facts.ranks = workload_.ranks;
+  target.facts.lsa_ranks = std::min(topology_.domain_size(), workload_.ranks);
+  target.facts.gin = topology_.nic.has_value();
+  target.facts.multimem = topology_.multicast;
+  return target;
+}
+
+Result<Outcome> Judge::evaluate(const candidate::Candidate& candidate, Fidelity fidelity) {
+  const program::File* file = candidate.source.find("program.cu");
+  if (file == nullptr) {
+    return Outcome(candidate::ScreenRejected{"files", "there is no program.cu", {}});
+  }
+  return judge(file->text, fidelity);
+}
+
+Result<Outcome> Judge::judge(const std::string& program, Fidelity fidelity) {
+  CUCO_TRY_ASSIGN(Built built, build(program));
+  if (auto* outcome = std::get_if<Outcome>(&built)) return std::move(*outcome);
+  return run(std::get<system::Path>(built), fidelity);
+}
+
+Result<Judge::Built> Judge::build(const std::string& program) {
+  CUCO_TRY_ASSIGN(auto screened, screen_source(workload_.program, program));
+  if (screened) return Built(Outcome(*std::move(screened)));
+  CUCO_TRY_ASSIGN(BuildResult result, build_candidate(program, build_settings_));
+  if (auto* failed = std::get_if<candidate::BuildFailed>(&result))
+    return Built(Outcome(std::move(*failed)));
+  if (auto* late = std::get_if<candidate::TimedOut>(&result))
+    return Built(Outcome(std::move(*late)));
+  const system::Path object = std::get<system::Path>(result);
+  CUCO_TRY_ASSIGN(const std::string bytes, system::read_file(object));
+  CUCO_TRY_ASSIGN(auto refused, screen_object(std::as_bytes(std::span(bytes))));
+  if (refused) return Built(Outcome(*std::move(refused)));
+  return Built(object);
+}
+
+Result<TrialResult> Judge::trial(const system::Path& object,
+                                 const Shape& shape,
+                                 std::size_t check_limit) {
+  CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
+  const TrialSpec spec{.workload = workload_,
+                       .shape = shape,
+                       .secret = secret_,
+                       .candidate = object,
+                       .cluster = cluster_,
+                       .tier = tier_,
+                       .check_limit = check_limit};
+  return run_trial(spec, oracle);
+}
+
+Result<Outcome> Judge::run(const system::Path& object, Fidelity fidelity) {
+  candidate::Scored scored;
+  auto checks = workload_.shapes_for(Use::Check);
+  auto timed = workload_.shapes_for(Use::Time);
+  std::vector<const Shape*> hidden;
+  if (fidelity == Fidelity::Quick) {
+    checks.resize(1);
+    timed.resize(1);
+  }
+  if (fidelity == Fidelity::Final) hidden = workload_.shapes_for(Use::Hidden);
+  scored.checked_shapes = static_cast<int>(checks.size());
+  scored.checked_hidden_shapes = static_cast<int>(hidden.size());
+  scored.checked_schedules = 1;
+
+  checks.insert(checks.end(), hidden.begin(), hidden.end());
+  for (const Shape* shape : checks) {
+    CUCO_TRY_ASSIGN(TrialResult result, trial(object, *shape, kCheckAll));
+    if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
+  }
+  for (const Shape* shape : timed) {
+    CUCO_TRY_ASSIGN(TrialResult result, trial(object, *shape, kTimedCheckLimit));
+    if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
+    candidate::ShapeTime time{.shape = shape->name,
+                              .seconds = median(std::get<TrialTimes>(result).seconds)};
+    CUCO_TRY_ASSIGN(time.bound_seconds, bound(*shape));
+    if (measure::is_too_fast(time.seconds, time.bound_seconds)) {
+      return Outcome(candidate::Quarantined{time.seconds, time.bound_seconds, shape->name});
+    }
+    scored.shapes.push_back(std::move(time));
+  }
+  return score(std::move(scored));
+}
+
+Result<Outcome> Judge::score(candidate::Scored scored) {
+  const auto count = static_cast<double>(scored.shapes.size());
+  double seconds = 0;
+  double baseline_seconds = 0;
+  double bound_seconds = 0;
+  for (candidate::ShapeTime& time : scored.shapes) {
+    const auto shape = std::ranges::find(workload_.shapes, time.shape, &Shape::name);
+    CUCO_TRY_ASSIGN(time.baseline_seconds, baseline(*shape));
+    seconds += std::log(time.seconds) / count;
+    baseline_seconds += std::log(time.baseline_seconds) / count;
+    bound_seconds += std::log(time.bound_seconds) / count;
+  }
+  scored.seconds = std::exp(seconds);
+  scored.baseline_seconds = std::exp(baseline_seconds);
+  scored.bound_seconds = std::exp(bound_seconds);
+  scored.score = measure::score(scored.seconds, scored.baseline_seconds, scored.bound_seconds);
+  scored.predicted = true;
+  scored.hardware = gpu_.key;
+  return Outcome(std::move(scored));
+}
+
+Result<std::vector<OracleTest>> Judge::test_oracle() const {
+  std::vector<OracleTest> all;
+  for (const Shape* shape : workload_.shapes_for(Use::Check)) {
+    CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
+    CUCO_TRY_ASSIGN(const auto tests, evaluation::test_oracle(workload_, *shape, secret_, oracle));
+    all.insert(all.end(), tests.begin(), tests.end());
+  }
+  return all;
+}
+
+Result<double> Judge::baseline(const Shape& shape) {
+  const std::lock_guard lock(baseline_mutex_);
+  if (const auto known = baselines_.find(shape.name); known != baselines_.end())
+    return known->second;
+  CUCO_TRY_ASSIGN(Built built, build(workload_.program));
+  const auto failed = [&](const Outcome& outcome) {
+    return Error{ErrorKind::InvalidInput, fmt::format("the seed of {} does not pass: {}",
+                                                      workload_.name, candidate::summary(outcome))};
+  };
+  if (const auto* outcome = std::get_if<Outcome>(&built)) return failed(*outcome);
+  CUCO_TRY_ASSIGN(const TrialResult result,
+                  trial(std::get<system::Path>(built), shape, kTimedCheckLimit));
+  if (const auto* outcome = std::get_if<Outcome>(&result)) return failed(*outcome);
+  return baselines_[shape.name] = median(std::get<TrialTimes>(result).seconds);
+}
+
+Result<double> Judge::bound(const Shape& shape) const {
+  CUCO_TRY_ASSIGN(const measure::Demand demand, workload_.demand(shape));
+  CUCO_TRY_ASSIGN(const std::string type, choose(workload_.flops_type, workload_.variables(shape)));
+  measure::Peak peak;
+  peak.flops = type == "bf16" ? gpu_.tensor_f16_tflops * 1e12
+                              : 2 * gpu_.float_lanes * gpu_.sms * gpu_.clock_ghz * 1e9;
+  peak.hbm_bytes = gpu_.hbm_gbs * 1e9;
+  const bool inside = topology_.domain_size() >= workload_.ranks;
+  const fabric::Link& link = inside || !topology_.nic ? topology_.load_store : *topology_.nic;
+  peak.wire_bytes = link.gigabytes_per_second * 1e9;
+  peak.latency_seconds = static_cast<double>(link.latency) * 1e-12;
+  return measure::speed_of_light(demand, peak).seconds;
+}
+
+}  // namespace cuco::evaluation

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluation/screen.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "evaluation/elf.h"
+#include "program/regions.h"
+#include "program/tokens.h"
+
+namespace cuco::evaluation {
+namespace {
+
+using candidate::ScreenRejected;
+
+/// The parts of a file that candidates may not change, and those that they may.
+struct Parts {
+  std::string frozen;
+  std::string evolved;
+};
+
+Result<Parts> split_parts(std::string_view text) {
+  CUCO_TRY_ASSIGN(const auto regions, program::find_regions(text));
+  Parts parts;
+  std::size_t at = 0;
+  for (const program::Region& region : regions) {
+    parts.frozen += text.substr(at, region.begin - at);
+    parts.evolved += text.substr(region.begin, region.end - region.begin);
+    at = region.end;
+  }
+  parts.frozen += text.substr(at);
+  return parts;
+}
+
+bool is_name(std::string_view token) {
+  return !token.empty() && (token[0] == '_' || (token[0] >= 'a' && token[0] <= 'z') ||
+                            (token[0] >= 'A' && token[0] <= 'Z'));
+}
+
+/// The first name that a macro takes away from frozen code. Such a macro, placed above, changes
+/// what the frozen lines mean without changing a byte of them.
+std::optional<std::string> redefined_name(const Parts& parts) {
+  std::set<std::string> used;
+  for (const std::string& token : program::tokens(parts.frozen)) {
+    if (is_name(token)) used.insert(token);
+  }
+  const auto tokens = program::tokens(parts.evolved);
+  for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
+    if (tokens[i] != "#" || (tokens[i + 1] != "define" && tokens[i + 1] != "undef")) continue;
+    if (used.contains(tokens[i + 2])) return tokens[i + 2];
+  }
+  return std::nullopt;
+}
+
+bool starts_with_any(std::string_view name, std::span<const std::string_view> prefixes) {
+  return std::ranges::any_of(prefixes, [&](std::string_view p) { return name.starts_with(p); });
+}
+
+// Names that an honest candidate imports: CUDA, NCCL, the compiler's run time, plain C and C++.
+constexpr std::array<std::string_view, 20> kAllowedPrefixes{
+    "cuda",  "__cuda",  "nccl",        "__cxa_", "_ZSt",         "_ZNSt",       "_ZNKSt",
+    "_Zn",   "_Zd",     "_ZTI",        "_ZTV",   "_ZTS",         "_ZTT",        "__gxx",
+    "_ITM_", "_Unwind", "__stack_chk", "__gmon", "__memcpy_chk", "__memset_chk"};
+constexpr std::array<std::string_view, 58> kAllowedNames{
+    "memcpy",  "memmove",       "memset",        "memcmp",        "strlen",         "strcmp",
+    "strncmp", "strcpy",        "malloc",        "free",          "calloc",         "realloc",
+    "abort",   "atexit",        "printf",        "fprintf",       "snprintf",       "vsnprintf",
+    "puts",    "putchar",       "fputs",         "fwrite",        "fflush",         "stderr",
+    "stdout",  "__assert_fail", "__printf_chk",  "__fprintf_chk", "__snprintf_chk", "sqrt",
+    "sqrtf",   "exp",           "expf",          "log",           "logf",           "pow",
+    "powf",    "log2",          "log2f",         "exp2",          "exp2f",          "ceil",
+    "ceilf",   "floor",         "floorf",        "round",         "roundf",         "fmod",
+    "fmodf",   "sin",           "cos",           "sincos",        "tanh",           "tanhf",
+    "erff",    "qsort",         "aligned_alloc", "posix_memalign"};
+// Parts of the C++ library that reach beyond computation.
+constexpr std::array<std::string_view, 8> kForbiddenPrefixes{
+    "_ZNSt6thread",         "_ZNSt10filesystem",     "_ZNSt7__cxx1110filesystem",
+    "_ZNSt13basic_filebuf", "_ZNSt14basic_ofstream", "_ZNSt14basic_ifstream",
+    "_ZNSt13basic_fstream", "_ZNSt6chrono"};
+
+bool is_allowed_import(std::string_view name) {
+  if (starts_with_any(name, kForbiddenPrefixes)) return false;
+  return starts_with_any(name, kAllowedPrefixes) ||
+         std::ranges::find(kAllowedNames, name) != kAllowedNames.end();
+}
+
+// gcc's own frame_dummy and nvcc's registration of the kernels; gcc's own clean-up at the end.
+constexpr std::size_t kInitEntries = 2;
+constexpr std::size_t kFiniEntries = 1;
+
+}  // namespace
+
+Result<std::optional<ScreenRejected>> screen_source(std::string_view seed,
+                                                    std::string_view candidate) {
+  const auto edit = program::find_frozen_edit(seed, candidate);
+  if (!edit) return std::optional(ScreenRejected{"regions", edit.error().message(), {}});
+  if (*edit) {
+    return std::optional(ScreenRejected{
+        "frozen bytes",
+        fmt::format("a line outside the evolve regions was changed from '{}' to '{}'",
+                    (*edit)->was.substr(0, 120), (*edit)->is.substr(0, 120)),
+        {.file = "program.cu", .line = (*edit)->line}});
+  }
+  CUCO_TRY_ASSIGN(const Parts parts, split_parts(candidate));
+  if (const auto name = redefined_name(parts)) {
+    return std::optional(ScreenRejected{
+        "macro", fmt::format("a macro redefines '{}', which frozen code uses", *name), {}});
+  }
+  return std::optional<ScreenRejected>();
+}
+
+Result<std::optional<ScreenRejected>> screen_object(std::span<const std::byte> object) {
+  CUCO_TRY_ASSIGN(const ElfFacts facts, read_elf(object));
+  const auto reject = [](std::string rule, std::string reason) {
+    return std::optional(ScreenRejected{std::move(rule), std::move(reason), {}});
+  };
+  for (const char* name : {"cuco_setup", "cuco_run", "cuco_teardown"}) {
+    if (!facts.defined.contains(name)) {
+      return reject("entry points", fmt::format("the program does not define {}", name));
+    }
+  }
+  for (const std::string& name : facts.defined) {
+    if (name.starts_with("cuda") || name.starts_with("nccl") || name.starts_with("__cuda")) {
+      return reject("defined symbols",
+                    fmt::format("the program defines {}, a library's name", name));
+    }
+  }
+  for (const std::string& name : facts.undefined) {
+    if (!is_allowed_import(name)) {
+      return reject("imports", fmt::format("the program uses {}, which no workload needs", name));
+    }
+  }
+  if (facts.init_entries > kInitEntries || facts.fini_entries > kFiniEntries) {
+    return reject("load-time code",
+                  "the program runs code of its own when it is loaded or unloaded (a global "
+                  "constructor or destructor)");
+  }
+  if (facts.has_ifunc) return reject("load-time code", "the program has an indirect function");
+  return std::optional<ScreenRejected>();
+}
+
+}  // namespace cuco::evaluation

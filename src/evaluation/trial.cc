@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order of things is the argument. Buffers exist before the candidate is loaded, so their
+// addresses are known from trusted code. Inputs are written, and outputs poisoned, while every rank
+// is parked, so there is nothing to start early with. The clock starts for all at one virtual time
+// and stops when the last piece of work that any rank ever handed in has ended. Then memory is read
+// by us, not by the candidate, and the same holds for what must not have changed.
+#include "evaluation/trial.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/rng.h"
+#include "base/text.h"
+#include "evaluation/rank_job.h"
+
+namespace cuco::evaluation {
+namespace {
+
+using candidate::Outcome;
+using wire::JudgeReport;
+
+std::chrono::milliseconds in_ms(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+/// Every 16-bit half is a NaN in bf16, and every word one in fp32; the payload is new each time.
+std::string poison(std::size_t bytes, std::uint64_t seed) {
+  Rng rng(seed);
+  const auto half = [&] { return static_cast<std::uint16_t>(0x7FC1U + rng.below(0x3EU)); };
+  const std::uint16_t first = half();
+  const std::uint16_t second = half();
+  std::string text(bytes, '\0');
+  for (std::size_t i = 0; i + 1 < bytes; i += 2) {
+    std::memcpy(text.data() + i, i % 4 == 0 ? &first : &second, 2);
+  }
+  return text;
+}
+
+class Trial {
+ public:
+  Trial(const TrialSpec& spec, Oracle& oracle, VirtualCluster cluster, system::Process ranks)
+      : spec_(spec), oracle_(oracle), cluster_(std::move(cluster)), ranks_(std::move(ranks)) {}
+
+  Result<TrialResult> run();
+
+ private:
+  /// What the ranks say after a step; an Outcome if they did not all end it well.
+  using Step = std::variant<AllReported, Outcome>;
+  Result<Step> wait_for(std::string_view stage, double limit_seconds);
+  Outcome crashed(std::string reason);
+  Result<std::string> make_unique_id();
+  Result<std::optional<Outcome>> prepare();
+  Result<void> place_inputs(int iteration, int set);
+  Result<std::optional<Outcome>> check(int iteration, int set);
+  Result<std::optional<Outcome>> check_output(int iteration, int rank, std::size_t output, int set);
+  Result<std::optional<Outcome>> check_untouched(int rank, int set);
+  candidate::WrongResult wrong(int iteration, int rank, std::string what) const;
+
+  [[nodiscard]] std::uint64_t input_at(int rank, int set, std::size_t i) const {
+    return addresses_[static_cast<std::size_t>(rank)]
+                     [static_cast<std::size_t>(set) * inputs_.size() + i];
+  }
+  [[nodiscard]] std::uint64_t output_at(int rank, int set, std::size_t i) const {
+    const std::size_t outputs_from =
+        static_cast<std::size_t>(spec_.workload.budget.sets) * inputs_.size();
+    return addresses_[static_cast<std::size_t>(rank)]
+                     [outputs_from + static_cast<std::size_t>(set) * outputs_.size() + i];
+  }
+  [[nodiscard]] std::uint64_t key(std::string_view purpose, int iteration) const {
+    return spec_.secret.key(fmt::format("{} {}/{}{} {}", purpose, spec_.workload.name,
+                                        spec_.shape.name, spec_.schedule, iteration));
+  }
+
+  const TrialSpec& spec_;
+  Oracle& oracle_;
+  VirtualCluster cluster_;
+  system::Process ranks_;
+  std::vector<Buffer> inputs_;
+  std::vector<Buffer> outputs_;
+  std::vector<std::vector<std::uint64_t>> addresses_;            ///< By rank: inputs, then outputs.
+  std::map<std::pair<int, std::size_t>, std::string> pristine_;  ///< Inputs of this iteration.
+  std::map<std::pair<int, std::size_t>, std::string> previous_;  ///< Outputs of the last one.
+  std::string poison_;
+  std::string guard_;
+};
+
+Outcome Trial::crashed(std::string reason) {
+  ranks_.kill();
+  const auto outcome = ranks_.wait();
+  if (outcome && *outcome) {
+    const system::JobOutcome& job = **outcome;
+    if (job.ending != system::Ending::Cancelled && job.ending != system::Ending::Exited) {
+      reason = describe(job);
+    }
+    // Words of the candidate's process: for a person or a proposer to read, never to be parsed.
+    const std::string_view words = trim(job.err);
+    if (!words.empty()) reason += (reason.empty() ? "" : "\n") + std::string(words.substr(0, 2000));
+  }
+  if (reason.empty()) reason = "the ranks ended before they were told to";
+  return candidate::Crashed{.reason = std::move(reason), .shape = spec_.shape.name};
+}
+
+Result<Trial::Step> Trial::wait_for(std::string_view stage, double limit_seconds) {
+  CUCO_TRY_ASSIGN(ClusterEvent event, cluster_.wait(ranks_, in_ms(limit_seconds)));
+  if (std::holds_alternative<OutOfTime>(event)) {
+    return Step(Outcome(candidate::TimedOut{std::string(stage), limit_seconds}));
+  }
+  if (auto* stuck = std::get_if<NothingMoves>(&event)) {
+    return Step(Outcome(candidate::DeadLock{spec_.shape.name, std::move(stuck->waits)}));
+  }
+  if (const auto* died = std::get_if<RanksDied>(&event))
+    return Step(crashed(join(died->who, "\n")));
+  auto& all = std::get<AllReported>(event);
+  for (const RankState& rank : all.ranks) {
+    if (rank.code == 0) continue;
+    return Step(crashed(fmt::format("{} failed with {} on rank {}{}{}", stage, rank.code, rank.rank,
+                                    rank.tail.empty() ? "" : ": ", rank.tail.substr(0, 500))));
+  }
+  return Step(std::move(all));
+}
+
+Result<std::optional<Outcome>> Trial::prepare() {
+  const Workload& workload = spec_.workload;
+  CUCO_TRY_ASSIGN(inputs_, workload.buffers(workload.inputs, spec_.shape));
+  CUCO_TRY_ASSIGN(outputs_, workload.buffers(workload.outputs, spec_.shape));
+  const double limit = workload.budget.setup_seconds;
+  const auto step = [&](std::string_view stage) { return wait_for(stage, limit); };
+  CUCO_TRY_ASSIGN(Step started, step("start"));
+  if (auto* outcome = std::get_if<Outcome>(&started)) return std::optional(std::move(*outcome));
+  CUCO_TRY(cluster_.command(JudgeReport::kMakeId, 0, {}, 0));
+  CUCO_TRY_ASSIGN(Step made, step("start"));
+  if (auto* outcome = std::get_if<Outcome>(&made)) return std::optional(std::move(*outcome));
+
+  RankJob job;
+  const std::string& id = std::get<AllReported>(made).ranks.front().tail;
+  if (id.size() != kUniqueIdBytes) return Error{ErrorKind::Protocol, "cuco-rank: no unique id"};
+  std::memcpy(job.unique_id.data(), id.data(), id.size());
+  job.ranks = workload.ranks;
+  job.sets = workload.budget.sets;
+  job.params = spec_.shape.params;
+  for (const Buffer& buffer : inputs_)
+    job.input_bytes.push_back(buffer.bytes());
+  for (const Buffer& buffer : outputs_)
+    job.output_bytes.push_back(buffer.bytes());
+  CUCO_TRY(cluster_.command(JudgeReport::kAllocate, 0, encode_rank_job(job)));
+  CUCO_TRY_ASSIGN(Step allocated, step("allocation"));
+  if (auto* outcome = std::get_if<Outcome>(&allocated)) return std::optional(std::move(*outcome));
+  const std::size_t count = static_cast<std::size_t>(job.sets) * (inputs_.size() + outputs_.size());
+  for (const RankState& rank : std::get<AllReported>(allocated).ranks) {
+    auto addresses = wire::read_array<std::uint64_t>(wire::bytes_of_text(rank.tail), count);
+    if (!addresses) return Error{ErrorKind::Protocol, "cuco-rank: no addresses"};
+    addresses_.push_back(*std::move(addresses));
+  }
+
+  // From here on the ranks' processes are the candidate's.
+  CUCO_TRY(cluster_.command(JudgeReport::kSetUpNow, 0));
+  CUCO_TRY_ASSIGN(Step ready, step("cuco_setup"));
+  if (auto* outcome = std::get_if<Outcome>(&ready)) return std::optional(std::move(*outcome));
+  return std::optional<Outcome>();
+}
+
+Result<void> Trial::place_inputs(int iteration, int set) {
+  const std::uint64_t secret = key("input", iteration);
+  guard_ = poison(kGuardBytes, key("guard", iteration));
+  for (int rank = 0; rank < spec_.workload.ranks; ++rank) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      CUCO_TRY_ASSIGN(std::string bytes, oracle_.input(spec_.workload, spec_.shape, secret, rank,
+                                                       static_cast<int>(i), inputs_[i].bytes()));
+      CUCO_TRY(cluster_.write(input_at(rank, set, i), bytes));
+      CUCO_TRY(cluster_.write(input_at(rank, set, i) + bytes.size(), guard_));
+      pristine_[{rank, i}] = std::move(bytes);
+    }
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      poison_ = poison(outputs_[i].bytes(), key("poison", iteration));
+      CUCO_TRY(cluster_.write(output_at(rank, set, i), poison_));
+      CUCO_TRY(cluster_.write(output_at(rank, set, i) + poison_.size(), guard_));
+    }
+  }
+  return {};
+}
+
+candidate::WrongResult Trial::wrong(int iteration, int rank, std::string what) const {
+  candidate::WrongResult result;
+  result.shape = spec_.shape.name;
+  result.schedule = spec_.schedule;
+  result.output = std::move(what);
+  result.iteration = iteration;
+  result.rank = rank;
+  return result;
+}
+
+Result<std::optional<Outcome>> Trial::check_output(int iteration,
+                                                   int rank,
+                                                   std::size_t output,
+                                                   int set) {
+  const Buffer& buffer = outputs_[output];
+  CUCO_TRY_ASSIGN(std::string bytes, cluster_.read(output_at(rank, set, output), buffer.bytes()));
+  const Oracle::Question question{rank, static_cast<int>(output), buffer.type,
+                                  key("sample", iteration), spec_.check_limit};
+  CUCO_TRY_ASSIGN(const Comparison found,
+                  oracle_.check(spec_.workload, spec_.shape, question, bytes));
+  std::optional<Outcome> outcome;
+  if (found.wrong > 0) {
+    candidate::WrongResult result = wrong(iteration, rank, buffer.name);
+    result.index = found.index;
+    result.expected = found.want;
+    result.actual = found.got;
+    result.wrong = found.wrong;
+    result.total = static_cast<std::int64_t>(buffer.elements);
+    const std::size_t at = static_cast<std::size_t>(found.index) * bytes_of(buffer.type);
+    const auto same = [&](const std::string& other) {
+      return other.size() == bytes.size() &&
+             std::memcmp(bytes.data() + at, other.data() + at, bytes_of(buffer.type)) == 0;
+    };
+    if (same(poison(buffer.bytes(), key("poison", iteration)))) result.note = "never written";
+    if (same(previous_[{rank, output}])) result.note = "equals the previous iteration's";
+    outcome = std::move(result);
+  }
+  previous_[{rank, output}] = std::move(bytes);
+  return outcome;
+}
+
+Result<std::optional<Outcome>> Trial::check_untouched(int rank, int set) {
+  const auto guard_broken = [&](std::uint64_t address) -> Result<bool> {
+    CUCO_TRY_ASSIGN(const std::string bytes, cluster_.read(address, kGuardBytes));
+    return bytes != guard_;
+  };
+  const auto finding = [&](std::string message) {
+    candidate::Finding item{.kind = "out of bounds", .message = std::move(message)};
+    item.where.rank = rank;
+    return std::optional<Outcome>(candidate::Findings{{std::move(item)}, spec_.schedule});
+  };
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const std::uint64_t address = input_at(rank, set, i);
+    CUCO_TRY_ASSIGN(const std::string bytes, cluster_.read(address, inputs_[i].bytes()));
+    if (bytes != pristine_[{rank, i}])
+      return finding(fmt::format("input {} was written to", inputs_[i].name));
+    CUCO_TRY_ASSIGN(const bool broken, guard_broken(address + bytes.size()));
+    if (broken)
+      return finding(fmt::format("bytes after input {} were written to", inputs_[i].name));
+  }
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    CUCO_TRY_ASSIGN(const bool broken, guard_broken(output_at(rank, set, i) + outputs_[i].bytes()));
+    if (broken)
+      return finding(fmt::format("bytes after output {} were written to", outputs_[i].name));
+  }
+  return std::optional<Outcome>();
+}
+
+Result<std::optional<Outcome>> Trial::check(int iteration, int set) {
+  for (int rank = 0; rank < spec_.workload.ranks; ++rank) {
+    for (std::size_t output = 0; output < outputs_.size(); ++output) {
+      CUCO_TRY_ASSIGN(auto outcome, check_output(iteration, rank, output, set));
+      if (outcome) return outcome;
+    }
+    CUCO_TRY_ASSIGN(auto outcome, check_untouched(rank, set));
+    if (outcome) return outcome;
+  }
+  return std::optional<Outcome>();
+}
+
+Result<TrialResult> Trial::run() {
+  CUCO_TRY_ASSIGN(auto trouble, prepare());
+  if (trouble) return TrialResult(*std::move(trouble));
+  const Budget& budget = spec_.workload.budget;
+  Rng order(key("order", 0));
+  TrialTimes times;
+  for (int iteration = 0; iteration < budget.iterations; ++iteration) {
+    const int set = static_cast<int>(order.below(static_cast<std::uint64_t>(budget.sets)));
+    CUCO_TRY(place_inputs(iteration, set));
+    CUCO_TRY_ASSIGN(const std::int64_t begin, cluster_.command(JudgeReport::kRun, set));
+    CUCO_TRY_ASSIGN(Step step, wait_for("cuco_run", budget.run_seconds));
+    if (auto* outcome = std::get_if<Outcome>(&step)) return TrialResult(std::move(*outcome));
+    std::int64_t end = begin;
+    for (const RankState& rank : std::get<AllReported>(step).ranks)
+      end = std::max(end, rank.time_ps);
+    CUCO_TRY_ASSIGN(auto outcome, check(iteration, set));
+    if (outcome) return TrialResult(*std::move(outcome));
+    times.seconds.push_back(static_cast<double>(end - begin) * 1e-12);
+  }
+  // In order, so that a candidate's teardown is exercised; what it does there no longer matters.
+  CUCO_TRY(cluster_.command(JudgeReport::kFinish, 0));
+  CUCO_TRY(ranks_.wait(in_ms(budget.setup_seconds)));
+  return TrialResult(std::move(times));
+}
+
+Result<system::Process> start_ranks(const TrialSpec& spec, const VirtualCluster& cluster) {
+  CUCO_TRY_ASSIGN(const system::Path program, system::find_helper("cuco-rank"));
+  const system::Path libraries = program.parent_path().parent_path() / "lib";
+  const auto ranks = static_cast<std::uint32_t>(spec.workload.ranks);
+  const Budget& budget = spec.workload.budget;
+  system::JobSpec job;
+  job.command.argv = {program.string(), spec.candidate.string(), std::to_string(ranks)};
+  job.command.environment = system::Environment::bare();
+  job.command.environment.set("LD_LIBRARY_PATH", libraries.string())
+      .set(wire::kSocketVariable, cluster.socket().string());
+  job.limits.wall = in_ms(2 * budget.setup_seconds + budget.iterations * budget.run_seconds);
+  job.limits.memory = (std::uint64_t{1} << 30U) + ranks * (std::uint64_t{512} << 20U);
+  job.limits.processes = 16 + 16 * ranks;
+  job.limits.file_size = std::uint64_t{64} << 20U;
+  job.limits.output = std::size_t{64} << 10U;
+  job.limits.output_ends_job = true;
+  job.sandbox = system::SandboxSpec{.tier = spec.tier,
+                                    .read_only = {program.parent_path(), libraries, spec.candidate},
+                                    .writable = {cluster.socket().parent_path()}};
+  return system::Process::start(job);
+}
+
+}  // namespace
+
+Result<TrialResult> run_trial(const TrialSpec& spec, Oracle& oracle) {
+  CUCO_TRY_ASSIGN(VirtualCluster cluster, VirtualCluster::start(spec.cluster));
+  CUCO_TRY_ASSIGN(system::Process ranks, start_ranks(spec, cluster));
+  return Trial(spec, oracle, std::move(cluster), std::move(ranks)).run();
+}
+
+}  // namespace cuco::evaluation

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One trial: a built candidate, one shape, several iterations with fresh inputs, each checked in
+/// full view of the clock.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "candidate/outcome.h"
+#include "evaluation/oracle.h"
+#include "evaluation/secret.h"
+#include "evaluation/virtual_cluster.h"
+#include "evaluation/workload.h"
+
+namespace cuco::evaluation {
+
+struct TrialSpec {
+  const Workload& workload;
+  const Shape& shape;
+  const Secret& secret;
+  system::Path candidate;  ///< The shared object.
+  ClusterSpec cluster;
+  system::Tier tier = system::Tier::Hostile;
+  std::string schedule;           ///< A word for reports; empty: the plain one.
+  std::size_t check_limit = ~0U;  ///< Elements of each output that are checked; see compare().
+};
+
+/// Right in every iteration; the slowest rank's seconds of each.
+struct TrialTimes {
+  std::vector<double> seconds;
+};
+
+using TrialResult = std::variant<TrialTimes, candidate::Outcome>;
+
+/// The outcome is the candidate's; an Error is ours.
+[[nodiscard]] Result<TrialResult> run_trial(const TrialSpec& spec, Oracle& oracle);
+
+}  // namespace cuco::evaluation

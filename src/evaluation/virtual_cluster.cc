@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluation/virtual_cluster.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "system/os_error.h"
+#include "system/socket.h"
+
+namespace cuco::evaluation {
+namespace {
+
+constexpr int kListenFd = 3;
+constexpr int kJudgeFd = 4;
+constexpr std::size_t kChunk = std::size_t{2} << 20U;  // well below wire::kMaxPayload
+
+std::vector<std::string> lines_of(wire::Bytes tail) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(wire::text_of(tail), '\n')) {
+    if (!line.empty()) lines.emplace_back(line);
+  }
+  return lines;
+}
+
+Result<ClusterEvent> decode_event(const wire::Frame& frame) {
+  const wire::Bytes payload = frame.payload;
+  const auto reply = wire::read_front<wire::JudgeWait::Reply>(payload);
+  if (!reply) return Error{ErrorKind::Protocol, "virtual cluster: a short answer"};
+  wire::Bytes tail = payload.subspan(sizeof(*reply));
+  if (reply->kind == wire::JudgeWait::kDeadLock) return ClusterEvent(NothingMoves{lines_of(tail)});
+  if (reply->kind == wire::JudgeWait::kDied) return ClusterEvent(RanksDied{lines_of(tail)});
+  const auto reports = wire::read_array<wire::RankReport>(tail, reply->count);
+  if (!reports) return Error{ErrorKind::Protocol, "virtual cluster: a short answer"};
+  tail = tail.subspan(reports->size() * sizeof(wire::RankReport));
+  AllReported all;
+  for (const wire::RankReport& report : *reports) {
+    if (tail.size() < report.tail_bytes)
+      return Error{ErrorKind::Protocol, "virtual cluster: a short answer"};
+    all.ranks.push_back({report.rank, report.phase, report.code, report.time_ps,
+                         std::string(wire::text_of(tail.first(report.tail_bytes)))});
+    tail = tail.subspan(report.tail_bytes);
+  }
+  return ClusterEvent(std::move(all));
+}
+
+}  // namespace
+
+Result<VirtualCluster> VirtualCluster::start(const ClusterSpec& spec) {
+  CUCO_TRY_ASSIGN(const system::Path program, system::find_helper("cuco-vcluster"));
+  CUCO_TRY_ASSIGN(system::TempFolder folder, system::TempFolder::create("cuco-run"));
+  CUCO_TRY_ASSIGN(const system::Fd listener,
+                  system::listen_at(folder.path() / "s", system::SocketKind::Stream, 0777));
+  // The server polls this socket in a loop that must never block.
+  CUCO_TRY(system::set_nonblocking(listener));
+  CUCO_TRY_ASSIGN(auto sockets, system::socket_pair(system::SocketKind::Stream));
+  system::JobSpec job;
+  job.command.argv = {program.string(),
+                      "--listen",
+                      std::to_string(kListenFd),
+                      "--judge",
+                      std::to_string(kJudgeFd),
+                      "--gpu",
+                      spec.gpu.string(),
+                      "--topology",
+                      spec.topology.string(),
+                      "--devices",
+                      std::to_string(spec.ranks),
+                      "--processes",
+                      std::to_string(spec.ranks),
+                      "--seed",
+                      std::to_string(spec.seed % 2'000'000'000)};
+  job.command.environment = system::Environment::bare();
+  job.command.fds = {{listener.get(), kListenFd}, {sockets.second.get(), kJudgeFd}};
+  CUCO_TRY_ASSIGN(system::Process server, system::Process::start(job));
+  return VirtualCluster(std::move(folder), std::move(server), wire::Fd(sockets.first.release()));
+}
+
+Error VirtualCluster::lost() {
+  server_.kill();
+  const auto outcome = server_.wait();
+  if (!outcome) return outcome.error();
+  return {ErrorKind::Protocol,
+          fmt::format("virtual cluster: {} {}", describe(**outcome), trim((*outcome)->err))};
+}
+
+Result<wire::Frame> VirtualCluster::receive() {
+  auto frame = wire::receive_frame(control_.get());
+  if (!frame) return lost();
+  return *std::move(frame);
+}
+
+Result<wire::Frame> VirtualCluster::call(std::uint16_t type, wire::Bytes head, wire::Bytes tail) {
+  wire::Header header;
+  header.type = type;
+  if (!wire::send_frame(control_.get(), header, head, tail)) return lost();
+  CUCO_TRY_ASSIGN(wire::Frame frame, receive());
+  if (frame.header.status != 0) {
+    return Error{ErrorKind::Protocol, fmt::format("virtual cluster: refused message {:#x}", type)};
+  }
+  return frame;
+}
+
+Result<ClusterEvent> VirtualCluster::wait(const system::Process& ranks,
+                                          std::chrono::milliseconds timeout) {
+  if (!asked_) {
+    wire::Header header;
+    header.type = wire::JudgeWait::kType;
+    if (!wire::send_frame(control_.get(), header, {}, {})) return lost();
+    asked_ = true;
+  }
+  using SteadyClock = std::chrono::steady_clock;
+  const auto end = SteadyClock::now() + timeout;
+  while (true) {
+    std::array<pollfd, 2> fds{{{control_.get(), POLLIN, 0}, {ranks.fd(), POLLIN, 0}}};
+    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
+    const int left = static_cast<int>(std::clamp<std::int64_t>(rest.count(), 0, 1'000'000'000));
+    const int ready = ::poll(fds.data(), fds.size(), left);
+    if (ready < 0 && errno != EINTR) return system::os_error("poll");
+    if (ready == 0) return ClusterEvent(OutOfTime{});
+    if (ready > 0 && fds[0].revents != 0) {
+      asked_ = false;
+      CUCO_TRY_ASSIGN(const wire::Frame frame, receive());
+      return decode_event(frame);
+    }
+    // The server's word comes first where there are both: it may be a dead-lock.
+    if (ready > 0 && fds[1].revents != 0) return ClusterEvent(RanksDied{});
+  }
+}
+
+Result<std::int64_t> VirtualCluster::command(std::uint32_t command,
+                                             std::int32_t argument,
+                                             wire::Bytes tail,
+                                             std::int32_t rank) {
+  const wire::JudgeCommand request{.command = command, .argument = argument, .rank = rank};
+  CUCO_TRY_ASSIGN(const wire::Frame frame,
+                  call(wire::JudgeCommand::kType, wire::bytes_of(request), tail));
+  const auto reply = wire::read_front<wire::JudgeCommand::Reply>(frame.payload);
+  return reply ? reply->time_ps : 0;
+}
+
+Result<void> VirtualCluster::write(std::uint64_t address, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::string_view part = bytes.substr(0, kChunk);
+    const wire::JudgeWrite request{.address = address};
+    CUCO_TRY(call(wire::JudgeWrite::kType, wire::bytes_of(request), wire::bytes_of_text(part)));
+    address += part.size();
+    bytes.remove_prefix(part.size());
+  }
+  return {};
+}
+
+Result<std::string> VirtualCluster::read(std::uint64_t address, std::size_t bytes) {
+  std::string result;
+  while (result.size() < bytes) {
+    const wire::JudgeRead request{.address = address + result.size(),
+                                  .bytes = std::min(kChunk, bytes - result.size())};
+    CUCO_TRY_ASSIGN(const wire::Frame frame,
+                    call(wire::JudgeRead::kType, wire::bytes_of(request), {}));
+    if (frame.payload.size() != request.bytes) return lost();
+    result += wire::text_of(frame.payload);
+  }
+  return result;
+}
+
+}  // namespace cuco::evaluation

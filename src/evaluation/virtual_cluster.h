@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A virtual cluster of our own: the server process and the judge's connection to it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "system/process.h"
+#include "wire/messages_judge.h"
+#include "wire/socket.h"
+
+namespace cuco::evaluation {
+
+struct ClusterSpec {
+  system::Path gpu;       ///< Hardware description.
+  system::Path topology;  ///< Topology description.
+  int ranks = 1;
+  std::uint64_t seed = 0;
+};
+
+/// One rank has done what it was told.
+struct RankState {
+  int rank = 0;
+  std::uint32_t phase = 0;
+  std::int32_t code = 0;
+  std::int64_t time_ps = 0;
+  std::string tail;
+};
+
+struct AllReported {
+  std::vector<RankState> ranks;
+};
+struct NothingMoves {
+  std::vector<std::string> waits;
+};
+struct RanksDied {
+  std::vector<std::string> who;
+};
+struct OutOfTime {};
+using ClusterEvent = std::variant<AllReported, NothingMoves, RanksDied, OutOfTime>;
+
+class VirtualCluster {
+ public:
+  [[nodiscard]] static Result<VirtualCluster> start(const ClusterSpec& spec);
+
+  /// Where ranks connect. Its folder is the ranks' own: hand it to their sandbox as writable.
+  [[nodiscard]] system::Path socket() const { return folder_.path() / "s"; }
+
+  /// Waits until all ranks have reported or nothing more will come. `ranks`: their job; its end is
+  /// theirs.
+  [[nodiscard]] Result<ClusterEvent> wait(const system::Process& ranks,
+                                          std::chrono::milliseconds timeout);
+  /// Answers all ranks (or one); gives the virtual time at which they go.
+  [[nodiscard]] Result<std::int64_t> command(std::uint32_t command,
+                                             std::int32_t argument,
+                                             wire::Bytes tail = {},
+                                             std::int32_t rank = -1);
+  [[nodiscard]] Result<void> write(std::uint64_t address, std::string_view bytes);
+  [[nodiscard]] Result<std::string> read(std::uint64_t address, std::size_t bytes);
+
+ private:
+  VirtualCluster(system::TempFolder folder, system::Process server, wire::Fd control)
+      : folder_(std::move(folder)), server_(std::move(server)), control_(std::move(control)) {}
+  /// Sends, and receives the answer.
+  Result<wire::Frame> call(std::uint16_t type, wire::Bytes head, wire::Bytes tail);
+  Result<wire::Frame> receive();
+  Error lost();
+
+  system::TempFolder folder_;
+  system::Process server_;
+  wire::Fd control_;
+  bool asked_ = false;  ///< A JudgeWait is on its way and not answered.
+};
+
+}  // namespace cuco::evaluation

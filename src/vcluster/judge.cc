@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcluster/judge.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "wire/status.h"
+
+namespace cuco::vcluster {
+namespace {
+
+/// Everything a process has handed in anywhere that has not ended.
+std::vector<WorkPtr> unfinished(const Process& process) {
+  std::vector<WorkPtr> works;
+  for (const auto& [device, context] : process.contexts) {
+    const auto part = context->streams.unfinished();
+    works.insert(works.end(), part.begin(), part.end());
+  }
+  return works;
+}
+
+}  // namespace
+
+Judge::Judge(Cluster& cluster, wire::Fd control) : cluster_(cluster), control_(std::move(control)) {
+  cluster_.dispatcher.on<wire::JudgeReport>(
+      [this](Session& session, const wire::JudgeReport& request, wire::Bytes tail) {
+        report(session, request, tail);
+      });
+}
+
+void Judge::report(Session& session, const wire::JudgeReport& request, wire::Bytes tail) {
+  if (request.rank < 0 ||
+      static_cast<std::uint32_t>(request.rank) >= cluster_.options.expected_processes) {
+    return session.refuse("a report of a rank that is not in this run");
+  }
+  const auto [found, is_new] = seats_.try_emplace(request.rank);
+  Seat& seat = found->second;
+  if (is_new) seat.session = session.number();
+  if (seat.session != session.number() || seat.arrived) {
+    return session.refuse("a report in the name of another");
+  }
+  seat.report = {.rank = request.rank,
+                 .phase = request.phase,
+                 .code = request.code,
+                 .tail_bytes = static_cast<std::uint32_t>(tail.size())};
+  seat.tail.assign(tail.begin(), tail.end());
+  session.park("its own work, after which the judge goes on");
+  const std::uint32_t number = session.number();
+  const auto works = unfinished(*session.process);
+  cluster_.works.when_done(works, [this, number, rank = request.rank] {
+    Session* waiting = cluster_.find_session(number);
+    if (waiting == nullptr) return;
+    Seat& mine = seats_[rank];
+    mine.report.time_ps = std::max(waiting->clock(), cluster_.timeline.now());
+    mine.arrived = true;
+    waiting->become_idle();
+  });
+}
+
+bool Judge::read() {
+  for (;;) {
+    switch (reader_.read_some(control_.get())) {
+      case wire::FrameReader::State::Waiting:
+        return true;
+      case wire::FrameReader::State::Complete:
+        serve(reader_.take());
+        break;
+      case wire::FrameReader::State::Malformed:
+      case wire::FrameReader::State::Closed:
+        return false;
+    }
+  }
+}
+
+void Judge::serve(const wire::Frame& frame) {
+  const wire::Bytes payload = frame.payload;
+  switch (frame.header.type) {
+    case wire::JudgeWait::kType:
+      waiting_ = true;
+      return update();
+    case wire::JudgeCommand::kType:
+      if (const auto request = wire::read_front<wire::JudgeCommand>(payload)) {
+        return command(*request, payload.subspan(sizeof(*request)));
+      }
+      break;
+    case wire::JudgeRead::kType:
+      if (const auto request = wire::read_front<wire::JudgeRead>(payload)) {
+        return read_memory(*request);
+      }
+      break;
+    case wire::JudgeWrite::kType:
+      if (const auto request = wire::read_front<wire::JudgeWrite>(payload)) {
+        return write_memory(*request, payload.subspan(sizeof(*request)));
+      }
+      break;
+    default:
+      break;
+  }
+  answer(frame.header.type, wire::kInvalidValue, {});
+}
+
+void Judge::command(const wire::JudgeCommand& request, wire::Bytes tail) {
+  // All go at the same time: the latest that any of them, or anything else, has reached.
+  VTime start = cluster_.timeline.now();
+  for (const auto& [rank, seat] : seats_)
+    start = std::max(start, seat.report.time_ps);
+  cluster_.timeline.advance_to(start);
+  const wire::JudgeReport::Reply reply{request.command, request.argument};
+  for (auto& [rank, seat] : seats_) {
+    if (!seat.arrived || (request.rank >= 0 && request.rank != rank)) continue;
+    seat.arrived = false;
+    if (Session* session = cluster_.find_session(seat.session)) {
+      session->reply_with(wire::kSuccess, reply, tail);
+    }
+  }
+  answer(wire::JudgeCommand::kType, wire::kSuccess,
+         wire::bytes_of(wire::JudgeCommand::Reply{.time_ps = start}));
+}
+
+void Judge::read_memory(const wire::JudgeRead& request) {
+  if (request.bytes > wire::kMaxPayload ||
+      !cluster_.memory->valid(request.address, request.bytes)) {
+    return answer(wire::JudgeRead::kType, wire::kInvalidValue, {});
+  }
+  answer(wire::JudgeRead::kType, wire::kSuccess, {},
+         {vgpu::Memory::at(request.address), request.bytes});
+}
+
+void Judge::write_memory(const wire::JudgeWrite& request, wire::Bytes tail) {
+  if (!cluster_.memory->valid(request.address, tail.size())) {
+    return answer(wire::JudgeWrite::kType, wire::kInvalidValue, {});
+  }
+  std::memcpy(vgpu::Memory::at(request.address), tail.data(), tail.size());
+  cluster_.memory->notify_write(request.address, tail.size(), cluster_.timeline.now());
+  answer(wire::JudgeWrite::kType, wire::kSuccess, {});
+}
+
+bool Judge::is_all_arrived() const {
+  return seats_.size() == cluster_.options.expected_processes &&
+         std::ranges::all_of(seats_, [](const auto& entry) { return entry.second.arrived; });
+}
+
+void Judge::update() {
+  if (!waiting_) return;
+  if (!dead_lock_.empty()) return answer_lines(wire::JudgeWait::kDeadLock, dead_lock_);
+  if (is_all_arrived()) {
+    std::vector<std::byte> tail;
+    for (const auto& [rank, seat] : seats_)
+      wire::append(tail, seat.report);
+    for (const auto& [rank, seat] : seats_) {
+      tail.insert(tail.end(), seat.tail.begin(), seat.tail.end());
+    }
+    waiting_ = false;
+    return answer(
+        wire::JudgeWait::kType, wire::kSuccess,
+        wire::bytes_of(wire::JudgeWait::Reply{.kind = wire::JudgeWait::kReports,
+                                              .count = static_cast<std::uint32_t>(seats_.size())}),
+        tail);
+  }
+  // A rank that ends in good order, but before it was told to, has died too.
+  std::vector<std::string> gone = cluster_.casualties();
+  for (const auto& [rank, seat] : seats_) {
+    if (cluster_.find_session(seat.session) == nullptr && seat.report.phase != 0) {
+      gone.push_back(fmt::format("rank {}: ended before it was told to", rank));
+    }
+  }
+  if (!gone.empty()) answer_lines(wire::JudgeWait::kDied, gone);
+}
+
+void Judge::dead_lock(const std::vector<std::string>& waits) {
+  if (!dead_lock_.empty()) return;
+  dead_lock_ = waits;
+  if (dead_lock_.empty()) dead_lock_.emplace_back("nothing can go on");
+  update();
+}
+
+void Judge::answer_lines(wire::JudgeWait::Kind kind, const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) {
+    if (text.size() < (1U << 16U)) text += line + "\n";
+  }
+  waiting_ = false;
+  answer(wire::JudgeWait::kType, wire::kSuccess,
+         wire::bytes_of(wire::JudgeWait::Reply{.kind = kind,
+                                               .count = static_cast<std::uint32_t>(lines.size())}),
+         wire::bytes_of_text(text));
+}
+
+void Judge::answer(std::uint16_t type, std::int32_t status, wire::Bytes head, wire::Bytes tail) {
+  wire::Header header;
+  header.type = type;
+  header.status = status;
+  header.clock = cluster_.timeline.now();
+  // A judge that is gone shows as a closed socket at the next look.
+  static_cast<void>(wire::send_frame(control_.get(), header, head, tail));
+}
+
+}  // namespace cuco::vcluster

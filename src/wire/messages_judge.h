@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Messages of a judged run: what a rank reports to the judge, and what the judge, on a connection
+/// of its own that no rank has, tells the server.
+///
+/// A rank only ever reports and is commanded. That it lies about being done gains it nothing: the
+/// server answers the judge when all of the rank's work has ended, and the judge looks at memory.
+#pragma once
+
+#include <cstdint>
+
+#include "wire/protocol.h"
+
+namespace cuco::wire {
+
+/// From a rank: "phase ended with code"; the reply is the judge's next command. Both may have a
+/// tail. The first report binds the connection to a rank for ever.
+struct JudgeReport {
+  static constexpr std::uint16_t kType = kJudgeSubject + 1;
+  enum Phase : std::uint32_t { kStarted = 1, kMadeId, kAllocated, kSetUp, kRan, kFinished };
+  enum Command : std::uint32_t { kMakeId = 1, kAllocate, kSetUpNow, kRun, kFinish };
+  struct Reply {
+    std::uint32_t command = 0;
+    std::int32_t argument = 0;  ///< kRun: the buffer set.
+  };
+  std::uint32_t phase = 0;
+  std::int32_t rank = -1;
+  std::int32_t code = 0;  ///< 0: well.
+  std::uint32_t reserved = 0;
+};
+
+/// What the judge is told about one rank.
+struct RankReport {
+  std::int32_t rank = 0;
+  std::uint32_t phase = 0;
+  std::int32_t code = 0;
+  std::uint32_t tail_bytes = 0;
+  std::int64_t time_ps = 0;  ///< When the rank had reported and all its work had ended.
+};
+
+/// From the judge: waits until every rank has reported, or nothing can go on.
+struct JudgeWait {
+  static constexpr std::uint16_t kType = kJudgeSubject + 2;
+  enum Kind : std::uint32_t {
+    kReports = 1,   ///< Tail: `count` RankReport, then their tails.
+    kDeadLock = 2,  ///< Tail: who waits for what, one line each.
+    kDied = 3,      ///< Tail: the ranks that vanished, one line each.
+  };
+  struct Reply {
+    Kind kind = kReports;
+    std::uint32_t count = 0;
+  };
+};
+
+/// From the judge: answers the waiting ranks, all at the same virtual time. Tail: passed on.
+struct JudgeCommand {
+  static constexpr std::uint16_t kType = kJudgeSubject + 3;
+  struct Reply {
+    std::int64_t time_ps = 0;  ///< The time at which they go.
+  };
+  std::uint32_t command = 0;
+  std::int32_t argument = 0;
+  std::int32_t rank = -1;  ///< -1: all.
+  std::uint32_t reserved = 0;
+};
+
+/// From the judge: device memory as it is now. Reply tail: the bytes.
+struct JudgeRead {
+  static constexpr std::uint16_t kType = kJudgeSubject + 4;
+  using Reply = Nothing;
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;  ///< At most kMaxPayload less a header's worth.
+};
+
+/// From the judge: changes device memory. Tail: the bytes.
+struct JudgeWrite {
+  static constexpr std::uint16_t kType = kJudgeSubject + 5;
+  using Reply = Nothing;
+  std::uint64_t address = 0;
+};
+
+}  // namespace cuco::wire
