@@ -98,9 +98,7 @@ Result<Judge::Built> Judge::build(const std::string& program) {
   return Built(object);
 }
 
-Result<TrialResult> Judge::trial(const system::Path& object,
-                                 const Shape& shape,
-                                 std::size_t check_limit) {
+Result<TrialResult> Judge::trial(const system::Path& object, const Shape& shape, Purpose purpose) {
   CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
   const TrialSpec spec{.workload = workload_,
                        .shape = shape,
@@ -108,7 +106,8 @@ Result<TrialResult> Judge::trial(const system::Path& object,
                        .candidate = object,
                        .cluster = cluster_,
                        .tier = tier_,
-                       .check_limit = check_limit};
+                       .hold_back = purpose == Purpose::Check,
+                       .check_limit = purpose == Purpose::Check ? kCheckAll : kTimedCheckLimit};
   return run_trial(spec, oracle);
 }
 
@@ -124,15 +123,15 @@ Result<Outcome> Judge::run(const system::Path& object, Fidelity fidelity) {
   if (fidelity == Fidelity::Final) hidden = workload_.shapes_for(Use::Hidden);
   scored.checked_shapes = static_cast<int>(checks.size());
   scored.checked_hidden_shapes = static_cast<int>(hidden.size());
-  scored.checked_schedules = 1;
+  scored.checked_schedules = workload_.ranks > 1 ? workload_.budget.iterations : 1;
 
   checks.insert(checks.end(), hidden.begin(), hidden.end());
   for (const Shape* shape : checks) {
-    CUCO_TRY_ASSIGN(TrialResult result, trial(object, *shape, kCheckAll));
+    CUCO_TRY_ASSIGN(TrialResult result, trial(object, *shape, Purpose::Check));
     if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
   }
   for (const Shape* shape : timed) {
-    CUCO_TRY_ASSIGN(TrialResult result, trial(object, *shape, kTimedCheckLimit));
+    CUCO_TRY_ASSIGN(TrialResult result, trial(object, *shape, Purpose::Time));
     if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
     candidate::ShapeTime time{.shape = shape->name,
                               .seconds = median(std::get<TrialTimes>(result).seconds)};
@@ -187,7 +186,7 @@ Result<double> Judge::baseline(const Shape& shape) {
   };
   if (const auto* outcome = std::get_if<Outcome>(&built)) return failed(*outcome);
   CUCO_TRY_ASSIGN(const TrialResult result,
-                  trial(std::get<system::Path>(built), shape, kTimedCheckLimit));
+                  trial(std::get<system::Path>(built), shape, Purpose::Time));
   if (const auto* outcome = std::get_if<Outcome>(&result)) return failed(*outcome);
   return baselines_[shape.name] = median(std::get<TrialTimes>(result).seconds);
 }

@@ -56,9 +56,8 @@ class Judge final : public candidate::Evaluator {
   /// Screen, build, object screen: the object, or why not.
   using Built = std::variant<system::Path, candidate::Outcome>;
   Result<Built> build(const std::string& program);
-  Result<TrialResult> trial(const system::Path& object,
-                            const Shape& shape,
-                            std::size_t check_limit);
+  enum class Purpose { Check, Time };
+  Result<TrialResult> trial(const system::Path& object, const Shape& shape, Purpose purpose);
   /// Correctness, then time.
   Result<candidate::Outcome> run(const system::Path& object, candidate::Fidelity fidelity);
   Result<candidate::Outcome> score(candidate::Scored scored);

@@ -23,6 +23,9 @@ namespace {
 using candidate::Outcome;
 using wire::JudgeReport;
 
+/// Far longer than any honest iteration on a check shape.
+constexpr std::int64_t kLatePs = 2'000'000'000;  // 2 ms
+
 std::chrono::milliseconds in_ms(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
@@ -52,8 +55,8 @@ class Trial {
   using Step = std::variant<AllReported, Outcome>;
   Result<Step> wait_for(std::string_view stage, double limit_seconds);
   Outcome crashed(std::string reason);
-  Result<std::string> make_unique_id();
   Result<std::optional<Outcome>> prepare();
+  VirtualCluster::Late choose_late(int iteration);
   Result<void> place_inputs(int iteration, int set);
   Result<std::optional<Outcome>> check(int iteration, int set);
   Result<std::optional<Outcome>> check_output(int iteration, int rank, std::size_t output, int set);
@@ -71,8 +74,8 @@ class Trial {
                      [outputs_from + static_cast<std::size_t>(set) * outputs_.size() + i];
   }
   [[nodiscard]] std::uint64_t key(std::string_view purpose, int iteration) const {
-    return spec_.secret.key(fmt::format("{} {}/{}{} {}", purpose, spec_.workload.name,
-                                        spec_.shape.name, spec_.schedule, iteration));
+    return spec_.secret.key(
+        fmt::format("{} {}/{} {}", purpose, spec_.workload.name, spec_.shape.name, iteration));
   }
 
   const TrialSpec& spec_;
@@ -86,6 +89,7 @@ class Trial {
   std::map<std::pair<int, std::size_t>, std::string> previous_;  ///< Outputs of the last one.
   std::string poison_;
   std::string guard_;
+  std::string schedule_;  ///< Of this iteration, for reports; empty: the plain one.
 };
 
 Outcome Trial::crashed(std::string reason) {
@@ -163,6 +167,16 @@ Result<std::optional<Outcome>> Trial::prepare() {
   return std::optional<Outcome>();
 }
 
+VirtualCluster::Late Trial::choose_late(int iteration) {
+  schedule_.clear();
+  if (!spec_.hold_back || iteration == 0 || spec_.workload.ranks < 2) return {};
+  const auto ranks = static_cast<std::uint64_t>(spec_.workload.ranks);
+  const int rank =
+      static_cast<int>((key("late", 0) + static_cast<std::uint64_t>(iteration)) % ranks);
+  schedule_ = fmt::format("rank {} starts {} us late", rank, kLatePs / 1'000'000);
+  return {rank, kLatePs};
+}
+
 Result<void> Trial::place_inputs(int iteration, int set) {
   const std::uint64_t secret = key("input", iteration);
   guard_ = poison(kGuardBytes, key("guard", iteration));
@@ -179,6 +193,11 @@ Result<void> Trial::place_inputs(int iteration, int set) {
       CUCO_TRY(cluster_.write(output_at(rank, set, i), poison_));
       CUCO_TRY(cluster_.write(output_at(rank, set, i) + poison_.size(), guard_));
     }
+    std::vector<VirtualCluster::Range> ranges;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      ranges.push_back({output_at(rank, set, i), outputs_[i].bytes()});
+    }
+    CUCO_TRY(cluster_.order_snapshot(rank, ranges));
   }
   return {};
 }
@@ -186,7 +205,7 @@ Result<void> Trial::place_inputs(int iteration, int set) {
 candidate::WrongResult Trial::wrong(int iteration, int rank, std::string what) const {
   candidate::WrongResult result;
   result.shape = spec_.shape.name;
-  result.schedule = spec_.schedule;
+  result.schedule = schedule_;
   result.output = std::move(what);
   result.iteration = iteration;
   result.rank = rank;
@@ -198,7 +217,7 @@ Result<std::optional<Outcome>> Trial::check_output(int iteration,
                                                    std::size_t output,
                                                    int set) {
   const Buffer& buffer = outputs_[output];
-  CUCO_TRY_ASSIGN(std::string bytes, cluster_.read(output_at(rank, set, output), buffer.bytes()));
+  CUCO_TRY_ASSIGN(std::string bytes, cluster_.read_snapshot(rank, output, buffer.bytes()));
   const Oracle::Question question{rank, static_cast<int>(output), buffer.type,
                                   key("sample", iteration), spec_.check_limit};
   CUCO_TRY_ASSIGN(const Comparison found,
@@ -232,7 +251,7 @@ Result<std::optional<Outcome>> Trial::check_untouched(int rank, int set) {
   const auto finding = [&](std::string message) {
     candidate::Finding item{.kind = "out of bounds", .message = std::move(message)};
     item.where.rank = rank;
-    return std::optional<Outcome>(candidate::Findings{{std::move(item)}, spec_.schedule});
+    return std::optional<Outcome>(candidate::Findings{{std::move(item)}, schedule_});
   };
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const std::uint64_t address = input_at(rank, set, i);
@@ -272,7 +291,7 @@ Result<TrialResult> Trial::run() {
   for (int iteration = 0; iteration < budget.iterations; ++iteration) {
     const int set = static_cast<int>(order.below(static_cast<std::uint64_t>(budget.sets)));
     CUCO_TRY(place_inputs(iteration, set));
-    CUCO_TRY_ASSIGN(const std::int64_t begin, cluster_.command(JudgeReport::kRun, set));
+    CUCO_TRY_ASSIGN(const std::int64_t begin, cluster_.run_all(set, choose_late(iteration)));
     CUCO_TRY_ASSIGN(Step step, wait_for("cuco_run", budget.run_seconds));
     if (auto* outcome = std::get_if<Outcome>(&step)) return TrialResult(std::move(*outcome));
     std::int64_t end = begin;

@@ -23,7 +23,9 @@ struct TrialSpec {
   system::Path candidate;  ///< The shared object.
   ClusterSpec cluster;
   system::Tier tier = system::Tier::Hostile;
-  std::string schedule;           ///< A word for reports; empty: the plain one.
+  /// Hold a rank back in every iteration but the first: one that does not wait for it is done
+  /// before its data is there. Not for timing.
+  bool hold_back = false;
   std::size_t check_limit = ~0U;  ///< Elements of each output that are checked; see compare().
 };
 

@@ -132,15 +132,37 @@ Result<ClusterEvent> VirtualCluster::wait(const system::Process& ranks,
   }
 }
 
-Result<std::int64_t> VirtualCluster::command(std::uint32_t command,
-                                             std::int32_t argument,
-                                             wire::Bytes tail,
-                                             std::int32_t rank) {
-  const wire::JudgeCommand request{.command = command, .argument = argument, .rank = rank};
+Result<std::int64_t> VirtualCluster::send_command(const wire::JudgeCommand& request,
+                                                  wire::Bytes tail) {
   CUCO_TRY_ASSIGN(const wire::Frame frame,
                   call(wire::JudgeCommand::kType, wire::bytes_of(request), tail));
   const auto reply = wire::read_front<wire::JudgeCommand::Reply>(frame.payload);
   return reply ? reply->time_ps : 0;
+}
+
+Result<std::int64_t> VirtualCluster::command(std::uint32_t command,
+                                             std::int32_t argument,
+                                             wire::Bytes tail,
+                                             std::int32_t rank) {
+  return send_command({.command = command, .argument = argument, .rank = rank}, tail);
+}
+
+Result<std::int64_t> VirtualCluster::run_all(int set, Late late) {
+  return send_command({.command = wire::JudgeReport::kRun,
+                       .argument = set,
+                       .late_rank = late.rank,
+                       .late_ps = late.ps},
+                      {});
+}
+
+Result<void> VirtualCluster::order_snapshot(int rank, const std::vector<Range>& ranges) {
+  std::vector<std::byte> tail;
+  for (const Range& range : ranges)
+    wire::append(tail, range);
+  const wire::JudgeSnapshot request{.rank = rank,
+                                    .count = static_cast<std::uint32_t>(ranges.size())};
+  CUCO_TRY(call(wire::JudgeSnapshot::kType, wire::bytes_of(request), tail));
+  return {};
 }
 
 Result<void> VirtualCluster::write(std::uint64_t address, std::string_view bytes) {
@@ -154,17 +176,25 @@ Result<void> VirtualCluster::write(std::uint64_t address, std::string_view bytes
   return {};
 }
 
-Result<std::string> VirtualCluster::read(std::uint64_t address, std::size_t bytes) {
+Result<std::string> VirtualCluster::read_all(wire::JudgeRead request, std::size_t bytes) {
   std::string result;
   while (result.size() < bytes) {
-    const wire::JudgeRead request{.address = address + result.size(),
-                                  .bytes = std::min(kChunk, bytes - result.size())};
+    request.bytes = std::min(kChunk, bytes - result.size());
     CUCO_TRY_ASSIGN(const wire::Frame frame,
                     call(wire::JudgeRead::kType, wire::bytes_of(request), {}));
     if (frame.payload.size() != request.bytes) return lost();
     result += wire::text_of(frame.payload);
+    request.address += request.bytes;
   }
   return result;
+}
+
+Result<std::string> VirtualCluster::read(std::uint64_t address, std::size_t bytes) {
+  return read_all({.address = address}, bytes);
+}
+
+Result<std::string> VirtualCluster::read_snapshot(int rank, std::size_t index, std::size_t bytes) {
+  return read_all({.rank = rank, .index = static_cast<std::uint32_t>(index)}, bytes);
 }
 
 }  // namespace cuco::evaluation

@@ -56,17 +56,32 @@ class VirtualCluster {
   /// theirs.
   [[nodiscard]] Result<ClusterEvent> wait(const system::Process& ranks,
                                           std::chrono::milliseconds timeout);
+  /// A rank that is held back, to see whether the others really wait for it.
+  struct Late {
+    int rank = -1;
+    std::int64_t ps = 0;
+  };
   /// Answers all ranks (or one); gives the virtual time at which they go.
   [[nodiscard]] Result<std::int64_t> command(std::uint32_t command,
                                              std::int32_t argument,
                                              wire::Bytes tail = {},
                                              std::int32_t rank = -1);
+  [[nodiscard]] Result<std::int64_t> run_all(int set, Late late);
+  /// What to keep of a rank's memory at the moment it has done its work.
+  struct Range {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+  };
+  [[nodiscard]] Result<void> order_snapshot(int rank, const std::vector<Range>& ranges);
+  [[nodiscard]] Result<std::string> read_snapshot(int rank, std::size_t index, std::size_t bytes);
   [[nodiscard]] Result<void> write(std::uint64_t address, std::string_view bytes);
   [[nodiscard]] Result<std::string> read(std::uint64_t address, std::size_t bytes);
 
  private:
   VirtualCluster(system::TempFolder folder, system::Process server, wire::Fd control)
       : folder_(std::move(folder)), server_(std::move(server)), control_(std::move(control)) {}
+  Result<std::int64_t> send_command(const wire::JudgeCommand& request, wire::Bytes tail);
+  Result<std::string> read_all(wire::JudgeRead request, std::size_t bytes);
   /// Sends, and receives the answer.
   Result<wire::Frame> call(std::uint16_t type, wire::Bytes head, wire::Bytes tail);
   Result<wire::Frame> receive();

@@ -55,6 +55,9 @@ void Judge::report(Session& session, const wire::JudgeReport& request, wire::Byt
     Seat& mine = seats_[rank];
     mine.report.time_ps = std::max(waiting->clock(), cluster_.timeline.now());
     mine.arrived = true;
+    for (Seat::Copy& copy : mine.copies) {
+      std::memcpy(copy.bytes.data(), vgpu::Memory::at(copy.address), copy.bytes.size());
+    }
     waiting->become_idle();
   });
 }
@@ -85,6 +88,11 @@ void Judge::serve(const wire::Frame& frame) {
         return command(*request, payload.subspan(sizeof(*request)));
       }
       break;
+    case wire::JudgeSnapshot::kType:
+      if (const auto request = wire::read_front<wire::JudgeSnapshot>(payload)) {
+        return order_snapshot(*request, payload.subspan(sizeof(*request)));
+      }
+      break;
     case wire::JudgeRead::kType:
       if (const auto request = wire::read_front<wire::JudgeRead>(payload)) {
         return read_memory(*request);
@@ -112,6 +120,7 @@ void Judge::command(const wire::JudgeCommand& request, wire::Bytes tail) {
     if (!seat.arrived || (request.rank >= 0 && request.rank != rank)) continue;
     seat.arrived = false;
     if (Session* session = cluster_.find_session(seat.session)) {
+      session->move_clock_to(start + (rank == request.late_rank ? request.late_ps : 0));
       session->reply_with(wire::kSuccess, reply, tail);
     }
   }
@@ -119,7 +128,35 @@ void Judge::command(const wire::JudgeCommand& request, wire::Bytes tail) {
          wire::bytes_of(wire::JudgeCommand::Reply{.time_ps = start}));
 }
 
+void Judge::order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail) {
+  const auto words = wire::read_array<std::uint64_t>(tail, std::size_t{request.count} * 2);
+  const auto seat = seats_.find(request.rank);
+  if (!words || seat == seats_.end()) {
+    return answer(wire::JudgeSnapshot::kType, wire::kInvalidValue, {});
+  }
+  seat->second.copies.clear();
+  for (std::size_t i = 0; i < words->size(); i += 2) {
+    if (!cluster_.memory->valid((*words)[i], (*words)[i + 1])) {
+      return answer(wire::JudgeSnapshot::kType, wire::kInvalidValue, {});
+    }
+    seat->second.copies.push_back({(*words)[i], std::vector<std::byte>((*words)[i + 1])});
+  }
+  answer(wire::JudgeSnapshot::kType, wire::kSuccess, {});
+}
+
 void Judge::read_memory(const wire::JudgeRead& request) {
+  if (request.rank >= 0) {
+    const auto seat = seats_.find(request.rank);
+    if (seat == seats_.end() || request.index >= seat->second.copies.size()) {
+      return answer(wire::JudgeRead::kType, wire::kInvalidValue, {});
+    }
+    const wire::Bytes copy = seat->second.copies[request.index].bytes;
+    if (request.address > copy.size() || request.bytes > copy.size() - request.address) {
+      return answer(wire::JudgeRead::kType, wire::kInvalidValue, {});
+    }
+    return answer(wire::JudgeRead::kType, wire::kSuccess, {},
+                  copy.subspan(request.address, request.bytes));
+  }
   if (request.bytes > wire::kMaxPayload ||
       !cluster_.memory->valid(request.address, request.bytes)) {
     return answer(wire::JudgeRead::kType, wire::kInvalidValue, {});

@@ -35,11 +35,17 @@ class Judge {
     bool arrived = false;  ///< Has reported, and its work has ended.
     wire::RankReport report;
     std::vector<std::byte> tail;
+    struct Copy {
+      std::uint64_t address = 0;
+      std::vector<std::byte> bytes;
+    };
+    std::vector<Copy> copies;  ///< Taken on arrival.
   };
 
   void report(Session& session, const wire::JudgeReport& request, wire::Bytes tail);
   void serve(const wire::Frame& frame);
   void command(const wire::JudgeCommand& request, wire::Bytes tail);
+  void order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail);
   void read_memory(const wire::JudgeRead& request);
   void write_memory(const wire::JudgeWrite& request, wire::Bytes tail);
   [[nodiscard]] bool is_all_arrived() const;

@@ -60,14 +60,27 @@ struct JudgeCommand {
   };
   std::uint32_t command = 0;
   std::int32_t argument = 0;
-  std::int32_t rank = -1;  ///< -1: all.
-  std::uint32_t reserved = 0;
+  std::int32_t rank = -1;       ///< -1: all.
+  std::int32_t late_rank = -1;  ///< This one goes `late_ps` after the others.
+  std::int64_t late_ps = 0;
 };
 
-/// From the judge: device memory as it is now. Reply tail: the bytes.
+/// From the judge: what to copy when this rank arrives next. Tail: `count` pairs of u64 (address,
+/// bytes). A rank that is done too early is seen as it was then, not as its peers left it later.
+struct JudgeSnapshot {
+  static constexpr std::uint16_t kType = kJudgeSubject + 6;
+  using Reply = Nothing;
+  std::int32_t rank = 0;
+  std::uint32_t count = 0;
+};
+
+/// From the judge: device memory as it is now, or as it was when a rank arrived. Reply tail: the
+/// bytes.
 struct JudgeRead {
   static constexpr std::uint16_t kType = kJudgeSubject + 4;
   using Reply = Nothing;
+  std::int32_t rank = -1;   ///< -1: now; otherwise `address` is an offset into the rank's copy...
+  std::uint32_t index = 0;  ///< ...of this range.
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;  ///< At most kMaxPayload less a header's worth.
 };

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluation/compare.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace cuco::evaluation {
+namespace {
+
+constexpr Tolerance kTight{1e-6, 0};
+
+/// Element i of the reference is i, of scale 1.
+const Reference kCounting = [](std::size_t first, std::span<double> want, std::span<double> scale) {
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    want[i] = static_cast<double>(first + i);
+    scale[i] = 1;
+  }
+};
+
+std::vector<float> counting(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>(i);
+  return values;
+}
+
+Comparison check(const std::vector<float>& values, std::size_t limit) {
+  return compare(std::as_bytes(std::span(values)), Element::Fp32, kTight, kCounting, 1, limit);
+}
+
+TEST(Compare, AcceptsWhatIsRight) {
+  const Comparison result = check(counting(10'000), 1U << 20U);
+  EXPECT_EQ(result.wrong, 0);
+  EXPECT_EQ(result.checked, 10'000);
+}
+
+TEST(Compare, NamesTheFirstWrongElement) {
+  auto values = counting(10'000);
+  values[7000] = -1;
+  values[4321] = 4322;
+  const Comparison result = check(values, 1U << 20U);
+  EXPECT_EQ(result.wrong, 2);
+  EXPECT_EQ(result.index, 4321);
+  EXPECT_EQ(result.got, 4322);
+  EXPECT_EQ(result.want, 4321);
+}
+
+TEST(Compare, NothingThatIsNotFiniteIsRight) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Tolerance loose{1e9, 1e9};
+  EXPECT_FALSE(is_right(nan, nan, 1, loose));
+  EXPECT_FALSE(is_right(infinity, infinity, 1, loose));
+  EXPECT_FALSE(is_right(1, nan, 1, loose));
+}
+
+TEST(Compare, SamplingStillSeesEveryElementThatWasNeverWritten) {
+  auto values = counting(100'000);
+  values[99'999] = std::numeric_limits<float>::quiet_NaN();
+  const Comparison result = check(values, 1024);
+  EXPECT_EQ(result.wrong, 1);
+  EXPECT_EQ(result.index, 99'999);
+  EXPECT_LT(result.checked, 2000);
+}
+
+TEST(Compare, SamplingSeesAnyContiguousPartOfFourTimesItsSpacing) {
+  auto values = counting(100'000);
+  for (std::size_t i = 30'000; i < 50'000; ++i)
+    values[i] = 0;
+  EXPECT_GT(check(values, 1024).wrong, 0);
+}
+
+TEST(Compare, Bf16RoundsToNearestEven) {
+  std::vector<std::byte> bytes(4);
+  store_element(bytes, 0, Element::Bf16, 1.0 + 1.0 / 256);  // half-way: down to even
+  store_element(bytes, 1, Element::Bf16, 1.0 + 3.0 / 256);  // half-way: up to even
+  EXPECT_EQ(load_element(bytes, 0, Element::Bf16), 1.0);
+  EXPECT_EQ(load_element(bytes, 1, Element::Bf16), 1.0 + 4.0 / 256);
+}
+
+}  // namespace
+}  // namespace cuco::evaluation

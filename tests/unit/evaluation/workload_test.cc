@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "evaluation/workload.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "evaluation/rank_job.h"
+#include "evaluation/secret.h"
+
+namespace cuco::evaluation {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Expression, ComputesWithPrecedenceAndChoice) {
+  const Variables known{{"m", 3}, {"n", 4}, {"bf16", 1}};
+  EXPECT_EQ(*evaluate("2 * m * n", known), 24);
+  EXPECT_EQ(*evaluate("m + n * 2 - 1", known), 10);
+  EXPECT_EQ(*evaluate("(m + n) * (bf16 ? 2 : 4)", known), 14);
+  EXPECT_EQ(*evaluate("-m / 2", known), -1.5);
+  EXPECT_EQ(*choose("bf16 ? bf16 : fp32", known), "bf16");
+  EXPECT_EQ(*choose("fp32", known), "fp32");
+}
+
+TEST(Expression, NamesWhatIsWrong) {
+  const Variables known{{"tokens", 3}};
+  EXPECT_EQ(evaluate("token * 2", known).error().message(),
+            "unknown name: token (did you mean tokens)");
+  EXPECT_THAT(evaluate("tokens *", known).error().message(),
+              HasSubstr("expected a number or a name"));
+  EXPECT_THAT(evaluate("(tokens", known).error().message(), HasSubstr("expected ')'"));
+  EXPECT_THAT(evaluate("tokens tokens", known).error().message(), HasSubstr("unexpected text"));
+  EXPECT_THAT(evaluate("1 / 0", known).error().message(), HasSubstr("no finite value"));
+  EXPECT_FALSE(evaluate(std::string(10'000, '('), known));
+}
+
+TEST(Workload, EveryShippedOneLoads) {
+  const system::Path root = system::Path(CUCO_SOURCE_DIR) / "workloads";
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(root)) {
+    if (!entry.is_directory()) continue;
+    const auto workload = load_workload(entry.path());
+    ASSERT_TRUE(workload) << workload.error().message();
+    EXPECT_EQ(workload->name, entry.path().filename().string());
+    EXPECT_FALSE(workload->shapes_for(Use::Hidden).empty()) << workload->name;
+    ++count;
+  }
+  EXPECT_GE(count, 6);
+}
+
+TEST(Workload, SizesAndDemandsFollowTheShape) {
+  const auto workload = load_workload(system::Path(CUCO_SOURCE_DIR) / "workloads/gemm_allgather");
+  ASSERT_TRUE(workload) << workload.error().message();
+  const Shape& shape = *workload->shapes_for(Use::Check).at(1);
+  const auto outputs = *workload->buffers(workload->outputs, shape);
+  EXPECT_EQ(outputs.at(0).type, Element::Bf16);
+  EXPECT_EQ(outputs.at(0).bytes(), 4U * 128 * 256 * 2);
+  EXPECT_EQ(workload->demand(shape)->flops, 2.0 * 128 * 256 * 64);
+}
+
+std::string with(std::string_view from, std::string_view to) {
+  std::string text =
+      *system::read_file(system::Path(CUCO_SOURCE_DIR) / "workloads/gemm_allgather/workload.toml");
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(Workload, MistakesNameFileLineAndKey) {
+  const auto message = [](const std::string& text) {
+    const auto workload = parse_workload(text, "w.toml");
+    return workload ? "no error" : workload.error().message();
+  };
+  EXPECT_EQ(message(with("topology =", "topolgy =")),
+            "w.toml:5: unknown key: topolgy (did you mean topology)");
+  EXPECT_THAT(message(with("ranks = 4", "ranks = 0")),
+              HasSubstr("w.toml:4: 'ranks' must be a whole number"));
+  EXPECT_THAT(message(with("\"m * k\"", "\"m * z\"")), HasSubstr("unknown name: z"));
+  EXPECT_THAT(message(with("use = [\"check\"]", "use = [\"chek\"]")),
+              HasSubstr("unknown use: chek"));
+  EXPECT_THAT(message(with("{ m = 128,", "{ q = 128,")),
+              HasSubstr("params needs a whole number 'm'"));
+  EXPECT_THAT(message(with("name = \"gemm", "name = gemm")), HasSubstr("w.toml:2"));
+  EXPECT_THAT(message(with("fp32 = { relative = 1e-6, scaled = 5e-7 }", "")),
+              HasSubstr("no tolerance for fp32"));
+}
+
+TEST(Secret, KeysAreRepeatableSecretAndApart) {
+  const system::TempFolder folder = *system::TempFolder::create();
+  const Secret once = *Secret::load(folder.path() / "deep", 7);
+  const Secret again = *Secret::load(folder.path() / "deep", 7);
+  const Secret other_run = *Secret::load(folder.path() / "deep", 8);
+  EXPECT_EQ(once.key("a"), again.key("a"));
+  EXPECT_NE(once.key("a"), once.key("b"));
+  EXPECT_NE(once.key("a"), other_run.key("a"));
+  EXPECT_NE(once.key("a"), Secret::from("", 7).key("a"));
+  const auto mode = std::filesystem::status(folder.path() / "deep/secret").permissions();
+  EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST(RankJob, SurvivesTheWireAndRefusesLess) {
+  RankJob job;
+  job.unique_id[5] = std::byte{9};
+  job.ranks = 4;
+  job.sets = 3;
+  job.params = {128, -1};
+  job.input_bytes = {4096};
+  job.output_bytes = {1, 2, 3};
+  const auto bytes = encode_rank_job(job);
+  const auto copy = decode_rank_job(bytes);
+  ASSERT_TRUE(copy.has_value());
+  EXPECT_EQ(copy->params, job.params);
+  EXPECT_EQ(copy->output_bytes, job.output_bytes);
+  EXPECT_EQ(copy->unique_id, job.unique_id);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const auto less = decode_rank_job(wire::Bytes(bytes).first(size));
+    EXPECT_TRUE(!less || less->output_bytes != job.output_bytes) << size;
+  }
+}
+
+}  // namespace
+}  // namespace cuco::evaluation
