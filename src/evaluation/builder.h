@@ -19,7 +19,7 @@ struct BuildSettings {
   system::Tier tier = system::Tier::Hostile;
   std::string architecture;  ///< "90"
   system::Path cuda = "/usr/local/cuda";
-  std::chrono::seconds deadline{120};
+  std::chrono::seconds deadline{300};  ///< Generous: machines are busy.
 };
 
 /// The object, or what the compiler said. An Error is our own trouble (no nvcc, a missing fence).

@@ -141,23 +141,32 @@ class Rank {
     const auto job = decode_rank_job(tail_);
     if (!job) give_up("job description");
     job_ = *job;
-    int code = libraries_.set_device(rank_);
-    if (code == 0) code = libraries_.create_stream(&stream_, 1);
     UniqueId id{};
     std::memcpy(id.bytes, job_.unique_id.data(), sizeof(id.bytes));
-    if (code == 0) code = libraries_.init(&comm_, job_.ranks, id, rank_);
-    for (int set = 0; code == 0 && set < job_.sets; ++set) {
-      for (const std::size_t bytes : job_.input_bytes)
-        code |= add_buffer(inputs_, bytes);
-      for (const std::size_t bytes : job_.output_bytes)
-        code |= add_buffer(outputs_, bytes);
+    const char* what = "cudaSetDevice";
+    int code = libraries_.set_device(rank_);
+    const auto next = [&](const char* name, auto call) {
+      if (code != 0) return;
+      what = name;
+      code = call();
+    };
+    next("cudaStreamCreate", [&] { return libraries_.create_stream(&stream_, 1); });
+    next("ncclCommInitRank", [&] { return libraries_.init(&comm_, job_.ranks, id, rank_); });
+    for (int set = 0; set < job_.sets; ++set) {
+      for (const std::size_t bytes : job_.input_bytes) {
+        next("ncclMemAlloc", [&] { return add_buffer(inputs_, bytes); });
+      }
+      for (const std::size_t bytes : job_.output_bytes) {
+        next("ncclMemAlloc", [&] { return add_buffer(outputs_, bytes); });
+      }
     }
+    if (code != 0) return report(JudgeReport::kAllocated, code, wire::bytes_of_text(what));
     std::vector<std::byte> addresses;
     for (const auto* buffers : {&inputs_, &outputs_}) {
       for (void* buffer : *buffers)
         wire::append(addresses, reinterpret_cast<std::uint64_t>(buffer));
     }
-    report(JudgeReport::kAllocated, code, addresses);
+    report(JudgeReport::kAllocated, 0, addresses);
   }
 
   int add_buffer(std::vector<void*>& buffers, std::size_t bytes) {

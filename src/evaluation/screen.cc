@@ -66,17 +66,17 @@ constexpr std::array<std::string_view, 20> kAllowedPrefixes{
     "cuda",  "__cuda",  "nccl",        "__cxa_", "_ZSt",         "_ZNSt",       "_ZNKSt",
     "_Zn",   "_Zd",     "_ZTI",        "_ZTV",   "_ZTS",         "_ZTT",        "__gxx",
     "_ITM_", "_Unwind", "__stack_chk", "__gmon", "__memcpy_chk", "__memset_chk"};
-constexpr std::array<std::string_view, 58> kAllowedNames{
-    "memcpy",  "memmove",       "memset",        "memcmp",        "strlen",         "strcmp",
-    "strncmp", "strcpy",        "malloc",        "free",          "calloc",         "realloc",
-    "abort",   "atexit",        "printf",        "fprintf",       "snprintf",       "vsnprintf",
-    "puts",    "putchar",       "fputs",         "fwrite",        "fflush",         "stderr",
-    "stdout",  "__assert_fail", "__printf_chk",  "__fprintf_chk", "__snprintf_chk", "sqrt",
-    "sqrtf",   "exp",           "expf",          "log",           "logf",           "pow",
-    "powf",    "log2",          "log2f",         "exp2",          "exp2f",          "ceil",
-    "ceilf",   "floor",         "floorf",        "round",         "roundf",         "fmod",
-    "fmodf",   "sin",           "cos",           "sincos",        "tanh",           "tanhf",
-    "erff",    "qsort",         "aligned_alloc", "posix_memalign"};
+constexpr std::array<std::string_view, 59> kAllowedNames{
+    "exit",      "memcpy",  "memmove",       "memset",        "memcmp",        "strlen",
+    "strcmp",    "strncmp", "strcpy",        "malloc",        "free",          "calloc",
+    "realloc",   "abort",   "atexit",        "printf",        "fprintf",       "snprintf",
+    "vsnprintf", "puts",    "putchar",       "fputs",         "fwrite",        "fflush",
+    "stderr",    "stdout",  "__assert_fail", "__printf_chk",  "__fprintf_chk", "__snprintf_chk",
+    "sqrt",      "sqrtf",   "exp",           "expf",          "log",           "logf",
+    "pow",       "powf",    "log2",          "log2f",         "exp2",          "exp2f",
+    "ceil",      "ceilf",   "floor",         "floorf",        "round",         "roundf",
+    "fmod",      "fmodf",   "sin",           "cos",           "sincos",        "tanh",
+    "tanhf",     "erff",    "qsort",         "aligned_alloc", "posix_memalign"};
 // Parts of the C++ library that reach beyond computation.
 constexpr std::array<std::string_view, 8> kForbiddenPrefixes{
     "_ZNSt6thread",         "_ZNSt10filesystem",     "_ZNSt7__cxx1110filesystem",

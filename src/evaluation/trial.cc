@@ -30,6 +30,18 @@ std::chrono::milliseconds in_ms(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
 }
 
+/// Source lines as the candidate's author knows them: "program.cu:39", not where it was built.
+std::string without_build_folder(std::string text) {
+  constexpr std::string_view kMarker = "/cuco-build.";
+  for (std::size_t at = text.find(kMarker); at != std::string::npos; at = text.find(kMarker)) {
+    const std::size_t begin = text.find_last_of(" \n(", at) + 1;
+    const std::size_t end = text.find('/', at + 1);
+    if (end == std::string::npos) break;
+    text.erase(begin, end + 1 - begin);
+  }
+  return text;
+}
+
 /// Every 16-bit half is a NaN in bf16, and every word one in fp32; the payload is new each time.
 std::string poison(std::size_t bytes, std::uint64_t seed) {
   Rng rng(seed);
@@ -59,7 +71,7 @@ class Trial {
   VirtualCluster::Late choose_late(int iteration);
   Result<void> place_inputs(int iteration, int set);
   Result<std::optional<Outcome>> check(int iteration, int set);
-  Result<std::optional<Outcome>> check_output(int iteration, int rank, std::size_t output, int set);
+  Result<std::optional<Outcome>> check_output(int iteration, int rank, std::size_t output);
   Result<std::optional<Outcome>> check_untouched(int rank, int set);
   candidate::WrongResult wrong(int iteration, int rank, std::string what) const;
 
@@ -105,7 +117,8 @@ Outcome Trial::crashed(std::string reason) {
     if (!words.empty()) reason += (reason.empty() ? "" : "\n") + std::string(words.substr(0, 2000));
   }
   if (reason.empty()) reason = "the ranks ended before they were told to";
-  return candidate::Crashed{.reason = std::move(reason), .shape = spec_.shape.name};
+  return candidate::Crashed{.reason = without_build_folder(std::move(reason)),
+                            .shape = spec_.shape.name};
 }
 
 Result<Trial::Step> Trial::wait_for(std::string_view stage, double limit_seconds) {
@@ -114,6 +127,8 @@ Result<Trial::Step> Trial::wait_for(std::string_view stage, double limit_seconds
     return Step(Outcome(candidate::TimedOut{std::string(stage), limit_seconds}));
   }
   if (auto* stuck = std::get_if<NothingMoves>(&event)) {
+    for (std::string& line : stuck->waits)
+      line = without_build_folder(std::move(line));
     return Step(Outcome(candidate::DeadLock{spec_.shape.name, std::move(stuck->waits)}));
   }
   if (const auto* died = std::get_if<RanksDied>(&event))
@@ -122,7 +137,7 @@ Result<Trial::Step> Trial::wait_for(std::string_view stage, double limit_seconds
   for (const RankState& rank : all.ranks) {
     if (rank.code == 0) continue;
     return Step(crashed(fmt::format("{} failed with {} on rank {}{}{}", stage, rank.code, rank.rank,
-                                    rank.tail.empty() ? "" : ": ", rank.tail.substr(0, 500))));
+                                    rank.tail.empty() ? "" : ": ", rank.tail.substr(0, 2000))));
   }
   return Step(std::move(all));
 }
@@ -212,10 +227,7 @@ candidate::WrongResult Trial::wrong(int iteration, int rank, std::string what) c
   return result;
 }
 
-Result<std::optional<Outcome>> Trial::check_output(int iteration,
-                                                   int rank,
-                                                   std::size_t output,
-                                                   int set) {
+Result<std::optional<Outcome>> Trial::check_output(int iteration, int rank, std::size_t output) {
   const Buffer& buffer = outputs_[output];
   CUCO_TRY_ASSIGN(std::string bytes, cluster_.read_snapshot(rank, output, buffer.bytes()));
   const Oracle::Question question{rank, static_cast<int>(output), buffer.type,
@@ -273,7 +285,7 @@ Result<std::optional<Outcome>> Trial::check_untouched(int rank, int set) {
 Result<std::optional<Outcome>> Trial::check(int iteration, int set) {
   for (int rank = 0; rank < spec_.workload.ranks; ++rank) {
     for (std::size_t output = 0; output < outputs_.size(); ++output) {
-      CUCO_TRY_ASSIGN(auto outcome, check_output(iteration, rank, output, set));
+      CUCO_TRY_ASSIGN(auto outcome, check_output(iteration, rank, output));
       if (outcome) return outcome;
     }
     CUCO_TRY_ASSIGN(auto outcome, check_untouched(rank, set));
@@ -315,12 +327,14 @@ Result<system::Process> start_ranks(const TrialSpec& spec, const VirtualCluster&
   system::JobSpec job;
   job.command.argv = {program.string(), spec.candidate.string(), std::to_string(ranks)};
   job.command.environment = system::Environment::bare();
-  job.command.environment.set("LD_LIBRARY_PATH", libraries.string())
+  job.command.environment
+      .set("LD_LIBRARY_PATH",
+           fmt::format("{}:{}", libraries.string(), (libraries / "virtual").string()))
       .set(wire::kSocketVariable, cluster.socket().string());
   job.limits.wall = in_ms(2 * budget.setup_seconds + budget.iterations * budget.run_seconds);
   job.limits.memory = (std::uint64_t{1} << 30U) + ranks * (std::uint64_t{512} << 20U);
   job.limits.processes = 16 + 16 * ranks;
-  job.limits.file_size = std::uint64_t{64} << 20U;
+  job.limits.file_size = std::uint64_t{1} << 30U;  // bounce buffers are files to the kernel
   job.limits.output = std::size_t{64} << 10U;
   job.limits.output_ends_job = true;
   job.sandbox = system::SandboxSpec{.tier = spec.tier,

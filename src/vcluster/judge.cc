@@ -41,11 +41,19 @@ void Judge::report(Session& session, const wire::JudgeReport& request, wire::Byt
   if (seat.session != session.number() || seat.arrived) {
     return session.refuse("a report in the name of another");
   }
+  seat.tail.assign(tail.begin(), tail.end());
+  if (request.code != 0) {
+    // What the GPU had to say, if the rank has not fetched it: the reason is often there.
+    for (const DeviceOutput& piece : session.process->output) {
+      const wire::Bytes text = wire::bytes_of_text(piece.text);
+      if (piece.stream == 2) seat.tail.push_back(std::byte{'\n'});
+      if (piece.stream == 2) seat.tail.insert(seat.tail.end(), text.begin(), text.end());
+    }
+  }
   seat.report = {.rank = request.rank,
                  .phase = request.phase,
                  .code = request.code,
-                 .tail_bytes = static_cast<std::uint32_t>(tail.size())};
-  seat.tail.assign(tail.begin(), tail.end());
+                 .tail_bytes = static_cast<std::uint32_t>(seat.tail.size())};
   session.park("its own work, after which the judge goes on");
   const std::uint32_t number = session.number();
   const auto works = unfinished(*session.process);

@@ -13,6 +13,9 @@
 
 namespace cuco::wire {
 
+/// After the subjects of wire/protocol.h, which ranks use.
+inline constexpr std::uint16_t kJudgeSubject = 0x2000;
+
 /// From a rank: "phase ended with code"; the reply is the judge's next command. Both may have a
 /// tail. The first report binds the connection to a rank for ever.
 struct JudgeReport {

@@ -50,7 +50,6 @@ enum Subject : std::uint16_t {
   kGraphSubject = 0x0700,
   kIpcSubject = 0x0800,
   kNcclSubject = 0x1000,
-  kJudgeSubject = 0x2000,
 };
 
 /// The reply of a request that only succeeds or fails.

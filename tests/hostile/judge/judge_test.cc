@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The judge accepts honest programs and rejects every hostile one, each for the right reason. The
+// table at the end is the summary.
+#include "evaluation/judge.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "program/regions.h"
+
+namespace cuco::evaluation {
+namespace {
+
+const system::Path kRoot = CUCO_SOURCE_DIR;
+
+struct Attack {
+  std::string name;
+  std::string tries;
+  std::string verdict;
+  std::string text;
+};
+
+std::string header_line(const std::string& text, std::string_view key) {
+  const std::string marker = fmt::format("// {}: ", key);
+  const std::size_t at = text.find(marker);
+  if (at == std::string::npos) return "";
+  return text.substr(at + marker.size(), text.find('\n', at) - at - marker.size());
+}
+
+std::vector<Attack> all_attacks() {
+  std::vector<Attack> attacks;
+  const auto files = system::walk(kRoot / "tests/hostile/judge");
+  for (const system::Path& file : files ? *files : std::vector<system::Path>()) {
+    if (file.extension() != ".cu") continue;
+    const std::string text = *system::read_file(kRoot / "tests/hostile/judge" / file);
+    attacks.push_back(
+        {file.stem().string(), header_line(text, "tries"), header_line(text, "verdict"), text});
+  }
+  return attacks;
+}
+
+/// The seed with the attack's regions in the place of its own.
+std::string applied(const std::string& seed, const std::string& attack) {
+  std::vector<program::Replacement> replacements;
+  const auto regions = program::find_regions(attack);
+  EXPECT_TRUE(regions) << regions.error().message();
+  for (const program::Region& region : *regions) {
+    replacements.push_back({region.name, attack.substr(region.begin, region.end - region.begin)});
+  }
+  const auto text = program::replace_regions(seed, replacements);
+  EXPECT_TRUE(text) << text.error().message();
+  return *text;
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+std::vector<std::string>& table() {
+  static std::vector<std::string> rows;
+  return rows;
+}
+
+/// One judge for all: a copy of gemm_allgather with less patience.
+Judge& the_judge() {
+  static const system::TempFolder folder = *system::TempFolder::create();
+  static const std::unique_ptr<Judge> judge = [] {
+    const system::Path source = kRoot / "workloads/gemm_allgather";
+    for (const char* name : {"program.cu", "oracle.cpp", "workload.toml"}) {
+      std::string text = *system::read_file(source / name);
+      if (std::string_view(name) == "workload.toml") {
+        text = replaced(text, "run_seconds = 60", "run_seconds = 20");
+      }
+      EXPECT_TRUE(system::write_file(folder.path() / name, text));
+    }
+    auto made = Judge::create({.workload = folder.path(),
+                               .cache = system::Path(CUCO_BINARY_DIR) / "judge-cache",
+                               .tier = system::Tier::Own});
+    if (!made) throw std::runtime_error(made.error().message());
+    return *std::move(made);
+  }();
+  return *judge;
+}
+
+candidate::Outcome judged(const std::string& name,
+                          const std::string& tries,
+                          const std::string& program) {
+  const auto outcome = the_judge().judge(program, candidate::Fidelity::Quick);
+  if (!outcome) {
+    ADD_FAILURE() << outcome.error().message();
+    return candidate::BuildFailed{outcome.error().message()};
+  }
+  table().push_back(fmt::format("  {:<20} {:<16} {}", name, candidate::verdict(*outcome), tries));
+  return *outcome;
+}
+
+class HostileCandidate : public testing::TestWithParam<Attack> {};
+
+TEST_P(HostileCandidate, GetsItsVerdict) {
+  const Attack& attack = GetParam();
+  const auto outcome =
+      judged(attack.name, attack.tries, applied(the_judge().workload().program, attack.text));
+  EXPECT_EQ(candidate::verdict(outcome), attack.verdict) << candidate::explanation(outcome);
+}
+
+INSTANTIATE_TEST_SUITE_P(Judge,
+                         HostileCandidate,
+                         testing::ValuesIn(all_attacks()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(JudgeAccepts, TheSeed) {
+  const auto outcome = judged("seed", "honest", the_judge().workload().program);
+  const auto* scored = std::get_if<candidate::Scored>(&outcome);
+  ASSERT_NE(scored, nullptr) << candidate::explanation(outcome);
+  EXPECT_NEAR(scored->score, 0.5, 1e-6);
+}
+
+TEST(JudgeAccepts, AHandWrittenSolutionThatIsFaster) {
+  const std::string solution =
+      *system::read_file(kRoot / "tests/solutions/gemm_allgather/fused_lsa.cu");
+  const auto outcome = judged("fused_lsa", "honest, device-initiated", solution);
+  const auto* scored = std::get_if<candidate::Scored>(&outcome);
+  ASSERT_NE(scored, nullptr) << candidate::explanation(outcome);
+  EXPECT_GT(scored->score, 0.5);
+}
+
+TEST(JudgeRejects, TheSolutionWithoutItsBarrier) {
+  std::string program = *system::read_file(kRoot / "tests/solutions/gemm_allgather/fused_lsa.cu");
+  program = replaced(program, "barrier.sync(block, cuda::memory_order_acq_rel);", "");
+  const auto outcome = judged("no_barrier", "is done before its peers' tiles are there", program);
+  const auto* wrong = std::get_if<candidate::WrongResult>(&outcome);
+  ASSERT_NE(wrong, nullptr) << candidate::explanation(outcome);
+  EXPECT_EQ(wrong->note, "never written");
+}
+
+TEST(JudgeRejects, AnEditOfFrozenBytes) {
+  const std::string program =
+      replaced(the_judge().workload().program, "extern \"C\" int cuco_run(void* state,",
+               "extern \"C\" int cuco_run (void* state,");
+  const auto outcome = judged("frozen_edit", "changes a frozen line", program);
+  const auto* rejected = std::get_if<candidate::ScreenRejected>(&outcome);
+  ASSERT_NE(rejected, nullptr) << candidate::explanation(outcome);
+  EXPECT_EQ(rejected->rule, "frozen bytes");
+}
+
+TEST(JudgeRejects, CodeThatDoesNotCompile) {
+  const std::string program =
+      replaced(the_judge().workload().program, "cudaError_t multiply", "nonsense multiply");
+  const auto outcome = judged("does_not_compile", "nonsense", program);
+  const auto* failed = std::get_if<candidate::BuildFailed>(&outcome);
+  ASSERT_NE(failed, nullptr) << candidate::explanation(outcome);
+  EXPECT_THAT(failed->message, testing::HasSubstr("program.cu"));
+  EXPECT_THAT(failed->message, testing::HasSubstr("nonsense"));
+}
+
+class PrintTable : public testing::Environment {
+ public:
+  void TearDown() override {
+    fmt::print("\n  {:<20} {:<16} {}\n", "candidate", "verdict", "what it tries");
+    for (const std::string& row : table())
+      fmt::print("{}\n", row);
+  }
+};
+// GoogleTest owns it.
+const auto* const kPrintTable = testing::AddGlobalTestEnvironment(new PrintTable);
+
+}  // namespace
+}  // namespace cuco::evaluation
