@@ -150,9 +150,9 @@ FrameSlot slot_of(Lowering& lowering, const ptx::Operand& operand) {
 
 Frame& add_frame(Warp& w, const FunctionCode& code) {
   std::unique_ptr<Frame> frame;
-  if (!w.grid->spare_frames.empty()) {
-    frame = std::move(w.grid->spare_frames.back());
-    w.grid->spare_frames.pop_back();
+  if (!w.grid->spare_frames->empty()) {
+    frame = std::move(w.grid->spare_frames->back());
+    w.grid->spare_frames->pop_back();
   } else {
     frame = std::make_unique<Frame>();
   }
@@ -184,7 +184,7 @@ void return_from_call(Warp& w, const Op& /*op*/) {
   if (frame->lanes == 0) {
     const auto gone = std::find_if(w.frames.begin(), w.frames.end(),
                                    [&](const auto& owned) { return owned.get() == frame; });
-    w.grid->spare_frames.push_back(std::move(*gone));
+    w.grid->spare_frames->push_back(std::move(*gone));
     w.frames.erase(gone);
   }
 }

@@ -67,18 +67,23 @@ Gpu::Impl::~Impl() {
     (void)memory.free(address).has_value();
 }
 
+void Gpu::Impl::note_key(const Sm& sm) {
+  const VTime key = sm.key();
+  if (sm.index != current) {
+    if (key > sm_keys[sm.index]) others_known = false;
+    others = std::min(others, key);
+  }
+  sm_keys[sm.index] = key;
+}
+
 void Gpu::Impl::enqueue(Warp& w, VTime key) {
-  Sm& sm = *w.sm;
-  sm.queue.update(w, key);
-  sm_keys[sm.index] = sm.queue.top_key();
-  if (sm.index != current) others = std::min(others, key);
+  w.sm->queue.update(w, key);
+  note_key(*w.sm);
 }
 
 void Gpu::Impl::dequeue(Warp& w) {
-  Sm& sm = *w.sm;
-  sm.queue.remove(w);
-  sm_keys[sm.index] = sm.queue.top_key();
-  if (sm.index != current) others_known = false;
+  w.sm->queue.remove(w);
+  note_key(*w.sm);
 }
 
 VTime Gpu::Impl::lowest() const {
@@ -165,11 +170,12 @@ void Gpu::step(VTime limit) {
   impl_->place_due();
   if (!impl_->select_sm()) return;
   Sm& sm = *impl_->sms[impl_->current];
+  impl_->start_blocks(sm);
   Warp& w = sm.queue.pop();
-  impl_->sm_keys[impl_->current] = sm.queue.top_key();
+  impl_->note_key(sm);
   Grid& grid = *w.grid;
   const VTime key = w.queue_key;
-  const VTime neighbour = sm.queue.top_key();
+  const VTime neighbour = sm.key();
   const VTime strict = std::min({limit, neighbour, impl_->lowest_of_others()});
   const VTime end = std::min({add(std::max(neighbour, key), kSlack),
                               add(std::max(limit, key), kSlack), add(key, kQuantum)});
@@ -190,7 +196,7 @@ void Gpu::step(VTime limit) {
   }
   if (w.alive == 0) {
     for (auto& frame : w.frames)
-      grid.spare_frames.push_back(std::move(frame));
+      impl_->spare_frames.push_back(std::move(frame));
     w.frames.clear();
     if (w.block->live_warps == 0) impl_->finish_block(*w.block);
     return;

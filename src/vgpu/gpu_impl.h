@@ -32,6 +32,8 @@ struct Gpu::Impl final : Scheduler {
   // The run queues: gpu.cc
   void enqueue(Warp& warp, VTime key);
   void dequeue(Warp& warp);
+  /// The SM's lowest clock may have changed.
+  void note_key(const Sm& sm);
   [[nodiscard]] VTime lowest() const;
   VTime lowest_of_others();
   /// Picks the SM to run next; false if no warp can run.
@@ -57,8 +59,11 @@ struct Gpu::Impl final : Scheduler {
   [[nodiscard]] bool has_waiting_blocks() const;
   [[nodiscard]] bool fits(const Sm& sm, const Grid& grid) const;
   void place_block(Grid& grid, Sm& sm, VTime start);
+  /// Makes the warps of blocks whose start comes before any warp of the SM.
+  void start_blocks(Sm& sm);
+  void start_block(Sm& sm, const Sm::Pending& pending);
   void finish_block(Block& block);
-  void release_sm(const Block& block) const;
+  void release_sm(const Grid& grid, Sm& sm, VTime when) const;
   /// Removes a grid and reports it.
   void retire(Grid& grid);
   void finish_counters(Grid& grid) const;
@@ -77,6 +82,9 @@ struct Gpu::Impl final : Scheduler {
   std::size_t current = 0;     ///< The SM that ran last: it goes on while it is not too far ahead.
   VTime others = kNever;       ///< Lowest clock of the other SMs, if others_known.
   bool others_known = false;
+  /// Finished blocks by warps per block, and frames: used again, last in, first out.
+  std::map<std::uint32_t, std::vector<std::unique_ptr<Block>>> spare_blocks;
+  std::vector<std::unique_ptr<Frame>> spare_frames;
   std::vector<Address> free_slots;
   std::vector<Address> all_slots;
   std::unordered_map<const Kernel*, std::unique_ptr<CostTable>> costs;

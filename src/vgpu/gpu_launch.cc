@@ -116,6 +116,7 @@ Result<std::unique_ptr<Grid>> Gpu::Impl::make_grid(LaunchRequest request, VTime 
   grid->kernel = &kernel;
   grid->scheduler = this;
   grid->memory = &memory;
+  grid->spare_frames = &spare_frames;
   grid->observer = environment.observer;
   grid->costs = table.get();
   grid->start = start + static_cast<VTime>(description.launch_us * kMicrosecond);

@@ -114,33 +114,6 @@ void Gpu::Impl::place_due() {
 }
 
 void Gpu::Impl::place_block(Grid& grid, Sm& sm, VTime start) {
-  std::unique_ptr<Block> block;
-  if (!grid.spare_blocks.empty()) {
-    block = std::move(grid.spare_blocks.back());
-    grid.spare_blocks.pop_back();
-  } else {
-    block = std::make_unique<Block>();
-    for (std::uint32_t i = 0; i < grid.warps_per_block; ++i) {
-      block->warps.push_back(std::make_unique<Warp>());
-    }
-  }
-  const std::uint64_t number = grid.next_block++;
-  const Dim3& dims = grid.request.grid;
-  block->grid = &grid;
-  block->sm = &sm;
-  block->number = number;
-  block->index = {static_cast<std::uint32_t>(number % dims[0]),
-                  static_cast<std::uint32_t>(number / dims[0] % dims[1]),
-                  static_cast<std::uint32_t>(number / dims[0] / dims[1])};
-  block->live_threads = grid.threads;
-  block->live_warps = grid.warps_per_block;
-  block->last_exit = start;
-  block->shared.assign(grid.shared_bytes, std::byte{0});
-  for (Barrier& barrier : block->barriers) {
-    if (barrier.arrived != 0) barrier = Barrier{};
-  }
-  block->watches.clear();
-  block->place = static_cast<std::uint32_t>(grid.blocks.size());
   if (sm.last_grid != grid.id) {
     sm.l1.clear();
     sm.last_grid = grid.id;
@@ -150,35 +123,80 @@ void Gpu::Impl::place_block(Grid& grid, Sm& sm, VTime start) {
   sm.registers += grid.registers;
   sm.shared += block_shared(grid.shared_bytes);
   ++grid.counters.blocks;
-  VTime first = start + timing.cycles(description.block_start_cycles);
+  Sm::Pending pending{&grid, grid.next_block++, next_sequence,
+                      start + timing.cycles(description.block_start_cycles)};
+  next_sequence += grid.warps_per_block;
   // A seed makes another run of the same machine: blocks start a little late, equal clocks in
   // another order.
-  Rng rng(environment.seed ^ next_sequence);
-  if (environment.seed != 0) first += static_cast<VTime>(rng.below(kBlockJitter));
+  if (environment.seed != 0) {
+    pending.start +=
+        static_cast<VTime>(Rng(environment.seed ^ pending.sequence).below(kBlockJitter));
+  }
+  const auto later = [](const Sm::Pending& a, const Sm::Pending& b) { return a.start < b.start; };
+  sm.pending.insert(std::upper_bound(sm.pending.begin(), sm.pending.end(), pending, later),
+                    pending);
+  note_key(sm);
+}
+
+void Gpu::Impl::start_blocks(Sm& sm) {
+  while (!sm.pending.empty() && sm.pending.front().start <= sm.queue.top_key()) {
+    const Sm::Pending pending = sm.pending.front();
+    sm.pending.pop_front();
+    start_block(sm, pending);
+  }
+}
+
+void Gpu::Impl::start_block(Sm& sm, const Sm::Pending& pending) {
+  Grid& grid = *pending.grid;
+  auto& spare = spare_blocks[grid.warps_per_block];
+  std::unique_ptr<Block> block;
+  if (!spare.empty()) {
+    block = std::move(spare.back());
+    spare.pop_back();
+  } else {
+    block = std::make_unique<Block>();
+    for (std::uint32_t i = 0; i < grid.warps_per_block; ++i) {
+      block->warps.push_back(std::make_unique<Warp>());
+    }
+  }
+  const Dim3& dims = grid.request.grid;
+  block->grid = &grid;
+  block->sm = &sm;
+  block->number = pending.number;
+  block->index = {static_cast<std::uint32_t>(pending.number % dims[0]),
+                  static_cast<std::uint32_t>(pending.number / dims[0] % dims[1]),
+                  static_cast<std::uint32_t>(pending.number / dims[0] / dims[1])};
+  block->live_threads = grid.threads;
+  block->live_warps = grid.warps_per_block;
+  block->last_exit = pending.start;
+  block->shared.assign(grid.shared_bytes, std::byte{0});
+  for (Barrier& barrier : block->barriers) {
+    if (barrier.arrived != 0) barrier = Barrier{};
+  }
+  block->watches.clear();
+  block->place = static_cast<std::uint32_t>(grid.blocks.size());
   for (std::uint32_t i = 0; i < grid.warps_per_block; ++i) {
     Warp& w = *block->warps[i];
-    reset_warp(w, *block, i, first);
-    w.sequence = next_sequence++;
-    if (environment.seed != 0) w.sequence = rng.next();
-    enqueue(w, first);
+    reset_warp(w, *block, i, pending.start);
+    w.sequence = pending.sequence + i;
+    if (environment.seed != 0) w.sequence = Rng(environment.seed ^ w.sequence).next();
+    sm.queue.update(w, pending.start);
   }
   grid.blocks.push_back(std::move(block));
 }
 
-void Gpu::Impl::release_sm(const Block& block) const {
-  Sm& sm = *block.sm;
-  const Grid& grid = *block.grid;
+void Gpu::Impl::release_sm(const Grid& grid, Sm& sm, VTime when) const {
   sm.blocks -= 1;
   sm.threads -= grid.warps_per_block * kLanes;
   sm.registers -= grid.registers;
   sm.shared -= block_shared(grid.shared_bytes);
-  sm.freed = std::max(sm.freed, block.last_exit);
+  sm.freed = std::max(sm.freed, when);
 }
 
 void Gpu::Impl::finish_block(Block& block) {
   Grid& grid = *block.grid;
   Sm& sm = *block.sm;
-  release_sm(block);
+  release_sm(grid, sm, block.last_exit);
   grid.finish = std::max(grid.finish, block.last_exit);
   ++grid.finished_blocks;
   const VTime now = block.last_exit;
@@ -189,7 +207,7 @@ void Gpu::Impl::finish_block(Block& block) {
     grid.blocks[block.place]->place = block.place;
   }
   grid.blocks.pop_back();
-  grid.spare_blocks.push_back(std::move(owned));
+  spare_blocks[grid.warps_per_block].push_back(std::move(owned));
   if (has_waiting_blocks()) vacancies.emplace(now, sm.index);
   if (grid.finished_blocks == grid.block_count) retire(grid);
 }
@@ -216,7 +234,14 @@ void Gpu::Impl::retire(Grid& grid) {
       drop_watches(*w);
       grid.finish = std::max(grid.finish, w->clock);
     }
-    release_sm(*block);
+    release_sm(grid, *block->sm, grid.finish);
+  }
+  for (const auto& sm : sms) {
+    const std::size_t dropped = std::erase_if(
+        sm->pending, [&](const Sm::Pending& pending) { return pending.grid == &grid; });
+    for (std::size_t i = 0; i < dropped; ++i)
+      release_sm(grid, *sm, grid.finish);
+    if (dropped != 0) note_key(*sm);
   }
   finish_counters(grid);
   free_slots.push_back(grid.parameters);
@@ -227,7 +252,7 @@ void Gpu::Impl::retire(Grid& grid) {
   result.finished = grid.finish;
   result.counters = grid.counters;
   const Done done = std::move(grid.done);
-  const bool made_room = !grid.blocks.empty();
+  const bool made_room = grid.finished_blocks != grid.block_count;
   std::erase_if(grids, [&](const auto& owned) { return owned.get() == &grid; });
   if (made_room && has_waiting_blocks()) {
     for (const auto& sm : sms)

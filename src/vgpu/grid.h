@@ -3,8 +3,10 @@
 /// A running grid, its blocks, and the SMs they are placed on.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,6 +63,18 @@ struct Sm {
   VTime freed = 0;       ///< When the last block left.
   GridId last_grid = 0;  ///< Of the block placed last: L1 does not outlive a kernel.
   RunQueue queue;
+  /// Blocks that have their place but did not start: their warps are made when their time comes,
+  /// out of what the last block left in the host's cache. By start.
+  struct Pending {
+    Grid* grid = nullptr;
+    std::uint64_t number = 0;
+    std::uint64_t sequence = 0;
+    VTime start = 0;
+  };
+  std::deque<Pending> pending;
+  [[nodiscard]] VTime key() const {
+    return pending.empty() ? queue.top_key() : std::min(queue.top_key(), pending.front().start);
+  }
 };
 
 struct Block {
@@ -109,8 +123,7 @@ struct Grid {
   std::uint32_t shared_bytes = 0;  ///< Per block, static and dynamic.
   std::uint32_t registers = 0;     ///< Per block, as allocated.
   std::vector<std::unique_ptr<Block>> blocks;
-  std::vector<std::unique_ptr<Block>> spare_blocks;
-  std::vector<std::unique_ptr<Frame>> spare_frames;  ///< The most recently used is warm.
+  std::vector<std::unique_ptr<Frame>>* spare_frames = nullptr;  ///< The GPU's; last in, first out.
   Address parameters = 0;  ///< Device memory with the arguments, then the grid-sync workspace.
   std::uint8_t device = 0;
   std::uint32_t sms = 0;
