@@ -66,7 +66,8 @@ void float_to_integer(Warp& w, const Op& op) {
   constexpr double kHigh =
       2.0 * (static_cast<double>(std::numeric_limits<D>::max() / 2) + (sizeof(D) == 8 ? 0.0 : 1.0));
   map1<Result, typename Source::Bits>(w, op, [&](typename Source::Bits bits) -> Result {
-    const double value = Source::get(ftz ? Source::flush(bits) : bits);
+    const double value =
+        Source::get(ftz && std::is_same_v<Source, KindF32> ? Source::flush(bits) : bits);
     if (value != value) return integer_of_nan<D, Source>();
     const double whole = round_integral(value, mode);
     if (whole < kLow) return std::numeric_limits<D>::min();
@@ -102,19 +103,44 @@ struct NativeCast {
 
 // ---- float to float
 
+/// What becomes of a NaN: f64 hands its sign and the top of its payload on and takes what it gets;
+/// everything else ends in the canonical NaN.
+template <typename Dest, typename Source>
+typename Dest::Bits convert_nan(typename Source::Bits bits) {
+  constexpr bool kFromF64 = std::is_same_v<Source, KindF64>;
+  constexpr bool kToF64 = std::is_same_v<Dest, KindF64>;
+  if constexpr (!kFromF64 && !kToF64) return Dest::kNan;
+  constexpr Format kFrom = Source::kFormat;
+  constexpr Format kTo = Dest::kFormat;
+  const std::uint64_t payload = bits & ((std::uint64_t{1} << kFrom.mantissa) - 1);
+  const std::uint64_t top = kTo.mantissa >= kFrom.mantissa
+                                ? payload << (kTo.mantissa - kFrom.mantissa)
+                                : payload >> (kFrom.mantissa - kTo.mantissa);
+  const std::uint64_t sign = Source::is_negative(bits) ? kTo.sign() : 0;
+  const std::uint64_t quiet = std::uint64_t{1} << (kTo.mantissa - 1);
+  return static_cast<typename Dest::Bits>(sign | kTo.infinity() | quiet | top);
+}
+
 template <typename Dest, typename Source>
 void float_to_float(Warp& w, const Op& op) {
   const std::uint32_t aux = op.aux;
   const Rounding mode = rounding_of(aux);
+  // .ftz speaks of f32 alone.
+  const bool flush_source = (aux & Ftz) != 0 && std::is_same_v<Source, KindF32>;
+  const bool flush_result = (aux & Ftz) != 0 && std::is_same_v<Dest, KindF32>;
   map1<typename Dest::Bits, typename Source::Bits>(w, op, [&](typename Source::Bits bits) {
-    if ((aux & Ftz) != 0) bits = Source::flush(bits);
+    if (flush_source) bits = Source::is_nan(bits) ? Source::kNan : Source::flush(bits);
     double value = Source::get(bits);
-    if ((aux & Integral) != 0) value = round_integral(value, mode);
-    auto out =
-        std::is_same_v<Dest, Source> && (aux & Integral) == 0 && value == value
-            ? static_cast<typename Dest::Bits>(bits)
-            : static_cast<typename Dest::Bits>(narrow(value, Dest::kFormat, mode, Dest::kNan));
-    if ((aux & Ftz) != 0) out = Dest::flush(out);
+    typename Dest::Bits out = 0;
+    if (Source::is_nan(bits)) {
+      out = convert_nan<Dest, Source>(bits);
+    } else if (std::is_same_v<Dest, Source> && (aux & Integral) == 0) {
+      out = static_cast<typename Dest::Bits>(bits);
+    } else {
+      if ((aux & Integral) != 0) value = round_integral(value, mode);
+      out = static_cast<typename Dest::Bits>(narrow(value, Dest::kFormat, mode, Dest::kNan));
+    }
+    if (flush_result) out = Dest::flush(out);
     if ((aux & Relu) != 0) out = Dest::relu(out);
     if ((aux & SatFinite) != 0) out = Dest::clip(out);
     if ((aux & Sat) != 0) out = Dest::saturate(out);
@@ -126,7 +152,7 @@ struct F16ToF32 {
   std::uint32_t operator()(std::uint16_t a) const { return KindF32::put(from_f16(a)); }
 };
 struct Bf16ToF32 {
-  std::uint32_t operator()(std::uint16_t a) const { return KindF32::put(from_bf16(a)); }
+  std::uint32_t operator()(std::uint16_t a) const { return static_cast<std::uint32_t>(a) << 16U; }
 };
 struct F32ToF16 {
   std::uint16_t operator()(float a) const { return to_f16(a); }

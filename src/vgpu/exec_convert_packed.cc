@@ -46,19 +46,25 @@ struct PackBf16 {
   }
 };
 
-/// The upper 19 bits of an f32.
+/// The upper 19 bits of an f32. .rna works on the bits and leaves NaNs as they are, even where
+/// .satfinite takes one unit off whatever is not finite.
 void to_tf32(Warp& w, const Op& op) {
+  constexpr std::uint32_t kUnit = std::uint32_t{1} << 13U;
   const std::uint32_t aux = op.aux;
-  map1<std::uint32_t, float>(w, op, [&](float a) -> std::uint32_t {
-    auto bits = static_cast<std::uint32_t>(
-                    narrow(static_cast<double>(a), kTf32, rounding_of(aux), kNanF32 >> 13U))
-                << 13U;
-    if (a != a) bits = kNanF32;
-    if ((aux & Relu) != 0) bits = KindF32::relu(bits);
-    if ((aux & SatFinite) != 0 && KindF32::magnitude(bits) == KindF32::kInfinity) {
-      bits -= std::uint32_t{1} << 13U;
+  const Rounding mode = rounding_of(aux);
+  map1<std::uint32_t, std::uint32_t>(w, op, [&](std::uint32_t a) -> std::uint32_t {
+    const bool special = KindF32::magnitude(a) >= KindF32::kInfinity;
+    std::uint32_t bits = a & ~(kUnit - 1);
+    if (mode == Rounding::NearestAway) {
+      if (!special) bits = (a + kUnit / 2) & ~(kUnit - 1);
+      if ((aux & SatFinite) != 0 && KindF32::magnitude(bits) >= KindF32::kInfinity) bits -= kUnit;
+      return bits;
     }
-    return bits;
+    if (KindF32::is_nan(a)) return kNanF32 & ~(kUnit - 1);
+    if (!special) {
+      bits = static_cast<std::uint32_t>(narrow(KindF32::get(a), kTf32, mode, 0)) << 13U;
+    }
+    return (aux & Relu) != 0 ? KindF32::relu(bits) : bits;
   });
 }
 

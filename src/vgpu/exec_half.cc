@@ -56,13 +56,13 @@ struct Fma {
 struct Neg {
   template <typename Kind>
   static std::uint16_t apply(std::uint16_t a, std::uint16_t, std::uint16_t) {
-    return static_cast<std::uint16_t>(a ^ 0x8000U);
+    return Kind::is_nan(a) ? Kind::kNan : static_cast<std::uint16_t>(a ^ 0x8000U);
   }
 };
 struct Abs {
   template <typename Kind>
   static std::uint16_t apply(std::uint16_t a, std::uint16_t, std::uint16_t) {
-    return static_cast<std::uint16_t>(a & 0x7FFFU);
+    return Kind::is_nan(a) ? Kind::kNan : static_cast<std::uint16_t>(a & 0x7FFFU);
   }
 };
 struct Ex2 {

@@ -71,19 +71,21 @@ void exec_float(Warp& w, const Op& op) {
   }
 }
 
-// ---- e4m3, e5m2: the hardware of sm_90 widens to f16 and does K = 16 twice
+// ---- e4m3, e5m2: sm_90 has no such unit; ptxas widens to f16 and does K = 16 twice, first with
+// bytes 0 and 1 of every register, then with bytes 2 and 3, and adds the accumulator at the end.
 
 template <typename Decode>
-void widen_fp8(const std::uint32_t* const* words,
-               unsigned count,
+void widen_fp8(std::span<const std::uint32_t* const> words,
+               unsigned pair,
                std::uint16_t* to,
                Decode decode) {
-  // Byte 4t + i of a row's 16 lies in lane t's register: consecutive already.
-  for (unsigned r = 0; r < count; ++r) {
-    std::array<std::uint8_t, 128> bytes;
-    std::memcpy(bytes.data(), words[r], bytes.size());
-    for (unsigned i = 0; i < bytes.size(); ++i)
-      to[128 * r + i] = decode(bytes[i]);
+  // Lane 4r + t holds bytes 4t.. of row r: two of them make columns 2t and 2t + 1 of a block.
+  for (unsigned r = 0; r < words.size(); ++r) {
+    for (unsigned l = 0; l < kLanes; ++l) {
+      const std::uint32_t word = words[r][l] >> (16 * pair);
+      to[64 * r + 2 * l] = decode(static_cast<std::uint8_t>(word));
+      to[64 * r + 2 * l + 1] = decode(static_cast<std::uint8_t>(word >> 8U));
+    }
   }
 }
 
@@ -94,23 +96,31 @@ void exec_fp8(Warp& w, const Op& op) {
   const auto ra = registers<std::uint32_t>(w, refs, 4);
   const auto rb = registers<std::uint32_t>(w, refs + 4, 2);
   const auto rc = registers<std::uint32_t>(w, refs + 6, 4);
-  std::array<std::uint16_t, 512> ha;  // register r: rows 8 (r % 2).., k 16 (r / 2)..
-  std::array<std::uint16_t, 256> hb;
-  widen_fp8(ra.data(), 4, ha.data(), fp8_to_f16<FormatA>);
-  widen_fp8(rb.data(), 2, hb.data(), fp8_to_f16<FormatB>);
-  alignas(32) std::array<float, 128> c;
-  load_accumulator(rc.data(), c.data());
-  for (unsigned half = 0; half < 2; ++half) {
+  alignas(32) std::array<float, 128> sum{};
+  for (unsigned pair = 0; pair < 2; ++pair) {
+    alignas(32) std::array<std::uint16_t, 256> ha;
+    alignas(32) std::array<std::uint16_t, 128> hb;
+    widen_fp8(FragmentRegisters(ra.data(), 4), pair, ha.data(), fp8_to_f16<FormatA>);
+    widen_fp8(FragmentRegisters(rb.data(), 2), pair, hb.data(), fp8_to_f16<FormatB>);
+    std::array<const std::uint32_t*, 6> blocks{};
+    std::array<std::array<std::uint32_t, kLanes>, 6> copies;
+    for (unsigned r = 0; r < 6; ++r) {
+      std::memcpy(copies[r].data(),
+                  r < 4 ? &ha[std::size_t{64} * r] : &hb[std::size_t{64} * (r - 4)],
+                  sizeof(copies[r]));
+      blocks[r] = copies[r].data();
+    }
     FactorsA a;
     FactorsB b;
-    load_factors(FactorKind::F16, ha.data() + 256 * half, 256, a.value.data(), a.power.data());
-    std::array<std::uint16_t, 128> column_major;
-    for (unsigned n = 0; n < 8; ++n) {
-      for (unsigned k = 0; k < 16; ++k)
-        column_major[k * 8 + n] = hb[128 * half + 16 * n + k];
-    }
-    load_factors(FactorKind::F16, column_major.data(), 128, b.value.data(), b.power.data());
-    multiply_accumulate(a, b, 16, c.data(), c.data());
+    load_fragment_a(FactorKind::F16, 16, FragmentRegisters(blocks.data(), 4), a);
+    load_fragment_b(FactorKind::F16, 16, FragmentRegisters(blocks.data() + 4, 2), b);
+    multiply_accumulate(a, b, 16, sum.data(), sum.data());
+  }
+  alignas(32) std::array<float, 128> c;
+  load_accumulator(rc.data(), c.data());
+  for (unsigned i = 0; i < c.size(); ++i) {
+    c[i] += sum[i];
+    if (c[i] != c[i]) c[i] = std::bit_cast<float>(kNanF32);
   }
   store_accumulator(w, refs + 10, c.data());
 }

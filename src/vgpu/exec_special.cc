@@ -177,7 +177,7 @@ void divide_approx(Warp& w, const Op& op) {
     const auto x = std::bit_cast<float>(a);
     const auto y = std::bit_cast<float>(b);
     auto out = KindF32::put(static_cast<float>(static_cast<double>(x) / static_cast<double>(y)));
-    if constexpr (Flush && !Full) {
+    if constexpr (!Full) {
       const std::uint32_t reciprocal = KindF32::flush(KindF32::put(1.0F / y));
       if (KindF32::magnitude(reciprocal) == 0) {
         out = KindF32::put(x * std::bit_cast<float>(reciprocal));

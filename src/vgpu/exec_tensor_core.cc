@@ -125,6 +125,12 @@ float finish(const Sum& sum, Format format, Rounding mode) {
   value.significand =
       static_cast<std::uint64_t>(sum.significand < 0 ? -sum.significand : sum.significand);
   value.exponent = sum.unit;
+  // Too large is infinite, although everything else is cut off towards zero.
+  const int leading = sum.unit + 63 - std::countl_zero(value.significand);
+  if (mode == Rounding::Zero && leading > format.bias()) {
+    return value.negative ? -std::numeric_limits<float>::infinity()
+                          : std::numeric_limits<float>::infinity();
+  }
   const std::uint64_t bits = encode(value, format, mode);
   if (format.exponent == 5) return from_f16(static_cast<std::uint16_t>(bits));
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits));

@@ -170,7 +170,8 @@ std::uint32_t finish(const Video& v, std::uint32_t value, std::uint32_t c) {
       const Field f = field_of(v.d);
       const std::uint32_t mask = static_cast<std::uint32_t>((std::uint64_t{1} << f.bits) - 1)
                                  << f.offset;
-      return (c & ~mask) | (value << f.offset & mask);
+      // The manual shifts the value into place; the hardware does not.
+      return (c & ~mask) | (value & mask);
     }
   }
   return value;

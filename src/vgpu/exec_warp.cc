@@ -56,7 +56,9 @@ void exec_shuffle(Warp& w, const Op& op) {
       from = (lane & segment) | (delta & ~segment);
       valid = from <= last;
     }
-    result[lane] = a[valid ? from & 31U : lane];
+    // A lane that is not there has nothing to give: the hardware answers 0.
+    from = valid ? from & 31U : lane;
+    result[lane] = (w.active >> from & 1U) != 0 ? a[from] : 0;
     in_range |= static_cast<std::uint32_t>(valid) << lane;
   }
   detail::store_lanes<std::uint32_t>(w.slots<std::uint32_t>(op.dst), w.active,
