@@ -181,13 +181,13 @@ std::uint32_t scalar(const Video& v, std::uint32_t a, std::uint32_t b, std::uint
   const std::int64_t x = extend(a, field_of(v.a), v.signed_a);
   const std::int64_t y = extend(b, field_of(v.b), v.signed_b);
   if (v.action == Action::Mad) {
+    // Whole words and the addend are signed whatever their types say: so the hardware's answers.
     const bool is_signed = v.signed_a || v.signed_b;
-    const std::int64_t addend =
-        is_signed ? static_cast<std::int32_t>(c) : static_cast<std::int64_t>(c);
-    const auto sum = static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y) +
-                     static_cast<std::uint64_t>(addend);
-    const std::int64_t scaled = is_signed ? static_cast<std::int64_t>(sum) >> v.shift
-                                          : static_cast<std::int64_t>(sum >> v.shift);
+    const std::int64_t wx = v.a == Part::Whole ? static_cast<std::int32_t>(a) : x;
+    const std::int64_t wy = v.b == Part::Whole ? static_cast<std::int32_t>(b) : y;
+    const auto sum = static_cast<std::uint64_t>(wx) * static_cast<std::uint64_t>(wy) +
+                     static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(c)});
+    const std::int64_t scaled = static_cast<std::int64_t>(sum) >> v.shift;
     return static_cast<std::uint32_t>(v.saturate ? clamp_to(scaled, 32, is_signed) : scaled);
   }
   std::int64_t value = act(v, x, y);

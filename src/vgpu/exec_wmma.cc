@@ -188,6 +188,23 @@ Product product_of(const Warp& w, const Op& op) {
   return p;
 }
 
+/// m16n16k8 of tf32 is two steps of K = 4.
+void multiply_tf32(const FactorsA& a, const FactorsB& b, const float* c, float* d) {
+  std::array<float, 128> between;
+  for (unsigned step = 0; step < 2; ++step) {
+    FactorsA part_a{};
+    FactorsB part_b{};
+    for (unsigned row = 0; row < 16; ++row) {
+      std::copy_n(a.value.data() + 8 * row + 4 * step, 4, part_a.value.data() + 4 * row);
+      std::copy_n(a.power.data() + 8 * row + 4 * step, 4, part_a.power.data() + 4 * row);
+    }
+    std::copy_n(b.value.data() + 32 * step, 32, part_b.value.data());
+    std::copy_n(b.power.data() + 32 * step, 32, part_b.power.data());
+    multiply_accumulate(part_a, part_b, 4, step == 0 ? c : between.data(),
+                        step == 0 ? between.data() : d);
+  }
+}
+
 /// Sixteen rows and eight columns at a time: the step of the tensor core. m8n32k16 has 8 rows only,
 /// the rest of the step is idle.
 template <FactorKind Kind, bool HalfC, bool HalfD>
@@ -228,7 +245,9 @@ void exec_float(Warp& w, const Op& op) {
       const unsigned rows = std::min(16U, m - row);
       for (unsigned i = 0; i < 8 * rows; ++i)
         c[i] = get_c((row + i / 8) * n + column + i % 8);
-      if constexpr (HalfD) {
+      if constexpr (Kind == FactorKind::Tf32) {
+        multiply_tf32(a, b, c.data(), d.data());
+      } else if constexpr (HalfD) {
         multiply_accumulate_f16(a, b, k, c.data(), d.data());
       } else {
         multiply_accumulate(a, b, k, c.data(), d.data());

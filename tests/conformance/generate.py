@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the tabular conformance cases, one small .ptx file per behaviour, into a folder.
 
-    generate.py FOLDER [--assemble]      (--assemble: ptxas must accept every case of the folder)
+    generate.py FOLDER [--assemble] [--next]
+
+--assemble: ptxas must accept every case of the folder; --next: with the cases that wait for a
+recording.
 
 The directives at the head of a case are explained in case.h; the tables are in tables_*.py. Cases
 that no table describes are written by hand in cases/.
@@ -28,10 +31,11 @@ def assemble(path):
 def main():
     folder = pathlib.Path(sys.argv[1])
     cases = {}
-    for table in (tables_alu, tables_float, tables_cvt, tables_memory, tables_warp, tables_matrix):
-        for case in table.cases():
-            assert case.name not in cases, f"two cases of one name: {case.name}"
-            cases[case.name] = case.text()
+    everything = [case for table in (tables_alu, tables_float, tables_cvt, tables_memory, tables_warp) for case in table.cases()]
+    everything += tables_matrix.cases("--next" in sys.argv)
+    for case in everything:
+        assert case.name not in cases, f"two cases of one name: {case.name}"
+        cases[case.name] = case.text()
     for path in (pathlib.Path(__file__).parent / "cases").glob("*.ptx"):
         assert path.stem not in cases, f"two cases of one name: {path.stem}"
         cases[path.stem] = path.read_text()

@@ -14,6 +14,10 @@ SHAPES = {
 GEN = {"f16": "16x4", "bf16": "bf16x4", "tf32": "32x2", "f64": "64", "f32": "32x2"}
 PLAIN = {"f16": "f16x4", "bf16": "bf16x4", "tf32": "f32x2", "f64": "f64", "f32": "f32x2"}
 WARPS = 4
+# Cases feed raw random bits: every exponent, infinities and NaNs, "unit", "wide" and "any" by seed
+# only. The shaped ones (numbers near 1, or of many magnitudes) are recorded with the next recording;
+# until then generate.py leaves them out unless told --next.
+RAW = True
 
 
 def mma_case(name, opcode, counts, generators, wide=False, compare="bits"):
@@ -36,7 +40,7 @@ def mma_case(name, opcode, counts, generators, wide=False, compare="bits"):
     for i, out in enumerate(outs):
         body += f"  st.global.{kind} [%d63+{size * i}], {out};\n"
     ga, gc = generators
-    return Case(name=slug(name), about=opcode, body=body, generators=f"{ga}*{pairs(na) + pairs(nb)},{gc}*{pairs(nc)}", n=32 * WARPS,
+    return Case(name=slug(name), about=opcode, body=body, generators="bits" if RAW else f"{ga}*{pairs(na) + pairs(nb)},{gc}*{pairs(nc)}", n=32 * WARPS,
                 slots=slots * 32 * WARPS, out=nc * size * 32 * WARPS, block="32", grid=str(WARPS), compare=compare)
 
 
@@ -111,7 +115,7 @@ def wmma_case(kind, acc, shape, counts, layouts, space, flavour, satfinite=""):
     body += f"  wmma.store.d.sync.aligned.{lc}.{shape}.global.{acc} [%d61], {lists[3]}, {strides[2]};\n"
     compare = "bits" if acc == "s32" else f"{acc} ulp 0"
     return Case(name=slug(f"wmma.{shape}.{acc}.{kind}.{la}.{lb}.{lc} {space} {flavour}{satfinite}"), about=f"wmma {shape} {kind} {la} {lb} {lc} {space}", body=body, declarations=declarations,
-                generators=f"{ga}*{(bytes_a + bytes_b) // 8},{gc}*{bytes_c // (4 if gc == 'i32' else 8)}", slots=(bytes_a + bytes_b) // 8 + bytes_c // (4 if gc == 'i32' else 8),
+                generators="bits" if RAW else f"{ga}*{(bytes_a + bytes_b) // 8},{gc}*{bytes_c // (4 if gc == 'i32' else 8)}", slots=(bytes_a + bytes_b) // 8 + bytes_c // (4 if gc == 'i32' else 8),
                 out=bytes_c, n=32, compare=compare)
 
 
@@ -142,7 +146,16 @@ def matrices():
     yield Case(name="movmatrix", about="movmatrix transposes", body=body, slots=16, out=128)
 
 
-def cases():
+def cases(include_next=False):
+    global RAW
     yield from mma()
     yield from wmma()
     yield from matrices()
+    if not include_next:
+        return
+    RAW = False
+    for family in (mma, wmma):
+        for case in family():
+            case.name += "_shaped"
+            yield case
+    RAW = True
