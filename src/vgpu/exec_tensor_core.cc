@@ -207,15 +207,14 @@ void transpose_8x8(const std::byte* from, std::uint16_t* to) {
   }
 }
 
+/// What one row of eight columns needs besides its products.
+struct Row {
+  __m256 scale;  ///< 2^25 / the largest power
+  __m256 unit;   ///< its inverse
+};
+
 /// False: some column needs the scalar path.
-template <unsigned Depth>
-bool quick_row(const float* av, const float* ap, const FactorsB& b, const float* c, float* d) {
-  const __m256 addend = _mm256_loadu_ps(c);
-  __m256 top = powers(addend);
-  for (unsigned k = 0; k < Depth; ++k) {
-    const __m256 power = _mm256_load_ps(b.power.data() + k * kColumns);
-    top = _mm256_max_ps(top, _mm256_mul_ps(_mm256_broadcast_ss(ap + k), power));
-  }
+inline bool prepare(__m256 top, __m256 addend, Row& row) {
   // Nothing but zeros: any scale will do, except that a sum of negative zeros keeps its sign.
   const __m256 nothing = _mm256_cmp_ps(top, _mm256_setzero_ps(), _CMP_EQ_OQ);
   if (_mm256_movemask_ps(_mm256_and_ps(nothing, addend)) != 0) return false;
@@ -224,39 +223,66 @@ bool quick_row(const float* av, const float* ap, const FactorsB& b, const float*
   const __m256 low = _mm256_cmp_ps(top, _mm256_set1_ps(kLowestQuick), _CMP_GE_OQ);
   const __m256 high = _mm256_cmp_ps(top, _mm256_set1_ps(kHighestQuick), _CMP_LE_OQ);
   if (_mm256_movemask_ps(_mm256_and_ps(low, high)) != 0xFF) return false;
-  // 2^25 / top and top / 2^25, by exponent arithmetic.
   const __m256i field = _mm256_castps_si256(top);
-  const __m256 scale = _mm256_castsi256_ps(
+  row.scale = _mm256_castsi256_ps(
       _mm256_sub_epi32(_mm256_set1_epi32((2 * 127 + kTensorFraction) << 23), field));
-  const __m256 unit =
-      _mm256_castsi256_ps(_mm256_sub_epi32(field, _mm256_set1_epi32(kTensorFraction << 23)));
-  __m256i even = _mm256_cvttps_epi32(_mm256_mul_ps(addend, scale));
-  __m256i odd = _mm256_setzero_si256();
-  for (unsigned k = 0; k < Depth; k += 2) {
-    const auto term = [&](unsigned at) {
-      const __m256 product = _mm256_mul_ps(_mm256_broadcast_ss(av + at),
-                                           _mm256_load_ps(b.value.data() + at * kColumns));
-      return _mm256_cvttps_epi32(_mm256_mul_ps(product, scale));
-    };
-    even = _mm256_add_epi32(even, term(k));
-    odd = _mm256_add_epi32(odd, term(k + 1));
-  }
+  row.unit = _mm256_castsi256_ps(_mm256_sub_epi32(field, _mm256_set1_epi32(kTensorFraction << 23)));
+  return true;
+}
+
+inline void finish_row(__m256i even, __m256i odd, const Row& row, float* d) {
   _mm_storeu_ps(d, cut_to_f32(_mm256_castsi256_si128(even), _mm256_castsi256_si128(odd),
-                              _mm256_castps256_ps128(unit)));
+                              _mm256_castps256_ps128(row.unit)));
   _mm_storeu_ps(d + 4,
                 cut_to_f32(_mm256_extracti128_si256(even, 1), _mm256_extracti128_si256(odd, 1),
-                           _mm256_extractf128_ps(unit, 1)));
+                           _mm256_extractf128_ps(row.unit, 1)));
+}
+
+/// Two rows at once: every number of B is loaded once for both.
+template <unsigned Depth>
+bool quick_rows(const float* av, const float* ap, const FactorsB& b, const float* c, float* d) {
+  const __m256 c0 = _mm256_loadu_ps(c);
+  const __m256 c1 = _mm256_loadu_ps(c + kColumns);
+  __m256 top0 = powers(c0);
+  __m256 top1 = powers(c1);
+#pragma GCC unroll 16
+  for (unsigned k = 0; k < Depth; ++k) {
+    const __m256 power = _mm256_load_ps(b.power.data() + k * kColumns);
+    top0 = _mm256_max_ps(top0, _mm256_mul_ps(_mm256_broadcast_ss(ap + k), power));
+    top1 = _mm256_max_ps(top1, _mm256_mul_ps(_mm256_broadcast_ss(ap + Depth + k), power));
+  }
+  Row row0;
+  Row row1;
+  if (!prepare(top0, c0, row0) || !prepare(top1, c1, row1)) return false;
+  // Sixteen terms below 2^27 could overflow one 32-bit sum: even and odd k are apart.
+  __m256i sum[2][2];
+  sum[0][0] = _mm256_cvttps_epi32(_mm256_mul_ps(c0, row0.scale));
+  sum[1][0] = _mm256_cvttps_epi32(_mm256_mul_ps(c1, row1.scale));
+  sum[0][1] = sum[1][1] = _mm256_setzero_si256();
+#pragma GCC unroll 16
+  for (unsigned k = 0; k < Depth; ++k) {
+    const __m256 factor = _mm256_load_ps(b.value.data() + k * kColumns);
+    const __m256 p0 = _mm256_mul_ps(_mm256_broadcast_ss(av + k), factor);
+    const __m256 p1 = _mm256_mul_ps(_mm256_broadcast_ss(av + Depth + k), factor);
+    sum[0][k % 2] =
+        _mm256_add_epi32(sum[0][k % 2], _mm256_cvttps_epi32(_mm256_mul_ps(p0, row0.scale)));
+    sum[1][k % 2] =
+        _mm256_add_epi32(sum[1][k % 2], _mm256_cvttps_epi32(_mm256_mul_ps(p1, row1.scale)));
+  }
+  finish_row(sum[0][0], sum[0][1], row0, d);
+  finish_row(sum[1][0], sum[1][1], row1, d + kColumns);
   return true;
 }
 
 template <unsigned Depth>
 void rows(const FactorsA& a, const FactorsB& b, const float* c, float* d) {
-  for (unsigned row = 0; row < 16; ++row) {
+  for (unsigned row = 0; row < 16; row += 2) {
     const float* av = a.value.data() + row * Depth;
     const float* ap = a.power.data() + row * Depth;
-    if (!quick_row<Depth>(av, ap, b, c + row * kColumns, d + row * kColumns)) {
-      slow_row(a, b, Depth, row, c + row * kColumns, d + row * kColumns);
-    }
+    const unsigned at = row * kColumns;
+    if (quick_rows<Depth>(av, ap, b, c + at, d + at)) continue;
+    slow_row(a, b, Depth, row, c + at, d + at);
+    slow_row(a, b, Depth, row + 1, c + at + kColumns, d + at + kColumns);
   }
 }
 

@@ -97,15 +97,6 @@ void Program::initialise_variable(std::uint32_t index) {
   }
 }
 
-bool Program::is_constant(Address address) const {
-  for (std::size_t i = 0; i < variables_.size(); ++i) {
-    const ptx::Variable& variable = module_->variables[i];
-    if (variable.space != ptx::Space::Const || !variables_[i]) continue;
-    if (address - *variables_[i] < variable.bytes) return true;
-  }
-  return false;
-}
-
 std::optional<std::uint32_t> Program::find_kernel(std::string_view name) const {
   const auto found = kernel_names_.find(std::string(name));
   if (found == kernel_names_.end()) return std::nullopt;

@@ -74,8 +74,6 @@ class Program {
     return address - constants_ < constant_bytes_;
   }
   [[nodiscard]] unsigned device() const { return device_; }
-  /// Does the address lie in a .const variable?
-  [[nodiscard]] bool is_constant(Address address) const;
   /// Address of a module-scope .global/.const variable, or the fake code address of a function;
   /// nullopt for .shared, which has none until a block runs.
   [[nodiscard]] std::optional<Address> symbol_address(std::uint32_t symbol) const;
