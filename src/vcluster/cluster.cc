@@ -29,6 +29,10 @@ Result<std::unique_ptr<Cluster>> Cluster::create(ClusterOptions options) {
   for (std::uint32_t device = 0; device < devices; ++device) {
     vgpu::Environment environment;
     environment.seed = cluster->options.seed;
+    environment.remote = [ports = &cluster->kernel_ports, device](
+                             unsigned owner, std::uint64_t bytes, bool store, VTime when) {
+      return ports->access(device, owner, bytes, store, when);
+    };
     cluster->gpus.push_back(std::make_unique<vgpu::Gpu>(device, cluster->options.gpu,
                                                         *cluster->memory, std::move(environment)));
   }
@@ -37,7 +41,8 @@ Result<std::unique_ptr<Cluster>> Cluster::create(ClusterOptions options) {
   return cluster;
 }
 
-Cluster::Cluster(ClusterOptions wanted) : fabric(wanted.topology), options(std::move(wanted)) {}
+Cluster::Cluster(ClusterOptions wanted)
+    : fabric(wanted.topology), kernel_ports(wanted.topology), options(std::move(wanted)) {}
 
 Cluster::~Cluster() = default;
 

@@ -16,6 +16,7 @@
 #include "hardware/gpu_description.h"
 #include "vcluster/dispatch.h"
 #include "vcluster/host_sync.h"
+#include "vcluster/kernel_ports.h"
 #include "vcluster/process.h"
 #include "vcluster/session.h"
 #include "vcluster/timeline.h"
@@ -59,6 +60,7 @@ class Cluster {
   std::unique_ptr<vgpu::Memory> memory;
   std::vector<std::unique_ptr<vgpu::Gpu>> gpus;
   fabric::Fabric fabric;
+  KernelPorts kernel_ports;
   std::map<std::uint64_t, Allocation> allocations;              ///< By base address.
   std::map<std::uint64_t, std::weak_ptr<Event>> shared_events;  ///< Exported by cudaIpc.
   Dispatcher dispatcher;

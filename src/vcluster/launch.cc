@@ -171,6 +171,9 @@ WorkPtr make_kernel_work(Cluster& cluster, Context& context, KernelOperation ker
     request.cooperative = kernel.cooperative;
     request.peers = context.peers | (std::uint64_t{1} << static_cast<unsigned>(context.device)) |
                     cluster.nccl().load_store_peers(context.device);
+    request.print = [process = context.process](std::string_view text) {
+      process->output.push_back({1, std::string(text)});
+    };
     auto done = [&cluster, &context, work,
                  function = kernel.function](const vgpu::GridResult& result) {
       on_grid_done(cluster, context, work, result);

@@ -171,10 +171,11 @@ void run_assert(Warp& w, const Op& op, const CallPlan& plan, unsigned lane) {
   const auto* tid = reinterpret_cast<const std::uint32_t*>(w.grid->thread_indices.data()) +
                     std::size_t{w.index} * 3 * kLanes + lane;
   const auto& b = w.block->index;
-  w.grid->scheduler->print(fmt::format(
-      "{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n", file, line,
-      function, b[0], b[1], b[2], tid[0], tid[kLanes], tid[2 * kLanes], expression));
-  w.raise(op, TrapKind::Assert, lane, fmt::format("`{}` ({}:{})", expression, file, line));
+  // CUDA's own words, for whoever shows them.
+  w.raise(op, TrapKind::Assert, lane,
+          fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.",
+                      file, line, function, b[0], b[1], b[2], tid[0], tid[kLanes], tid[2 * kLanes],
+                      expression));
 }
 
 }  // namespace
@@ -220,7 +221,7 @@ void run_builtin(Warp& w, const Op& op, const CallPlan& plan) {
       case Vprintf: {
         const std::string text = format_device_printf(w, op, lane, argument(w, plan, lane, 0),
                                                       argument(w, plan, lane, 1));
-        w.grid->scheduler->print(text);
+        w.grid->scheduler->print(*w.grid, text);
         set_result(w, plan, lane, text.size());
         break;
       }

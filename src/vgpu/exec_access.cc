@@ -15,6 +15,9 @@ namespace cuco::vgpu {
 
 namespace {
 
+/// How long a store may be under way before its warp has to wait: more than any wire's latency.
+constexpr VTime kStoreWindow = 2 * kMicrosecond;
+
 /// Distinct 128-byte lines of an access, each with the sectors asked for.
 struct Lines {
   std::array<std::uint64_t, 2 * kLanes> line;
@@ -93,8 +96,9 @@ void finish_global(Warp& w, const Op& op, AccessKind kind, const Lines& lines) {
   const VTime ready = memory_time(w, lines, kind == AccessKind::Store, use_l1);
   if (kind == AccessKind::Store) {
     ++w.grid->counters.global_stores;
-    // Stores are posted; a full memory system pushes back.
-    w.clock = std::max(w.clock, ready - 2 * w.sm->timing->hbm_latency);
+    // Stores are posted; a full memory system pushes back. The block ends when they are done.
+    w.clock = std::max(w.clock, ready - kStoreWindow);
+    w.block->last_exit = std::max(w.block->last_exit, ready);
     return;
   }
   ++w.grid->counters.global_loads;

@@ -117,8 +117,12 @@ void Gpu::Impl::wake(Warp& w, VTime when) {
   if (w.queue_index == UINT32_MAX || key < w.queue_key) enqueue(w, key);
 }
 
-void Gpu::Impl::print(std::string_view text) {
-  if (environment.print) environment.print(text);
+void Gpu::Impl::print(const Grid& grid, std::string_view text) {
+  if (grid.request.print) {
+    grid.request.print(text);
+  } else if (environment.print) {
+    environment.print(text);
+  }
 }
 
 Address Gpu::Impl::heap_allocate(std::uint64_t bytes) {

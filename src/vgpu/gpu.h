@@ -41,6 +41,8 @@ struct LaunchRequest {
   bool cooperative = false;                 ///< Refused if not all blocks fit at once.
   std::uint64_t peers = ~std::uint64_t{0};  ///< Bit d: may touch memory of device d.
   std::uint64_t instruction_budget = 0;     ///< Warp-instructions; 0: no limit.
+  /// Device printf of this launch, formatted; empty: Environment::print.
+  std::function<void(std::string_view text)> print;
 };
 
 struct GridResult {

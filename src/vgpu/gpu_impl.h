@@ -25,7 +25,7 @@ struct Gpu::Impl final : Scheduler {
 
   // Scheduler
   void wake(Warp& warp, VTime when) override;
-  void print(std::string_view text) override;
+  void print(const Grid& grid, std::string_view text) override;
   Address heap_allocate(std::uint64_t bytes) override;
   void heap_free(Address address) override;
 

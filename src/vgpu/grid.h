@@ -26,7 +26,7 @@ class Scheduler {
   virtual ~Scheduler() = default;
   /// A split of the warp became runnable at `when`.
   virtual void wake(Warp& warp, VTime when) = 0;
-  virtual void print(std::string_view text) = 0;
+  virtual void print(const Grid& grid, std::string_view text) = 0;
   /// Device heap: 0 if it is full.
   virtual Address heap_allocate(std::uint64_t bytes) = 0;
   virtual void heap_free(Address address) = 0;
