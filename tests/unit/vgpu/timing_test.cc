@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time model: pipes, caches, and that what should be slower is.
+#include "vgpu/timing.h"
+
+#include "fixture.h"
+#include "vgpu/pipe.h"
+
+namespace cuco::vgpu {
+namespace {
+
+TEST(Pipe, LateCallersFindUnusedCapacity) {
+  Pipe pipe(10, 64);  // 1024 ps per bucket
+  EXPECT_EQ(pipe.reserve(50'000, 100), 50'100);
+  // A request from before is not pushed behind the later one.
+  EXPECT_EQ(pipe.reserve(20'000, 100), 20'100);
+}
+
+TEST(Pipe, DemandBeyondCapacityQueues) {
+  Pipe pipe(10, 64);
+  VTime last = 0;
+  for (int i = 0; i < 100; ++i)
+    last = pipe.reserve(0, 512);
+  EXPECT_EQ(last, 100 * 512);
+}
+
+TEST(Pipe, ForgetsThePastWithoutLosingTheFuture) {
+  Pipe pipe(10, 64);
+  pipe.reserve(0, 2000);
+  EXPECT_EQ(pipe.reserve(1'000'000, 10), 1'000'010);
+  EXPECT_GE(pipe.reserve(0, 10), 10);
+}
+
+TEST(CacheTags, HitsWhatFitsAndWritesBackWhatIsDirty) {
+  CacheTags tags(64 * 128, 4);  // 64 lines
+  EXPECT_EQ(tags.touch(5, 0xF).hit, 0U);
+  EXPECT_EQ(tags.touch(5, 0x3).hit, 0x3U);
+  EXPECT_EQ(tags.touch(6, 0x1).hit, 0U);
+  EXPECT_EQ(tags.touch(6, 0xF).hit, 0x1U);  // Sectors come one by one.
+  tags.touch(7, 0xF, true);
+  unsigned written = 0;
+  for (std::uint64_t line = 1000; line < 1400; ++line)
+    written += tags.touch(line, 0xF).written;
+  EXPECT_EQ(written, 0xFU);
+  EXPECT_EQ(tags.touch(5, 0xF).hit, 0U);
+}
+
+constexpr std::string_view kStream = R"(
+.visible .entry k(.param .u64 in, .param .u32 stride)
+{
+  .reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .pred %p<2>;
+  ld.param.u64 %rd1, [in]; ld.param.u32 %r5, [stride];
+  mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.u32 %r4, %r1, %r2, %r3;
+  mul.lo.u32 %r4, %r4, %r5;
+  mul.wide.u32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r6, [%rd3]; add.u32 %r6, %r6, 1; st.global.u32 [%rd3], %r6; ret;
+})";
+
+TEST(Timing, StridedAccessesCostMoreSectorsAndTime) {
+  const auto gpu = load(kStream);
+  const Address in = gpu->allocate(32U << 20U);
+  const HarnessLaunch launch{.grid = {512, 1, 1}, .block = {256, 1, 1}};
+  const auto dense = run_ok(*gpu, "k", launch, in, 1);
+  const auto sparse = run_ok(*gpu, "k", launch, in, 32);
+  EXPECT_EQ(dense.grid.counters.sectors, 2U * 512 * 256 / 8);
+  EXPECT_EQ(sparse.grid.counters.sectors, 2U * 512 * 256);
+  EXPECT_GT(sparse.grid.finished - sparse.grid.started, dense.grid.finished - dense.grid.started);
+}
+
+TEST(Timing, ASecondPassHitsL2) {
+  const auto gpu = load(kStream);
+  const Address in = gpu->allocate(1U << 20U);
+  const HarnessLaunch launch{.grid = {512, 1, 1}, .block = {256, 1, 1}};
+  const auto cold = run_ok(*gpu, "k", launch, in, 1);
+  const auto warm = run_ok(*gpu, "k", launch, in, 1);
+  EXPECT_EQ(cold.grid.counters.hbm_bytes, 512U * 256 * 4);
+  EXPECT_EQ(warm.grid.counters.hbm_bytes, 0U);
+  EXPECT_LT(warm.grid.finished - warm.grid.started, cold.grid.finished - cold.grid.started);
+}
+
+TEST(Timing, BankConflictsAreCountedAndCost) {
+  const auto gpu = load(R"(
+.visible .entry k(.param .u32 stride)
+{
+  .reg .b32 %r<9>; .reg .pred %p<2>;
+  .shared .align 4 .b8 buffer[8192];
+  ld.param.u32 %r1, [stride]; mov.u32 %r2, %tid.x; mul.lo.u32 %r3, %r2, %r1; mov.u32 %r4, buffer;
+  and.b32 %r3, %r3, 8188; add.u32 %r4, %r4, %r3; mov.u32 %r5, 0;
+L: ld.shared.u32 %r6, [%r4]; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 100; @%p1 bra L;
+  ret;
+})");
+  const HarnessLaunch launch{.block = {512, 1, 1}};
+  const auto free = run_ok(*gpu, "k", launch, 4);
+  const auto eight = run_ok(*gpu, "k", launch, 32);
+  EXPECT_EQ(free.grid.counters.bank_conflicts, 0U);
+  EXPECT_EQ(eight.grid.counters.bank_conflicts, 16U * 100 * 7);
+  EXPECT_GT(eight.grid.finished - eight.grid.started, free.grid.finished - free.grid.started);
+}
+
+TEST(Timing, ClassesAreCounted) {
+  const auto gpu = load(kStream);
+  const Address in = gpu->allocate(1U << 20U);
+  const auto result = run_ok(*gpu, "k", {.grid = {4, 1, 1}, .block = {64, 1, 1}}, in, 1);
+  const auto& counters = result.grid.counters;
+  EXPECT_EQ(counters.warps[static_cast<std::size_t>(CostClass::Memory)], 2U * 8);
+  EXPECT_EQ(counters.threads[static_cast<std::size_t>(CostClass::Memory)], 2U * 256);
+  EXPECT_EQ(counters.warp_instructions * 32, counters.thread_instructions);
+  EXPECT_EQ(counters.blocks, 4U);
+}
+
+}  // namespace
+}  // namespace cuco::vgpu
