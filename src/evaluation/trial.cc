@@ -321,15 +321,13 @@ Result<TrialResult> Trial::run() {
 
 Result<system::Process> start_ranks(const TrialSpec& spec, const VirtualCluster& cluster) {
   CUCO_TRY_ASSIGN(const system::Path program, system::find_helper("cuco-rank"));
-  const system::Path libraries = program.parent_path().parent_path() / "lib";
+  const system::Path libraries = program.parent_path().parent_path() / "lib" / "cuco";
   const auto ranks = static_cast<std::uint32_t>(spec.workload.ranks);
   const Budget& budget = spec.workload.budget;
   system::JobSpec job;
   job.command.argv = {program.string(), spec.candidate.string(), std::to_string(ranks)};
   job.command.environment = system::Environment::bare();
-  job.command.environment
-      .set("LD_LIBRARY_PATH",
-           fmt::format("{}:{}", libraries.string(), (libraries / "virtual").string()))
+  job.command.environment.set("LD_LIBRARY_PATH", libraries.string())
       .set(wire::kSocketVariable, cluster.socket().string());
   job.limits.wall = in_ms(2 * budget.setup_seconds + budget.iterations * budget.run_seconds);
   job.limits.memory = (std::uint64_t{1} << 30U) + ranks * (std::uint64_t{512} << 20U);
