@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/journey.h"
 #include "cli/stored_run.h"
 
 namespace cuco::cli {
@@ -28,11 +29,7 @@ class BestCommand final : public Command {
     }
     CUCO_TRY_ASSIGN(const candidate::Entry* entry, find_entry(run, *run.state.best));
     const system::Path folder = folder_.empty() ? run.folder.best() : folder_;
-    for (const auto& file : entry->candidate.source.files) {
-      const system::Path path = folder / file.path;
-      CUCO_TRY(system::make_folder(path.parent_path()));
-      CUCO_TRY(system::write_file(path, file.text));
-    }
+    CUCO_TRY(write_candidate(run.state, *run.state.best, run.folder.name, folder));
     const candidate::Scored* scored = entry->scored();
     if (context.json) {
       context.terminal.write(to_text(Json{{"candidate", entry->candidate.number},

@@ -12,8 +12,10 @@ std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_config_command();
 std::unique_ptr<Command> make_doctor_command();
+std::unique_ptr<Command> make_explain_command();
 std::unique_ptr<Command> make_judge_command();
 std::unique_ptr<Command> make_optimize_command();
+std::unique_ptr<Command> make_resume_command();
 std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_runs_command();
 std::unique_ptr<Command> make_show_command();
@@ -33,9 +35,13 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
      "cuco judge workloads/gemm_allgather mine.cu", make_judge_command},
     {"check", kJob, "tell whether a workload folder is right: files, oracle, seed",
      "cuco check workloads/gemm_allgather", make_check_command},
+    {"resume", kJob, "go on with a run that was interrupted or has ideas left",
+     "cuco resume last --budget 30m", make_resume_command},
     {"runs", kRuns, "list the runs", "cuco runs", make_runs_command},
     {"show", kRuns, "show a run's candidates, or one in full", "cuco show last 11 --diff",
      make_show_command},
+    {"explain", kRuns, "tell why a candidate was tried, and what it gained or broke",
+     "cuco explain last 11", make_explain_command},
     {"best", kRuns, "write a run's winner to a folder", "cuco best last -o faster/",
      make_best_command},
     {"doctor", kMachine, "tell what this machine can do, and how to get what is missing",

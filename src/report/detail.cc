@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/detail.h"
 
-#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "program/diff.h"
 #include "report/progress.h"
 
 namespace cuco::report {
@@ -35,16 +33,6 @@ std::string design_of(const Entry& entry) {
   if (entry.candidate.number == candidate::kSeed) return "seed";
   if (entry.candidate.source.files.empty()) return candidate::summary(*entry.latest());
   return design::to_text(entry.candidate.directive);
-}
-
-/// The nearest ancestor that has a program.
-const Entry* base_of(const RunState& state, const Entry& entry) {
-  const auto parent = entry.candidate.lineage.parent;
-  if (parent && static_cast<std::size_t>(*parent) < state.entries.size()) {
-    const auto& found = state.entries[static_cast<std::size_t>(*parent)];
-    if (!found.candidate.source.files.empty()) return &found;
-  }
-  return state.entries.empty() ? nullptr : &state.entries.front();
 }
 
 std::string lineage_line(const Entry& entry) {
@@ -107,56 +95,6 @@ std::string siblings(const RunState& state, const Entry& entry) {
 }
 
 }  // namespace
-
-Row run_row(std::string_view run, const RunState& state) {
-  const auto workload = state.started ? state.started->workload : "?";
-  const auto status = state.finished ? state.finished->reason : std::string("not finished");
-  const auto* best = winner(state);
-  return {std::string(run),
-          workload,
-          fmt::format("{} candidates", state.entries.size()),
-          best == nullptr ? "-" : ratio(*best) + " predicted",
-          best == nullptr ? "no winner" : design_of(*best),
-          status};
-}
-
-std::vector<Row> candidate_rows(const RunState& state) {
-  std::vector<Row> rows;
-  for (const auto& entry : state.entries) {
-    const auto& candidate = entry.candidate;
-    rows.push_back(
-        {fmt::format("{}#{}", state.best == candidate.number ? "*" : " ", candidate.number),
-         short_verdict(entry), ratio(entry), design_of(entry),
-         candidate.lineage.parent ? fmt::format("from #{}", *candidate.lineage.parent) : "",
-         candidate.lineage.proposer});
-  }
-  return rows;
-}
-
-std::string candidate_text(const RunState& state, candidate::Number number) {
-  const auto& entry = state.entries[static_cast<std::size_t>(number)];
-  const auto& candidate = entry.candidate;
-  auto text = fmt::format("#{}  {}\n", number, design_of(entry));
-  if (const auto lineage = lineage_line(entry); !lineage.empty()) text += lineage + "\n";
-  if (!candidate.lineage.because.empty()) {
-    text += fmt::format("because  {}\n", candidate.lineage.because);
-  }
-  if (!candidate.code_hash.empty()) text += fmt::format("code     {}\n", candidate.code_hash);
-  for (const auto& [fidelity, outcome] : entry.outcomes) {
-    text += fmt::format("{:<8} {}\n", candidate::name(fidelity), candidate::explanation(outcome));
-  }
-  for (const auto& exchange : entry.exchanges) {
-    text += fmt::format("asked    {} {}: {} characters in, {} out, {}\n", exchange.provider,
-                        exchange.model, exchange.prompt.size(), exchange.answer.size(),
-                        human_seconds(exchange.seconds));
-  }
-  const auto* base = base_of(state, entry);
-  if (base != nullptr && base != &entry && !candidate.source.files.empty()) {
-    text += fmt::format("\nagainst #{}:\n{}", base->candidate.number,
-                        program::unified_diff(base->candidate.source, candidate.source));
-  }
-  return text;
-}
 
 std::string explanation(const RunState& state, candidate::Number number) {
   const auto& entry = state.entries[static_cast<std::size_t>(number)];

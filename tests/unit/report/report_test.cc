@@ -115,13 +115,6 @@ TEST_F(Reporting, LeavesSourcesOutOfTheEventStream) {
   }
 }
 
-TEST_F(Reporting, ShowsACandidateWithItsDiff) {
-  EXPECT_THAT(candidate_text(state, 1), HasSubstr("-int seed;\n+int fast;"));
-  EXPECT_THAT(candidate_text(state, 2), HasSubstr("no directive"));
-  EXPECT_EQ(candidate_rows(state).size(), 3U);
-  EXPECT_THAT(run_row("0003", state)[3], HasSubstr("1.57x predicted"));
-}
-
 TEST_F(Reporting, ExplainsGainsAndRejections) {
   const auto why = explanation(state, 1);
   EXPECT_THAT(why, HasSubstr("because  tiles are final early"));

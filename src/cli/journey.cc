@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/journey.h"
+
+#include <fmt/format.h>
+
+#include "analysis/analyse.h"
+#include "base/text.h"
+#include "cli/interrupt.h"
+#include "cli/proposers.h"
+#include "expert/expert.h"
+#include "fastpath/fastpath.h"
+#include "report/export.h"
+#include "report/progress.h"
+#include "search/search.h"
+#include "store/sqlite_store.h"
+#include "system/clock.h"
+
+namespace cuco::cli {
+namespace {
+using candidate::Fidelity;
+using candidate::kSeed;
+using candidate::Run;
+
+constexpr int kLabelWidth = 16;
+
+void print_line(Context& context, const report::Line& line) {
+  if (context.json) return;
+  context.terminal.note(
+      "{}{}", padded(context.terminal.styled(Style::Dim, line.label), kLabelWidth), line.text);
+}
+
+candidate::RunSettings settings(Context& context, const JourneyOptions& options) {
+  candidate::RunSettings made{.seed = options.seed, .parallel = options.jobs};
+  made.stop_requested = [] { return InterruptScope::requested(); };
+  made.observer = [&context, candidates = options.candidates](const candidate::Event& event,
+                                                              const candidate::RunState& state) {
+    if (context.json) {
+      context.terminal.write(report::event_json(event) + "\n");
+      return;
+    }
+    for (const auto& line : report::describe(event, state))
+      print_line(context, line);
+    context.terminal.progress(report::live_line(state, candidates));
+  };
+  return made;
+}
+
+/// The seed is candidate 0 and has to be correct: everything is compared with it.
+Result<void> judge_seed(Run& run, const Subject& subject) {
+  candidate::Proposal seed{.source = program::single_file("program.cu", subject.program)};
+  seed.lineage.proposer = "seed";
+  seed.lineage.because = "the program as it was given";
+  CUCO_TRY(run.add_candidate(std::move(seed)));
+  CUCO_TRY_ASSIGN(const candidate::Outcome outcome, run.evaluate(kSeed, Fidelity::Standard));
+  if (std::holds_alternative<candidate::Scored>(outcome)) return {};
+  return Error{ErrorKind::InvalidInput,
+               fmt::format("the seed itself is not accepted: {}", candidate::explanation(outcome))};
+}
+
+Result<analysis::CommunicationGraph> analyse_seed(Run& run,
+                                                  const Subject& subject,
+                                                  const system::Path& cuda) {
+  CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
+  CUCO_TRY_ASSIGN(auto graph, analysis::analyse("program.cu", subject.program, {cuda, {include}}));
+  std::vector<std::string> found;
+  for (const auto& collective : graph.collectives) {
+    found.push_back(fmt::format("{} (line {})", collective.name, collective.span.line));
+  }
+  CUCO_TRY(run.record_step(
+      {"analyse", graph.problems.empty(),
+       fmt::format("{} kernels, {} launches, {}", graph.kernels.size(), graph.launches.size(),
+                   found.empty() ? "no collective" : join(found, ", "))}));
+  return graph;
+}
+
+/// Windows first, then the conservative replacement; the slow path starts from what comes out.
+Result<void> walk_fast_path(Run& run,
+                            const Subject& subject,
+                            const analysis::CommunicationGraph& graph,
+                            const system::Path& cuda) {
+  auto ideas = expert::make_fast_path_ideas(graph, subject.program);
+  if (!ideas) {
+    return run.record_step({"infrastructure", false, ideas.error().message()});
+  }
+  expert::Expert infrastructure({{ideas->infrastructure}, {}}, "program.cu");
+  expert::Expert replacement({{ideas->replacement}, {}}, "program.cu");
+  fastpath::FastPath path{.infrastructure = &infrastructure, .replacement = &replacement};
+  path.host_collectives = [&](const program::Source& source) -> Result<std::vector<std::string>> {
+    CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
+    CUCO_TRY_ASSIGN(
+        const auto rewritten,
+        analysis::analyse("program.cu", source.find("program.cu")->text, {cuda, {include}}));
+    std::vector<std::string> names;
+    for (const auto& collective : rewritten.collectives)
+      names.push_back(collective.name);
+    return names;
+  };
+  CUCO_TRY_ASSIGN(const auto device_seed, fastpath::walk(run, path));
+  if (device_seed && run.speedup(*device_seed) > 1.0) CUCO_TRY(run.set_best(*device_seed));
+  return {};
+}
+
+void show_discarded(Context& context, const ProposerSet& proposers) {
+  if (proposers.expert == nullptr) return;
+  for (const auto& discarded : proposers.expert->ideas().discarded) {
+    context.terminal.detail("{:<{}}not tried: {}: {}", "expert", kLabelWidth, discarded.design,
+                            discarded.reason);
+  }
+}
+
+void show_target(Context& context,
+                 const JourneyOptions& options,
+                 const Subject& subject,
+                 const candidate::Target& target) {
+  print_line(context,
+             {subject.name, fmt::format("{} ranks · {}", target.facts.ranks, subject.summary)});
+  print_line(context,
+             {"target",
+              fmt::format("{}, {}, {}{}   seed {}", target.name, target.hardware, target.topology,
+                          target.predicted ? " (times are predicted)" : "", options.seed)});
+}
+
+ExitCode close(Context& context, const Run& run, const store::RunFolder& folder) {
+  context.terminal.clear_progress();
+  const auto best = folder.best().string();
+  if (context.json) {
+    context.terminal.write(report::result_json(run.state(), folder.name, best) + "\n");
+  } else {
+    for (const auto& line : report::closing(run.state(), folder.name, best)) {
+      context.terminal.print("{}{}\n",
+                             padded(context.terminal.styled(Style::Bold, line.label), kLabelWidth),
+                             line.text);
+    }
+  }
+  return report::winner(run.state()) == nullptr ? ExitCode::JobFailed : ExitCode::Done;
+}
+
+}  // namespace
+
+Result<void> write_candidate(const candidate::RunState& state,
+                             candidate::Number number,
+                             std::string_view run,
+                             const system::Path& folder) {
+  CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
+  CUCO_TRY_ASSIGN(const std::string header, system::read_file(include / "cuco/workload.h"));
+  for (const auto& file : report::export_folder(state, number, run, header)) {
+    const auto path = folder / file.path;
+    CUCO_TRY(system::make_folder(path.parent_path()));
+    CUCO_TRY(system::write_file(path, file.text));
+  }
+  return {};
+}
+
+// NOLINTNEXTLINE(readability-function-size): contents page
+Result<ExitCode> travel(Context& context,
+                        const JourneyOptions& options,
+                        const store::RunFolder& folder,
+                        const Subject& subject,
+                        candidate::Evaluator& evaluator) {
+  const InterruptScope interrupts;
+  system::SystemClock clock;
+  context.resume_with = "cuco resume " + folder.name;
+  CUCO_TRY_ASSIGN(const system::Fd lock, store::lock_run(folder));
+  CUCO_TRY_ASSIGN(const auto store,
+                  store::SqliteStore::open(folder.database(), store::OpenMode::ReadWrite, clock));
+  CUCO_TRY_ASSIGN(Run run, Run::open(*store, evaluator, clock, settings(context, options)));
+  const auto target = evaluator.target();
+  show_target(context, options, subject, target);
+  CUCO_TRY(
+      run.start({options.workload, options.seed, target.name, target.hardware, to_json(options)}));
+
+  CUCO_TRY(judge_seed(run, subject));
+  CUCO_TRY_ASSIGN(const system::Path cuda, analysis::find_cuda());
+  CUCO_TRY_ASSIGN(const analysis::CommunicationGraph graph, analyse_seed(run, subject, cuda));
+  CUCO_TRY_ASSIGN(
+      const ProposerSet proposers,
+      make_proposers(options, {subject, graph, target, installed_nccl(cuda), cuda}, clock));
+  show_discarded(context, proposers);
+  if (proposers.expert != nullptr) CUCO_TRY(walk_fast_path(run, subject, graph, cuda));
+
+  search::SearchOptions race;
+  race.budget = {options.candidates, options.budget_seconds};
+  race.batch = proposers.providers.empty() ? options.jobs : 1;  // models see every verdict
+  const auto askable = proposers.pointers();
+  CUCO_TRY_ASSIGN(const search::SearchResult result, search::search(run, askable, race));
+  if (InterruptScope::requested()) return ExitCode::Interrupted;
+  if (const auto* winner = report::winner(run.state())) {
+    CUCO_TRY(write_candidate(run.state(), winner->candidate.number, folder.name, folder.best()));
+  }
+  CUCO_TRY(run.finish(result.reason));
+  return close(context, run, folder);
+}
+
+}  // namespace cuco::cli
