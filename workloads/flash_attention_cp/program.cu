@@ -42,9 +42,9 @@ __global__ void __launch_bounds__(256) attend_fp32(const float* __restrict__ q,
                                                    bool first,
                                                    bool last) {
   constexpr int kOwn = kSize / 8;
-  __shared__ float q_tile[kQueries][kSize + 4];
-  __shared__ float k_tile[kKeys][kSize + 4];
-  __shared__ float v_tile[kKeys][kSize + 4];
+  __shared__ __align__(16) float q_tile[kQueries][kSize + 4];
+  __shared__ __align__(16) float k_tile[kKeys][kSize + 4];
+  __shared__ __align__(16) float v_tile[kKeys][kSize + 4];
   __shared__ float p_tile[kQueries][kKeys + 4];
   const int group = threadIdx.x / 8;
   const int lane = threadIdx.x % 8;

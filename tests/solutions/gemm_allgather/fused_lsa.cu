@@ -51,8 +51,9 @@ __global__ void __launch_bounds__(kThreads) gemm_fp32(const float* __restrict__ 
                                                       int m,
                                                       int n,
                                                       int k) {
-  __shared__ float a_tile[kDepth][kTile + 4];  // transposed, so that a thread reads 4 rows at once
-  __shared__ float b_tile[kDepth][kTile + 4];
+  __shared__ __align__(
+      16) float a_tile[kDepth][kTile + 4];  // transposed, so that a thread reads 4 rows at once
+  __shared__ __align__(16) float b_tile[kDepth][kTile + 4];
   const int thread = threadIdx.x;
   const int row0 = blockIdx.y * kTile;
   const int col0 = blockIdx.x * kTile;
