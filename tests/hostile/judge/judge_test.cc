@@ -115,7 +115,7 @@ TEST_P(HostileCandidate, GetsItsVerdict) {
 INSTANTIATE_TEST_SUITE_P(Judge,
                          HostileCandidate,
                          testing::ValuesIn(all_attacks()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& attack) { return attack.param.name; });
 
 TEST(JudgeAccepts, TheSeed) {
   const auto outcome = judged("seed", "honest", the_judge().workload().program);
