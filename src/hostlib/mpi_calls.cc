@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Start, end, clock, names, communicators and collectives of MPI.
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "hostlib/mpi_matching.h"
+#include "hostlib/server.h"
+
+using namespace cuco::hostlib;  // NOLINT(google-build-using-namespace): definitions of C functions
+
+namespace {
+
+/// MPI's own start and end wait for all processes in ways that nobody can see.
+template <typename Call>
+int outside(Call call) {
+  const auto* api = server();
+  if (api == nullptr) return call();
+  const Outside blocked(*api, cuco::wire::HostWait::MessagePassing);
+  return call();
+}
+
+int node() {
+  const auto* api = server();
+  const auto* identity = api == nullptr ? nullptr : api->identity();
+  return identity == nullptr ? 0 : static_cast<int>(identity->node);
+}
+
+}  // namespace
+
+CUCO_HOST_EXPORT int MPI_Init(int* argc, char*** argv) {
+  const int result = PMPI_Init(argc, argv);
+  // Every rank is known to the server from here on, also one that never calls CUDA again.
+  if (const auto* api = server()) (void)api->identity();
+  return result;
+}
+
+CUCO_HOST_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int result = PMPI_Init_thread(argc, argv, required, provided);
+  if (const auto* api = server()) (void)api->identity();
+  return result;
+}
+
+CUCO_HOST_EXPORT int MPI_Finalize() {
+  synchronise(MPI_COMM_WORLD);
+  return outside([] { return PMPI_Finalize(); });
+}
+
+CUCO_HOST_EXPORT double MPI_Wtime() {
+  const auto* api = server();
+  return api == nullptr ? PMPI_Wtime() : static_cast<double>(read_clock(*api)) * 1e-12;
+}
+
+CUCO_HOST_EXPORT int MPI_Get_processor_name(char* name, int* length) {
+  if (server() == nullptr) return PMPI_Get_processor_name(name, length);
+  *length = std::snprintf(name, MPI_MAX_PROCESSOR_NAME, "node%d", node());
+  return MPI_SUCCESS;
+}
+
+// ---- communicators ----
+
+CUCO_HOST_EXPORT int MPI_Comm_split(MPI_Comm comm, int colour, int key, MPI_Comm* out) {
+  synchronise(comm);
+  const int result = PMPI_Comm_split(comm, colour, key, out);
+  if (result == MPI_SUCCESS) name_child(comm, *out, colour);
+  return result;
+}
+
+CUCO_HOST_EXPORT int MPI_Comm_split_type(
+    MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* out) {
+  synchronise(comm);
+  if (server() == nullptr || type != MPI_COMM_TYPE_SHARED) {
+    const int result = PMPI_Comm_split_type(comm, type, key, info, out);
+    if (result == MPI_SUCCESS) name_child(comm, *out, type);
+    return result;
+  }
+  // Ranks share memory when the topology puts them on one node, whatever this machine is.
+  const int result = PMPI_Comm_split(comm, node(), key, out);
+  if (result == MPI_SUCCESS) name_child(comm, *out, node());
+  return result;
+}
+
+CUCO_HOST_EXPORT int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* out) {
+  synchronise(comm);
+  const int result = PMPI_Comm_dup(comm, out);
+  if (result == MPI_SUCCESS) name_child(comm, *out, 0);
+  return result;
+}
+
+CUCO_HOST_EXPORT int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* out) {
+  synchronise(comm);
+  const int result = PMPI_Comm_create(comm, group, out);
+  // Disjoint groups may be used at once: the first member's rank tells them apart.
+  int first = 0;
+  int translated = 0;
+  MPI_Group all = MPI_GROUP_NULL;
+  int size = 0;
+  PMPI_Group_size(group, &size);
+  PMPI_Comm_group(comm, &all);
+  if (size > 0) PMPI_Group_translate_ranks(group, 1, &first, all, &translated);
+  PMPI_Group_free(&all);
+  if (result == MPI_SUCCESS) name_child(comm, *out, translated);
+  return result;
+}
+
+CUCO_HOST_EXPORT int MPI_Comm_free(MPI_Comm* comm) {
+  synchronise(*comm);
+  forget(*comm);
+  return PMPI_Comm_free(comm);
+}
+
+// ---- collectives: all ranks are there before anybody enters ----
+
+// NOLINTBEGIN(bugprone-macro-parentheses): parameter lists cannot be parenthesised.
+#define CUCO_MPI_COLLECTIVE(name, parameters, arguments) \
+  CUCO_HOST_EXPORT int MPI_##name parameters {           \
+    synchronise(comm);                                   \
+    return PMPI_##name arguments;                        \
+  }
+// NOLINTEND(bugprone-macro-parentheses)
+
+CUCO_MPI_COLLECTIVE(Barrier, (MPI_Comm comm), (comm))
+CUCO_MPI_COLLECTIVE(Bcast,
+                    (void* data, int count, MPI_Datatype type, int root, MPI_Comm comm),
+                    (data, count, type, root, comm))
+CUCO_MPI_COLLECTIVE(Reduce,
+                    (const void* send,
+                     void* recv,
+                     int count,
+                     MPI_Datatype type,
+                     MPI_Op op,
+                     int root,
+                     MPI_Comm comm),
+                    (send, recv, count, type, op, root, comm))
+CUCO_MPI_COLLECTIVE(
+    Allreduce,
+    (const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+    (send, recv, count, type, op, comm))
+CUCO_MPI_COLLECTIVE(Gather,
+                    (const void* send,
+                     int send_count,
+                     MPI_Datatype send_type,
+                     void* recv,
+                     int recv_count,
+                     MPI_Datatype recv_type,
+                     int root,
+                     MPI_Comm comm),
+                    (send, send_count, send_type, recv, recv_count, recv_type, root, comm))
+CUCO_MPI_COLLECTIVE(Gatherv,
+                    (const void* send,
+                     int send_count,
+                     MPI_Datatype send_type,
+                     void* recv,
+                     const int counts[],
+                     const int places[],
+                     MPI_Datatype recv_type,
+                     int root,
+                     MPI_Comm comm),
+                    (send, send_count, send_type, recv, counts, places, recv_type, root, comm))
+CUCO_MPI_COLLECTIVE(Scatter,
+                    (const void* send,
+                     int send_count,
+                     MPI_Datatype send_type,
+                     void* recv,
+                     int recv_count,
+                     MPI_Datatype recv_type,
+                     int root,
+                     MPI_Comm comm),
+                    (send, send_count, send_type, recv, recv_count, recv_type, root, comm))
+CUCO_MPI_COLLECTIVE(Scatterv,
+                    (const void* send,
+                     const int counts[],
+                     const int places[],
+                     MPI_Datatype send_type,
+                     void* recv,
+                     int recv_count,
+                     MPI_Datatype recv_type,
+                     int root,
+                     MPI_Comm comm),
+                    (send, counts, places, send_type, recv, recv_count, recv_type, root, comm))
+CUCO_MPI_COLLECTIVE(Allgather,
+                    (const void* send,
+                     int send_count,
+                     MPI_Datatype send_type,
+                     void* recv,
+                     int recv_count,
+                     MPI_Datatype recv_type,
+                     MPI_Comm comm),
+                    (send, send_count, send_type, recv, recv_count, recv_type, comm))
+CUCO_MPI_COLLECTIVE(Allgatherv,
+                    (const void* send,
+                     int send_count,
+                     MPI_Datatype send_type,
+                     void* recv,
+                     const int counts[],
+                     const int places[],
+                     MPI_Datatype recv_type,
+                     MPI_Comm comm),
+                    (send, send_count, send_type, recv, counts, places, recv_type, comm))
+CUCO_MPI_COLLECTIVE(Alltoall,
+                    (const void* send,
+                     int send_count,
+                     MPI_Datatype send_type,
+                     void* recv,
+                     int recv_count,
+                     MPI_Datatype recv_type,
+                     MPI_Comm comm),
+                    (send, send_count, send_type, recv, recv_count, recv_type, comm))
+CUCO_MPI_COLLECTIVE(
+    Alltoallv,
+    (const void* send,
+     const int send_counts[],
+     const int send_places[],
+     MPI_Datatype send_type,
+     void* recv,
+     const int recv_counts[],
+     const int recv_places[],
+     MPI_Datatype recv_type,
+     MPI_Comm comm),
+    (send, send_counts, send_places, send_type, recv, recv_counts, recv_places, recv_type, comm))
+CUCO_MPI_COLLECTIVE(
+    Reduce_scatter,
+    (const void* send, void* recv, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+    (send, recv, counts, type, op, comm))
+CUCO_MPI_COLLECTIVE(
+    Reduce_scatter_block,
+    (const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+    (send, recv, count, type, op, comm))
+CUCO_MPI_COLLECTIVE(
+    Scan,
+    (const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+    (send, recv, count, type, op, comm))
+CUCO_MPI_COLLECTIVE(
+    Exscan,
+    (const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+    (send, recv, count, type, op, comm))

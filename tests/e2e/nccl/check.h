@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the test programs share: checks that name the line, and one communicator per device of the
+// process, driven from one thread.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#define CUDA(call)                                                                   \
+  do {                                                                               \
+    const cudaError_t e = (call);                                                    \
+    if (e != cudaSuccess) {                                                          \
+      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(e)); \
+      std::exit(1);                                                                  \
+    }                                                                                \
+  } while (0)
+
+#define NCCL(call)                                                                   \
+  do {                                                                               \
+    const ncclResult_t e = (call);                                                   \
+    if (e != ncclSuccess) {                                                          \
+      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, ncclGetErrorString(e)); \
+      std::exit(1);                                                                  \
+    }                                                                                \
+  } while (0)
+
+#define EXPECT(condition)                                                  \
+  do {                                                                     \
+    if (!(condition)) {                                                    \
+      std::printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
+      std::exit(1);                                                        \
+    }                                                                      \
+  } while (0)
+
+struct Rank {
+  int rank = 0;
+  ncclComm_t comm = nullptr;
+  cudaStream_t stream = nullptr;
+};
+
+inline std::vector<Rank> all_ranks() {
+  int count = 0;
+  CUDA(cudaGetDeviceCount(&count));
+  std::vector<ncclComm_t> comms(count);
+  NCCL(ncclCommInitAll(comms.data(), count, nullptr));
+  std::vector<Rank> ranks(count);
+  for (int r = 0; r < count; ++r) {
+    CUDA(cudaSetDevice(r));
+    ranks[r].rank = r;
+    ranks[r].comm = comms[r];
+    CUDA(cudaStreamCreate(&ranks[r].stream));
+  }
+  return ranks;
+}
+
+inline void synchronise(const std::vector<Rank>& ranks) {
+  for (const Rank& r : ranks) {
+    CUDA(cudaSetDevice(r.rank));
+    CUDA(cudaStreamSynchronize(r.stream));
+  }
+}
+
+template <typename T>
+T* upload(int device, const std::vector<T>& values) {
+  T* memory = nullptr;
+  CUDA(cudaSetDevice(device));
+  CUDA(cudaMalloc(&memory, values.size() * sizeof(T) + 1));
+  CUDA(cudaMemcpy(memory, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
+  return memory;
+}
+
+template <typename T>
+std::vector<T> download(const void* memory, size_t count) {
+  std::vector<T> values(count);
+  CUDA(cudaMemcpy(values.data(), memory, count * sizeof(T), cudaMemcpyDeviceToHost));
+  return values;
+}
