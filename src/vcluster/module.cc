@@ -32,7 +32,10 @@ std::shared_ptr<Module> make_module(std::uint64_t id,
   module->id = id;
   std::string reason;
   for (const auto& image : images) {
-    if (wire::text_of(image).substr(0, 4096).find(".version") != std::string_view::npos) {
+    // An uncompressed fat binary has the text inside, too.
+    const bool is_fat_binary = ptx::fatbin_size(image).has_value();
+    if (!is_fat_binary &&
+        wire::text_of(image).substr(0, 4096).find(".version") != std::string_view::npos) {
       const std::string_view text = wire::text_of(image);
       module->texts.emplace_back(text.substr(0, text.find('\0')));
       continue;
