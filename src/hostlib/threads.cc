@@ -33,6 +33,7 @@ struct Birth {
   void* (*function)(void*) = nullptr;
   void* argument = nullptr;
   std::uint64_t key = 0;
+  std::int64_t born_at = 0;
   sem_t is_known;
 };
 
@@ -51,7 +52,10 @@ void* live(void* raw) {
   const auto function = birth->function;
   void* argument = birth->argument;
   const Farewell farewell{birth->key};
-  if (const auto* api = server()) (void)api->identity();
+  if (const auto* api = server()) {
+    api->set_birth_clock(birth->born_at);
+    (void)api->identity();
+  }
   // The real one: the parent waits in real time, for microseconds.
   static const auto kPost = next<SemFunction>("sem_post");
   kPost(&birth->is_known);
@@ -74,9 +78,8 @@ CUCO_HOST_EXPORT int pthread_create(pthread_t* thread,
   if (api == nullptr || api->identity() == nullptr) {
     return kNext(thread, attributes, function, argument);
   }
-  // Born at the parent's time, which a call reads: the parent may have computed since its last one.
-  api->set_birth_clock(read_clock(*api));
   Birth birth;
+  birth.born_at = read_clock(*api);
   birth.function = function;
   birth.argument = argument;
   ::sem_init(&birth.is_known, 0, 0);

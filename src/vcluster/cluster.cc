@@ -88,6 +88,19 @@ Process* Cluster::join_process(std::uint32_t pid, const std::string& program) {
   return (processes_[index] = std::move(process)).get();
 }
 
+void Cluster::place_on_node(Process& process) const {
+  const fabric::Topology& topology = options.topology;
+  if (options.expected_processes < 2 || topology.nodes < 2) return;
+  const auto per_node = std::max<std::uint32_t>(
+      options.expected_processes / static_cast<std::uint32_t>(topology.nodes), 1);
+  process.node = std::min(static_cast<std::uint32_t>(process.rank) / per_node,
+                          static_cast<std::uint32_t>(topology.nodes) - 1);
+  process.devices.clear();
+  for (std::int32_t i = 0; i < topology.gpus_per_node; ++i) {
+    process.devices.push_back(static_cast<std::int32_t>(process.node) * topology.gpus_per_node + i);
+  }
+}
+
 void Cluster::end_process(Process& process) {
   nccl_->process_ended(process.index, process.name());
   if (!process.said_goodbye) casualties_.push_back(process.name());

@@ -80,6 +80,8 @@ class Cluster {
   }
   /// The process with that pid, made if it is new; null if there is no room for more.
   Process* join_process(std::uint32_t pid, const std::string& program);
+  /// One of several rank processes sees the devices of its node only; ranks fill nodes in order.
+  void place_on_node(Process& process) const;
   [[nodiscard]] std::uint32_t processes_seen() const { return processes_seen_; }
   /// Processes that vanished without a goodbye.
   [[nodiscard]] const std::vector<std::string>& casualties() const { return casualties_; }

@@ -32,7 +32,10 @@ void hello(Cluster& cluster, Session& session, const wire::Hello& request, wire:
   session.thread = process->threads++;
   session.is_service = request.role == wire::Hello::kService;
   if (session.is_service) process->service = &session;
-  if (request.rank >= 0) process->rank = request.rank;
+  if (request.rank >= 0 && process->rank < 0) {
+    process->rank = request.rank;
+    cluster.place_on_node(*process);
+  }
   if (request.born_at >= 0) session.set_clock(request.born_at);
   ++process->sessions;
 

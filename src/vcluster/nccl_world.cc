@@ -426,7 +426,10 @@ void NcclWorld::process_ended(std::uint32_t process, const std::string& name) {
       CliqueMember& member = clique->members[static_cast<std::size_t>(rank)];
       if (member.process != process || member.destroyed || member.finalized) continue;
       member.destroyed = true;
-      if (clique->ranks() == 1) continue;
+      const bool others_live = std::any_of(
+          clique->members.begin(), clique->members.end(),
+          [&](const auto& other) { return other.process != process && !other.destroyed; });
+      if (!others_live) continue;
       const Problem why{Code::RemoteError, fmt::format("rank {} is gone: {} ended", rank, name)};
       exchange(*clique).break_up(why);
       cancel_meetings(*clique, why);
