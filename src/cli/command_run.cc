@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 
@@ -7,8 +8,10 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/program_build.h"
+#include "fabric/topology.h"
 #include "hardware/gpu_description.h"
 #include "ptx/executable.h"
+#include "vcluster/rank_start.h"
 #include "vcluster/virtual_run.h"
 
 namespace cuco::cli {
@@ -21,9 +24,11 @@ class RunCommand final : public Command {
     arguments.option("--on", target_, "TARGET", "where to run").one_of({"virtual"});
     arguments.option("--hardware", hardware_, "GPU", "GPU to imitate: h200, a100 or a file")
         .completes(Completion::File);
-    arguments.option("--topology", topology_, "FILE", "cluster to imitate")
+    arguments
+        .option("--topology", topology_, "NAME", "cluster to imitate: nvlink8, roce2x4 … or a file")
         .completes(Completion::File);
-    arguments.option("--ranks", ranks_, "N", "GPUs that the program sees");
+    arguments.option("--ranks", ranks_, "N",
+                     "GPUs, and processes if the program uses MPI; all of the topology's");
     arguments.option("--seed", seed_, "N", "order of what the hardware leaves open");
     arguments.option("--nvcc", flags_, "FLAG", "a further flag for nvcc");
     arguments.rest("ARGS", arguments_, "arguments of the program");
@@ -35,11 +40,16 @@ class RunCommand final : public Command {
     CUCO_TRY_ASSIGN(const hardware::GpuDescription gpu,
                     hardware::load_gpu_description(server_options.gpu.string(), {}));
     CUCO_TRY_ASSIGN(const system::Path program, find_program(gpu));
+    const bool uses_mpi = links_mpi(program);
+    if (uses_mpi) server_options.processes = server_options.devices;
     const InterruptScope interrupts;
     CUCO_TRY_ASSIGN(vcluster::ServerProcess server, vcluster::ServerProcess::start(server_options));
     std::vector<std::string> argv = {program.string()};
     argv.insert(argv.end(), arguments_.begin(), arguments_.end());
-    const auto ending = vcluster::run_against(server, argv, InterruptScope::requested);
+    CUCO_TRY_ASSIGN(const vcluster::RankStart ranks,
+                    uses_mpi ? vcluster::start_under_mpi(server, argv, server_options.processes)
+                             : vcluster::start_as_one(server, argv));
+    const auto ending = vcluster::run_against(server, ranks, InterruptScope::requested);
     if (!ending) {
       context.terminal.error(ending.error().message());
       return ExitCode::Internal;
@@ -49,7 +59,7 @@ class RunCommand final : public Command {
 
  private:
   Result<void> check_arguments() const {
-    if (ranks_ < 1 || ranks_ > 64) {
+    if (ranks_ < 0 || ranks_ > 64) {
       return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", ranks_)};
     }
     for (const system::Path& path : programs_) {
@@ -65,7 +75,16 @@ class RunCommand final : public Command {
 
   Result<vcluster::ServerOptions> server_options_for(Context& context) const {
     vcluster::ServerOptions options;
-    const std::string name = hardware_.empty() ? context.config.text("run.hardware") : hardware_;
+    options.devices = static_cast<std::uint32_t>(std::max(ranks_, 1));
+    std::string name = hardware_.empty() ? context.config.text("run.hardware") : hardware_;
+    if (!topology_.empty()) {
+      CUCO_TRY_ASSIGN(options.topology, find_topology());
+      CUCO_TRY_ASSIGN(const std::string text, system::read_file(*options.topology));
+      CUCO_TRY_ASSIGN(const fabric::Topology topology,
+                      fabric::parse_topology(text, options.topology->string()));
+      if (ranks_ == 0) options.devices = static_cast<std::uint32_t>(topology.gpus());
+      if (hardware_.empty()) name = topology.gpu;
+    }
     if (std::filesystem::exists(name)) {
       options.gpu = std::filesystem::absolute(name);
     } else {
@@ -77,10 +96,26 @@ class RunCommand final : public Command {
       }
       options.gpu = *std::move(found);
     }
-    if (!topology_.empty()) options.topology = std::filesystem::absolute(topology_);
-    options.devices = static_cast<std::uint32_t>(ranks_);
     options.seed = seed_;
     return options;
+  }
+
+  Result<system::Path> find_topology() const {
+    if (std::filesystem::exists(topology_)) return std::filesystem::absolute(topology_);
+    auto found = vcluster::find_data_file("topology/" + topology_ + ".toml");
+    if (found) return found;
+    return Error{
+        ErrorKind::NotFound,
+        fmt::format("unknown topology {}: neither a file nor one of topology/*.toml", topology_)};
+  }
+
+  /// A script is taken for what it is: what it starts is its own business.
+  static bool links_mpi(const system::Path& program) {
+    const auto bytes = system::read_file(program);
+    if (!bytes) return false;
+    const auto executable =
+        ptx::probe_executable(std::as_bytes(std::span(bytes->data(), bytes->size())));
+    return executable && executable->mpi == ptx::Linked::Dynamically;
   }
 
   /// The program to start: built if sources were given, and checked to be one we can run.
@@ -132,7 +167,7 @@ class RunCommand final : public Command {
   std::string target_ = "virtual";
   std::string hardware_;
   std::string topology_;
-  int ranks_ = 1;
+  int ranks_ = 0;  ///< 0: one, or as many as the topology has.
   std::uint64_t seed_ = 0;
   std::vector<std::string> flags_;
   std::vector<std::string> arguments_;

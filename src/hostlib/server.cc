@@ -13,7 +13,7 @@ constexpr std::int64_t kClockReadCost = 100'000;  // 100 ns
 constexpr const char* kMachinery[] = {
     "libc.so",   "libm.so",  "ld-linux",     "libpthread",  "libmpi",    "libopen-",
     "libpmix",   "libevent", "libhwloc",     "libuc",       "libfabric", "libgomp",
-    "libcudart", "libnccl",  "libcuco_host", "libcuco_mpi", "mca_",      "libprrte",
+    "libcudart", "libnccl",  "libcuco-host", "libcuco-mpi", "mca_",      "libprrte",
     "libz.so",   "libudev",  "libasan",      "libtsan"};
 
 void one_way(const wire::ClientApi& api, std::uint16_t type, const void* head, std::size_t bytes) {

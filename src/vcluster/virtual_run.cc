@@ -11,6 +11,7 @@
 
 #include "system/os_error.h"
 #include "system/socket.h"
+#include "vcluster/rank_start.h"
 #include "wire/protocol.h"
 
 namespace cuco::vcluster {
@@ -88,12 +89,6 @@ Result<system::Environment> ServerProcess::environment_for(system::Environment b
   base.set("LD_LIBRARY_PATH",
            before && !before->empty() ? libraries.string() + ":" + *before : libraries.string());
   base.set(wire::kSocketVariable, socket_.string());
-  const system::Path host_library = libraries / "libcuco-host.so";
-  if (std::filesystem::exists(host_library)) {
-    const auto preload = base.get("LD_PRELOAD");
-    base.set("LD_PRELOAD", preload && !preload->empty() ? host_library.string() + ":" + *preload
-                                                        : host_library.string());
-  }
   return base;
 }
 
@@ -102,13 +97,11 @@ Result<std::optional<system::JobOutcome>> ServerProcess::ended() {
 }
 
 Result<RunEnding> run_against(ServerProcess& server,
-                              const std::vector<std::string>& argv,
+                              const RankStart& ranks,
                               const std::function<bool()>& interrupted) {
-  CUCO_TRY_ASSIGN(const system::Environment environment,
-                  server.environment_for(system::Environment::current()));
   system::JobSpec spec;
-  spec.command.argv = argv;
-  spec.command.environment = environment;
+  spec.command.argv = ranks.argv;
+  spec.command.environment = ranks.environment;
   spec.command.folder = std::filesystem::current_path();
   spec.command.fds = {{0, 0}, {1, 1}, {2, 2}};
   CUCO_TRY_ASSIGN(system::Process program, system::Process::start(spec));

@@ -62,9 +62,12 @@ struct RunEnding {
   system::JobOutcome program;
 };
 
-/// Runs `argv` with our standard streams until it ends, the server ends, or `interrupted` says so.
+struct RankStart;
+
+/// Runs the ranks with our standard streams until they end, the server ends, or `interrupted` says
+/// so.
 [[nodiscard]] Result<RunEnding> run_against(ServerProcess& server,
-                                            const std::vector<std::string>& argv,
+                                            const RankStart& ranks,
                                             const std::function<bool()>& interrupted);
 
 /// A data file that ships with cuco ("hardware/h200.toml"), beside the program or installed.

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcluster/rank_start.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
+namespace cuco::vcluster {
+namespace {
+
+Result<std::string> preloaded(bool with_mpi) {
+  CUCO_TRY_ASSIGN(const system::Path libraries, find_library_folder());
+  std::vector<const char*> names = {"libcuco-host.so"};
+  if (with_mpi) names.push_back("libcuco-mpi.so");
+  std::string list;
+  for (const char* name : names) {
+    const system::Path library = libraries / name;
+    if (!std::filesystem::exists(library)) continue;
+    list += (list.empty() ? "" : ":") + library.string();
+  }
+  return list;
+}
+
+}  // namespace
+
+Result<RankStart> start_as_one(const ServerProcess& server, std::vector<std::string> program) {
+  CUCO_TRY_ASSIGN(system::Environment environment,
+                  server.environment_for(system::Environment::current()));
+  CUCO_TRY_ASSIGN(std::string preload, preloaded(false));
+  if (const auto before = environment.get("LD_PRELOAD"); before && !before->empty()) {
+    preload += (preload.empty() ? "" : ":") + *before;
+  }
+  if (!preload.empty()) environment.set("LD_PRELOAD", preload);
+  return RankStart{std::move(program), std::move(environment)};
+}
+
+Result<RankStart> start_under_mpi(const ServerProcess& server,
+                                  const std::vector<std::string>& program,
+                                  std::uint32_t ranks) {
+  CUCO_TRY_ASSIGN(system::Environment environment,
+                  server.environment_for(system::Environment::current()));
+  CUCO_TRY_ASSIGN(const std::string preload, preloaded(true));
+  // Ranks share this machine's cores whatever the topology says; copies between address spaces are
+  // refused in sandboxes, so that Open MPI is told not to try.
+  std::vector<std::string> argv = {"mpirun", "--oversubscribe", "--bind-to",
+                                   "none",   "--mca",           "btl_vader_single_copy_mechanism",
+                                   "none",   "--mca",           "btl_base_warn_component_unused",
+                                   "0"};
+  if (::geteuid() == 0) argv.emplace_back("--allow-run-as-root");
+  if (!preload.empty()) {
+    argv.emplace_back("-x");
+    argv.push_back("LD_PRELOAD=" + preload);
+  }
+  argv.insert(argv.end(), {"-n", std::to_string(ranks)});
+  argv.insert(argv.end(), program.begin(), program.end());
+  return RankStart{std::move(argv), std::move(environment)};
+}
+
+}  // namespace cuco::vcluster

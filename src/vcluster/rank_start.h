@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// How a program's ranks are started: one process that sees all devices, or one process per rank
+/// under mpirun.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "system/environment.h"
+#include "vcluster/virtual_run.h"
+
+namespace cuco::vcluster {
+
+struct RankStart {
+  std::vector<std::string> argv;
+  system::Environment environment;
+};
+
+/// Starts `program` as it is.
+[[nodiscard]] Result<RankStart> start_as_one(const ServerProcess& server,
+                                             std::vector<std::string> program);
+
+/// Starts `ranks` processes of a program that links MPI, with the real mpirun. The host library and
+/// its MPI half are loaded into the ranks only.
+[[nodiscard]] Result<RankStart> start_under_mpi(const ServerProcess& server,
+                                                const std::vector<std::string>& program,
+                                                std::uint32_t ranks);
+
+}  // namespace cuco::vcluster
