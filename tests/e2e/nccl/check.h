@@ -11,30 +11,30 @@
 #include <cuda_runtime.h>
 #include <nccl.h>
 
-#define CUDA(call)                                                                   \
-  do {                                                                               \
-    const cudaError_t e = (call);                                                    \
-    if (e != cudaSuccess) {                                                          \
+#define CUDA(call)                                                                      \
+  do {                                                                                  \
+    const cudaError_t e = (call);                                                       \
+    if (e != cudaSuccess) {                                                             \
       std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(e)); \
-      std::exit(1);                                                                  \
-    }                                                                                \
+      std::exit(1);                                                                     \
+    }                                                                                   \
   } while (0)
 
-#define NCCL(call)                                                                   \
-  do {                                                                               \
-    const ncclResult_t e = (call);                                                   \
-    if (e != ncclSuccess) {                                                          \
+#define NCCL(call)                                                                      \
+  do {                                                                                  \
+    const ncclResult_t e = (call);                                                      \
+    if (e != ncclSuccess) {                                                             \
       std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, ncclGetErrorString(e)); \
-      std::exit(1);                                                                  \
-    }                                                                                \
+      std::exit(1);                                                                     \
+    }                                                                                   \
   } while (0)
 
-#define EXPECT(condition)                                                  \
-  do {                                                                     \
-    if (!(condition)) {                                                    \
+#define EXPECT(condition)                                                   \
+  do {                                                                      \
+    if (!(condition)) {                                                     \
       std::printf("%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
-      std::exit(1);                                                        \
-    }                                                                      \
+      std::exit(1);                                                         \
+    }                                                                       \
   } while (0)
 
 struct Rank {

@@ -26,7 +26,8 @@ inline Windows make_windows(const std::vector<Rank>& ranks, size_t bytes) {
                                 NCCL_WIN_COLL_SYMMETRIC));
   }
   NCCL(ncclGroupEnd());
-  for (ncclWindow_t window : result.windows) EXPECT(window != nullptr);
+  for (ncclWindow_t window : result.windows)
+    EXPECT(window != nullptr);
   return result;
 }
 
@@ -34,7 +35,8 @@ inline std::vector<ncclDevComm> make_dev_comms(const std::vector<Rank>& ranks,
                                                const ncclDevCommRequirements& wanted) {
   std::vector<ncclDevComm> result(ranks.size());
   NCCL(ncclGroupStart());
-  for (const Rank& r : ranks) NCCL(ncclDevCommCreate(r.comm, &wanted, &result[r.rank]));
+  for (const Rank& r : ranks)
+    NCCL(ncclDevCommCreate(r.comm, &wanted, &result[r.rank]));
   NCCL(ncclGroupEnd());
   return result;
 }
