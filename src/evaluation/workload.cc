@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/toml.h"
+#include "program/regions.h"
 
 namespace cuco::evaluation {
 namespace {
@@ -311,6 +312,9 @@ Result<Workload> load_workload(const system::Path& folder) {
   CUCO_TRY_ASSIGN(Workload workload, parse_workload(text, file.string()));
   workload.folder = folder;
   CUCO_TRY_ASSIGN(workload.program, system::read_file(folder / "program.cu", 4U << 20U));
+  if (auto regions = program::find_regions(workload.program); !regions) {
+    return std::move(regions).error().while_doing((folder / "program.cu").string());
+  }
   return workload;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// cuco: evolve begin preamble
 // Prefill to decode: rank 0 projects its tokens onto keys and values, K = X·Wk and V = X·Wv, and
 // rank 1 needs both. The host drives it: two GEMMs, then ncclSend and ncclRecv.
 //

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: works in a thread that nobody waits for
 // verdict: screen-rejected
+// cuco: evolve begin preamble
+#include <cuda_bf16.h>
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+#include <mma.h>
+#include <nccl.h>
+#include <pthread.h>
+// cuco: evolve end
 // cuco: evolve begin host
 
 struct State {
@@ -43,12 +51,11 @@ void teardown(State* state) {
   delete state;
 }
 
-extern "C" int pthread_create(unsigned long*, const void*, void* (*)(void*), void*);
 void* work(void*) {
   return nullptr;
 }
 int run(State& state, int set, cudaStream_t stream) {
-  unsigned long thread;
+  pthread_t thread;
   pthread_create(&thread, nullptr, work, nullptr);
   return honest(state, set, stream);
 }
