@@ -97,7 +97,7 @@ std::string with_short_lines(std::string_view text) {
   std::string result;
   for (const auto original : split(text, '\n')) {
     std::string line(original);
-    const bool code = trim(line).substr(0, 2) != "//";
+    const bool code = line.find("//") == std::string::npos;
     while (code && line.size() > kWidth) {
       const auto comma = line.rfind(", ", kWidth - 1);
       if (comma == std::string::npos) break;

@@ -47,6 +47,7 @@ using Values = std::map<std::string, std::string, std::less<>>;
                                          std::size_t tail);
 
 /// Breaks lines of more than 100 columns after a comma, under the innermost open parenthesis.
+/// Lines with comments are left alone.
 [[nodiscard]] std::string with_short_lines(std::string_view text);
 
 }  // namespace cuco::expert
