@@ -71,7 +71,7 @@ std::string gained(const RunState& state, const Entry& entry) {
             ? fmt::format("{} {}", phase, human_seconds(seconds))
             : fmt::format("{} {} → {}", phase, human_seconds(old->second), human_seconds(seconds)));
   }
-  auto text = fmt::format("{} on {}, {} of the seed's time", time_text(*scored), scored->hardware,
+  auto text = fmt::format("{} on {}, {} the seed's speed", time_text(*scored), scored->hardware,
                           ratio(entry));
   if (!parts.empty()) text += "\n         " + join(parts, "\n         ");
   return text;
