@@ -155,12 +155,6 @@ void close_rest(const std::vector<PassedFd>& passed) {
   arrange_fds(moved);
   close_rest(command.fds);
 
-  const bool own_memory = world.spec.limits.memory != 0 && world.cgroups.memory_by().empty();
-  const bool own_processes =
-      world.spec.limits.processes != 0 && world.cgroups.processes_by().empty();
-  if (auto done = set_limits(world.spec.limits, own_memory, own_processes); !done) {
-    report.failed(done.error().message());
-  }
   if (world.spec.sandbox) restrain(moved, state);
   if (::chdir(command.folder.c_str()) != 0) {
     report.failed(os_error(fmt::format("enter '{}'", command.folder.string())).message());
@@ -181,6 +175,13 @@ void close_rest(const std::vector<PassedFd>& passed) {
     environment.push_back(entry.data());
   argv.push_back(nullptr);
   environment.push_back(nullptr);
+  // Last: a limit on memory may be below what this process itself has.
+  const bool own_memory = world.spec.limits.memory != 0 && world.cgroups.memory_by().empty();
+  const bool own_processes =
+      world.spec.limits.processes != 0 && world.cgroups.processes_by().empty();
+  if (auto done = set_limits(world.spec.limits, own_memory, own_processes); !done) {
+    report.failed(done.error().message());
+  }
   ::execve(program.c_str(), argv.data(), environment.data());
   report.failed(os_error(fmt::format("execute '{}'", program)).message());
 }
