@@ -19,6 +19,9 @@
 namespace cuco::hostlib {
 namespace {
 
+/// Condition variables changed their layout once; without a version the loader gives the old ones.
+constexpr const char* kCondition = "GLIBC_2.3.2";
+
 // Process-wide by nature: they describe the process's own locks.
 Waiters& lock_waiters() {
   static auto* const kWaiters = new Waiters;  // Never destroyed: locks are used until the very end.
@@ -111,7 +114,8 @@ CUCO_HOST_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
 }
 
 CUCO_HOST_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
-  static const auto kNext = next<int (*)(pthread_cond_t*, pthread_mutex_t*)>("pthread_cond_wait");
+  static const auto kNext =
+      next<int (*)(pthread_cond_t*, pthread_mutex_t*)>("pthread_cond_wait", kCondition);
   const auto* api = CUCO_CALLED_BY_PROGRAM ? server() : nullptr;
   if (api == nullptr) return kNext(condition, mutex);
   return wait_for_condition(*api, condition, mutex, -1);
@@ -120,8 +124,8 @@ CUCO_HOST_EXPORT int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_
 CUCO_HOST_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition,
                                             pthread_mutex_t* mutex,
                                             const timespec* until) {
-  static const auto kNext =
-      next<int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*)>("pthread_cond_timedwait");
+  static const auto kNext = next<int (*)(pthread_cond_t*, pthread_mutex_t*, const timespec*)>(
+      "pthread_cond_timedwait", kCondition);
   const auto* api = CUCO_CALLED_BY_PROGRAM ? server() : nullptr;
   if (api == nullptr) return kNext(condition, mutex, until);
   return wait_for_condition(*api, condition, mutex, picoseconds_until(CLOCK_REALTIME, *until));
@@ -140,14 +144,14 @@ CUCO_HOST_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition,
 }
 
 CUCO_HOST_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
-  static const auto kNext = next<int (*)(pthread_cond_t*)>("pthread_cond_signal");
+  static const auto kNext = next<int (*)(pthread_cond_t*)>("pthread_cond_signal", kCondition);
   const int result = kNext(condition);
   tell_waiters(condition, 1);
   return result;
 }
 
 CUCO_HOST_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
-  static const auto kNext = next<int (*)(pthread_cond_t*)>("pthread_cond_broadcast");
+  static const auto kNext = next<int (*)(pthread_cond_t*)>("pthread_cond_broadcast", kCondition);
   const int result = kNext(condition);
   tell_waiters(condition, UINT32_MAX);
   return result;

@@ -26,6 +26,13 @@ template <typename Function>
   return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));
 }
 
+/// The same for a function that the C library has in two versions, of which the older is broken
+/// for programs of today.
+template <typename Function>
+[[nodiscard]] Function next(const char* name, const char* version) {
+  return reinterpret_cast<Function>(::dlvsym(RTLD_NEXT, name, version));
+}
+
 /// Posts and waits on the server's semaphores; scope 0: this process, 1: the whole cluster.
 void post(const wire::ClientApi& api,
           std::uint64_t key,
