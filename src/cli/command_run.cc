@@ -156,7 +156,7 @@ class RunCommand final : public Command {
     const system::JobOutcome& program = ending.program;
     if (program.ending == system::Ending::Exited) return passed_on(program.code);
     if (program.ending == system::Ending::Signalled) {
-      context.terminal.error(fmt::format("the program was ended by {}", system::describe(program)));
+      context.terminal.error("the program was " + system::describe(program));
       return passed_on(128 + program.code);
     }
     context.terminal.error("the program did not run: " + system::describe(program));

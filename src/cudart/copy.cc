@@ -11,6 +11,7 @@
 #include "cudart/host_memory.h"
 #include "cudart/registry.h"
 #include "cudart/runtime.h"
+#include "wire/messages_memory.h"
 
 namespace cuco::cudart {
 namespace {
@@ -97,6 +98,20 @@ wire::CopyEnd at_piece(wire::CopyEnd end, const Piece& piece) {
 
 constexpr wire::CopyEnd kAtBounce{.where = wire::CopyEnd::kBounce};
 
+/// Does the server's side have room? Asked before pageable memory is touched: a size that is wrong
+/// must be an error of the call, not a fault in our packing.
+Error check_room(const CopyRequest& request, const End& end) {
+  constexpr std::size_t kSmall = 65536;
+  const std::size_t extent =
+      (request.depth - 1) * end.wire.slice + (request.height - 1) * end.wire.pitch + request.width;
+  if (extent <= kSmall) return 0;
+  wire::FindAllocation::Reply found;
+  const Error status = call(wire::FindAllocation{.address = end.wire.address}, &found);
+  if (status != 0) return status;
+  if (found.kind == wire::MemoryKind::Unknown) return 0;
+  return extent <= found.bytes - (end.wire.address - found.base) ? 0 : Error{wire::kInvalidValue};
+}
+
 Error copy_from_pageable(const CopyRequest& request,
                          const End& to,
                          StreamHandle stream,
@@ -176,6 +191,7 @@ Error copy(const CopyRequest& request, StreamHandle stream, Waiting waiting) {
     return copy_between_pageable(request, stream);
   }
   if (from.pageable) {
+    if (const Error failed = check_room(request, to); failed != 0) return failed;
     status = copy_from_pageable(request, to, stream, waiting);
   } else if (to.pageable) {
     status = copy_to_pageable(request, from, stream);

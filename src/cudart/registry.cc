@@ -13,6 +13,7 @@
 
 #include "cudart/host_memory.h"
 #include "cudart/runtime.h"
+#include "wire/messages_managed.h"
 #include "wire/messages_module.h"
 
 namespace cuco::cudart {
@@ -74,6 +75,28 @@ bool write_all(int fd, const std::byte* data, std::size_t bytes) {
     bytes -= static_cast<std::size_t>(part);
   }
   return true;
+}
+
+/// Maps a managed variable where the first device has it.
+Error map_managed(DeviceVariable& variable) {
+  if (const Error status = refused(); status != 0) return status;
+  if (const Error status = load(*variable.module); status != 0) return status;
+  const wire::MapManaged request{.module = variable.module->number, .device = cluster_device(0)};
+  const wire::CallRequest raw{.type = wire::MapManaged::kType,
+                              .head = &request,
+                              .head_bytes = sizeof request,
+                              .tail = variable.name.data(),
+                              .tail_bytes = variable.name.size()};
+  wire::CallReply answer;
+  if (!client().call(&raw, &answer)) return wire::kInitializationError;
+  if (answer.status != wire::kSuccess) return settle(answer.status);
+  const auto reply = wire::read_front<wire::MapManaged::Reply>({answer.payload, answer.bytes});
+  if (!reply || answer.fd < 0) return wire::kUnknown;
+  void* at = ::mmap(reinterpret_cast<void*>(reply->address), reply->bytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_FIXED, answer.fd, static_cast<off_t>(reply->file_offset));
+  if (at == MAP_FAILED) return wire::kMemoryAllocation;
+  *variable.managed = at;
+  return 0;
 }
 
 }  // namespace
@@ -185,11 +208,7 @@ Error place_managed(CodeModule& module) {
   for (const auto& [pointer, variable] : all.variables) {
     if (variable->module != &module || variable->managed == nullptr) continue;
     if (*variable->managed != nullptr) continue;
-    std::uint64_t address = 0;
-    std::uint64_t bytes = 0;
-    if (const Error status = locate(*variable, &address, &bytes); status != 0) return status;
-    if (!map_host_memory(address / 4096 * 4096, address % 4096 + bytes)) return wire::kUnknown;
-    *variable->managed = reinterpret_cast<void*>(address);
+    if (const Error status = map_managed(*variable); status != 0) return status;
   }
   return 0;
 }

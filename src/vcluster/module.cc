@@ -18,8 +18,19 @@ Result<std::shared_ptr<const ptx::Module>> parse_and_link(const std::vector<std:
     CUCO_TRY_ASSIGN(ptx::Module module, ptx::parse(text));
     modules.push_back(std::move(module));
   }
-  if (modules.size() == 1) return std::make_shared<const ptx::Module>(std::move(modules.front()));
-  CUCO_TRY_ASSIGN(ptx::Module linked, ptx::link(std::move(modules)));
+  ptx::Module linked;
+  if (modules.size() == 1) {
+    linked = std::move(modules.front());
+  } else {
+    CUCO_TRY_ASSIGN(linked, ptx::link(std::move(modules)));
+  }
+  // The process maps its managed variables: nothing else may lie on their pages.
+  constexpr std::uint64_t kPage = 4096;
+  for (ptx::Variable& variable : linked.variables) {
+    if (!variable.managed) continue;
+    variable.align = kPage;
+    variable.bytes = (variable.bytes + kPage - 1) / kPage * kPage;
+  }
   return std::make_shared<const ptx::Module>(std::move(linked));
 }
 

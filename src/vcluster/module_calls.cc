@@ -9,6 +9,8 @@
 #include "vcluster/launch.h"
 #include "vcluster/module.h"
 #include "vcluster/operation.h"
+#include "vgpu/address_map.h"
+#include "wire/messages_managed.h"
 #include "wire/messages_module.h"
 #include "wire/status.h"
 
@@ -173,6 +175,31 @@ void get_symbol(Cluster& cluster,
                      wire::GetSymbol::Reply{.address = symbol->address, .bytes = symbol->bytes});
 }
 
+void map_managed(Cluster& cluster,
+                 Session& session,
+                 const wire::MapManaged& request,
+                 wire::Bytes tail) {
+  Process& process = *session.process;
+  const auto module = process.modules.find(request.module);
+  if (module == process.modules.end() || !process.sees(request.device)) {
+    return session.reply(wire::kInvalidSymbol);
+  }
+  const auto program = program_on(cluster, process, *module->second, request.device);
+  if (!program) return cluster.reply_status(session, nullptr, wire::kNoKernelImageForDevice);
+  const auto symbol = (*program)->find_symbol(wire::text_of(tail));
+  if (!symbol || !symbol->managed) return session.reply(wire::kInvalidSymbol);
+  const auto device = static_cast<unsigned>(request.device);
+  wire::MapManaged::Reply reply;
+  reply.address = symbol->address;
+  reply.bytes = symbol->bytes;
+  reply.file_offset = symbol->address - vgpu::device_base(device);
+  cluster.allocations[symbol->address] = {.bytes = symbol->bytes,
+                                          .kind = wire::MemoryKind::Managed,
+                                          .device = request.device,
+                                          .process = process.index};
+  session.reply_with(wire::kSuccess, reply, {}, cluster.memory->device_fd(device));
+}
+
 void launch(Cluster& cluster, Session& session, const wire::Launch& request, wire::Bytes tail) {
   Context* context = cluster.context(*session.process, request.stream.device);
   if (context == nullptr) return session.reply(wire::kInvalidDevice);
@@ -239,6 +266,7 @@ void register_module_calls(Cluster& cluster) {
   on.template operator()<wire::GetFunctionInfo>(without_tail(function_info));
   on.template operator()<wire::SetFunctionAttribute>(without_tail(set_attribute));
   on.template operator()<wire::GetSymbol>(get_symbol);
+  on.template operator()<wire::MapManaged>(map_managed);
   on.template operator()<wire::Launch>(launch, kLaunchCost);
   on.template operator()<wire::GetOccupancy>(without_tail(occupancy));
   on.template operator()<wire::ListFunctions>(without_tail(list));

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as messages to the virtual cluster: they may be refused, they may not harm it.
+//
+// The input is cut into frames: two bytes type, two bytes length, payload. Types are mapped onto the
+// ones that exist, so that handlers are reached; the first frame is an honest hello.
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "vcluster/cluster.h"
+#include "wire/messages_host.h"
+
+namespace {
+
+using namespace cuco;  // NOLINT(google-build-using-namespace): a fuzz target
+
+hardware::GpuDescription gpu() {
+  hardware::GpuDescription description;
+  description.memory_bytes = std::uint64_t{1} << 30U;
+  description.sms = 4;
+  description.clock_ghz = 1;
+  description.shared_per_block = 48 << 10U;
+  description.hbm_gbs = 1000;
+  return description;
+}
+
+std::uint16_t existing_type(std::uint16_t type) {
+  constexpr std::uint16_t kSubjects[] = {0x000, 0x100, 0x200, 0x300, 0x400,
+                                         0x500, 0x600, 0x700, 0x800};
+  return static_cast<std::uint16_t>(kSubjects[(type >> 8U) % 9] + type % 18);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  vcluster::ClusterOptions options;
+  options.gpu = gpu();
+  auto created = vcluster::Cluster::create(std::move(options));
+  if (!created) return 0;
+  vcluster::Cluster& cluster = **created;
+  vcluster::Session& session =
+      cluster.add_session([](const wire::Header&, wire::Bytes, wire::Bytes, int) {}, 1);
+  wire::Frame hello;
+  hello.header.type = wire::Hello::kType;
+  wire::append(hello.payload, wire::Hello{});
+  cluster.deliver(session, std::move(hello));
+  while (size >= 4 && session.refused_because().empty()) {
+    std::uint16_t type = 0;
+    std::uint16_t length = 0;
+    std::memcpy(&type, data, 2);
+    std::memcpy(&length, data + 2, 2);
+    data += 4;
+    size -= 4;
+    const std::size_t bytes = std::min<std::size_t>(length % 512, size);
+    wire::Frame frame;
+    frame.header.type = existing_type(type);
+    frame.header.bytes = static_cast<std::uint32_t>(bytes);
+    frame.payload.resize(bytes);
+    std::memcpy(frame.payload.data(), data, bytes);
+    data += bytes;
+    size -= bytes;
+    cluster.deliver(session, std::move(frame));
+    for (int step = 0; step < 64 && cluster.advance(); ++step) {
+    }
+    if (session.state() != vcluster::Session::State::Running) break;
+  }
+  return 0;
+}
