@@ -250,7 +250,7 @@ struct DeviceProperties {
   int multiprocessors;
   int integrated;
   int can_map_host_memory;
-  int textures_and_surfaces[41];  ///< All zero: there are none.
+  int textures_and_surfaces[39];  ///< All zero: there are none.
   std::size_t surface_alignment;
   int concurrent_kernels;
   int ecc;

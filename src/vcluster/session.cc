@@ -63,6 +63,7 @@ void Session::come_back(VTime woken_at) {
 
 void Session::refuse(std::string reason) {
   if (refusal_.empty()) refusal_ = std::move(reason);
+  state_ = State::Closed;  // its request is never served again
 }
 
 }  // namespace cuco::vcluster

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as messages to the virtual cluster: they may be refused, they may not harm it.
 //
-// The input is cut into frames: two bytes type, two bytes length, payload. Types are mapped onto the
-// ones that exist, so that handlers are reached; the first frame is an honest hello.
+// The input is cut into frames: two bytes type, two bytes length, payload. Types are mapped onto
+// the ones that exist, so that handlers are reached; the first frame is an honest hello.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

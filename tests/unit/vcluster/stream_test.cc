@@ -165,7 +165,7 @@ TEST_F(Streams, AGraphWithACycleIsRefused) {
   EXPECT_EQ(client.call(wire::GraphInstantiate{.graph = graph.graph}), wire::kInvalidValue);
 }
 
-TEST_F(Streams, TwoRunsAreIdentical) {
+TEST(Order, TwoRunsAreIdentical) {
   const auto run = [] {
     const auto other = make_cluster(2);
     FakeClient one(*other, 1);

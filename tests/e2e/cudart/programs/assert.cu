@@ -6,7 +6,9 @@
 
 #include "check.h"
 
-__global__ void claim() { assert(threadIdx.x < 3); }
+__global__ void claim() {
+  assert(threadIdx.x < 3);
+}
 
 int main() {
   claim<<<1, 4>>>();

@@ -50,7 +50,8 @@ int main() {
   shared_user<<<1, 256, 65536>>>(out, 65536 / 4);
   CHECK(cudaGetLastError() == cudaErrorInvalidValue);
   OK(cudaFuncSetAttribute(shared_user, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536));
-  FAILS(cudaErrorInvalidValue, cudaFuncSetAttribute(shared_user, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20));
+  FAILS(cudaErrorInvalidValue,
+        cudaFuncSetAttribute(shared_user, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20));
   shared_user<<<1, 256, 65536>>>(out, 65536 / 4);
   OK(cudaDeviceSynchronize());
   OK(cudaMemcpy(&value, out + 65, 4, cudaMemcpyDeviceToHost));

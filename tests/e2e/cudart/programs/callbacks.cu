@@ -3,7 +3,9 @@
 // expect: callbacks are right
 #include "check.h"
 
-__global__ void put(volatile int* at, int value) { *at = value; }
+__global__ void put(volatile int* at, int value) {
+  *at = value;
+}
 
 static int refused = 0;
 void CUDART_CB show(void* at) {

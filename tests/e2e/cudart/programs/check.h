@@ -4,16 +4,16 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(condition)                                              \
-  do {                                                                \
-    if (!(condition)) {                                               \
-      std::printf("line %d: %s\n", __LINE__, #condition);             \
-      std::exit(1);                                                   \
-    }                                                                 \
+#define CHECK(condition)                                  \
+  do {                                                    \
+    if (!(condition)) {                                   \
+      std::printf("line %d: %s\n", __LINE__, #condition); \
+      std::exit(1);                                       \
+    }                                                     \
   } while (false)
 #define OK(call) CHECK((call) == cudaSuccess)
-#define FAILS(code, call)        \
-  do {                           \
-    CHECK((call) == (code));     \
+#define FAILS(code, call)                \
+  do {                                   \
+    CHECK((call) == (code));             \
     CHECK(cudaGetLastError() == (code)); \
   } while (false)

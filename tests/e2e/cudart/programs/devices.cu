@@ -3,8 +3,12 @@
 // expect: four devices work together
 #include "check.h"
 
-__global__ void put(int* at, int value) { *at = value; }
-__global__ void fetch(int* to, const int* from) { *to = *from + 1; }
+__global__ void put(int* at, int value) {
+  *at = value;
+}
+__global__ void fetch(int* to, const int* from) {
+  *to = *from + 1;
+}
 
 int main() {
   int count = 0;

@@ -7,7 +7,9 @@
 #include "check.h"
 
 __global__ void nothing() {}
-__global__ void wild(int* p) { *p = 1; }
+__global__ void wild(int* p) {
+  *p = 1;
+}
 __global__ void big_block() {}
 
 int main() {

@@ -4,11 +4,17 @@
 
 #include "check.h"
 
-__global__ void add(int* at, int value) { atomicAdd(at, value); }
-__global__ void multiply(int* at, int value) { *at *= value; }
+__global__ void add(int* at, int value) {
+  atomicAdd(at, value);
+}
+__global__ void multiply(int* at, int value) {
+  *at *= value;
+}
 
 static int calls = 0;
-void CUDART_CB count(void*) { ++calls; }
+void CUDART_CB count(void*) {
+  ++calls;
+}
 
 int read(int* d) {
   int h = 0;

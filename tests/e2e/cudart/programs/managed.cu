@@ -9,7 +9,9 @@ __global__ void bump(int* p) {
   *p += counter;
   table[threadIdx.x] *= 2;
 }
-__global__ void increment(int* p) { atomicAdd(p, 1); }
+__global__ void increment(int* p) {
+  atomicAdd(p, 1);
+}
 
 int main() {
   CHECK(counter == 3);

@@ -8,7 +8,8 @@
 int main() {
   const int n = 1000;
   std::vector<int> a(n), b(n, 0);
-  for (int i = 0; i < n; ++i) a[i] = i * 7;
+  for (int i = 0; i < n; ++i)
+    a[i] = i * 7;
   int *d, *e;
   OK(cudaMalloc(&d, n * 4));
   OK(cudaMalloc(&e, n * 4));
@@ -50,11 +51,13 @@ int main() {
   OK(cudaMallocPitch(&p, &pitch, 100, 20));
   CHECK(pitch >= 100 && pitch % 256 == 0);
   std::vector<char> rectangle(100 * 20), back(60 * 20, 0);
-  for (int i = 0; i < 2000; ++i) rectangle[i] = (char)i;
+  for (int i = 0; i < 2000; ++i)
+    rectangle[i] = (char)i;
   OK(cudaMemcpy2D(p, pitch, rectangle.data(), 100, 100, 20, cudaMemcpyHostToDevice));
   OK(cudaMemcpy2D(back.data(), 60, p + 10, pitch, 60, 20, cudaMemcpyDeviceToHost));
   for (int y = 0; y < 20; ++y)
-    for (int x = 0; x < 60; ++x) CHECK(back[y * 60 + x] == rectangle[y * 100 + x + 10]);
+    for (int x = 0; x < 60; ++x)
+      CHECK(back[y * 60 + x] == rectangle[y * 100 + x + 10]);
   OK(cudaMemset2D(p, pitch, 9, 50, 10));
   OK(cudaMemcpy2D(back.data(), 60, p, pitch, 60, 20, cudaMemcpyDeviceToHost));
   CHECK(back[0] == 9 && back[49] == 9 && back[50] == rectangle[50]);
@@ -65,7 +68,8 @@ int main() {
   cudaPitchedPtr box;
   OK(cudaMalloc3D(&box, extent));
   std::vector<char> source(32 * 8 * 4), result(32 * 8 * 4, 0);
-  for (size_t i = 0; i < source.size(); ++i) source[i] = (char)(i * 3);
+  for (size_t i = 0; i < source.size(); ++i)
+    source[i] = (char)(i * 3);
   cudaMemcpy3DParms up = {};
   up.srcPtr = make_cudaPitchedPtr(source.data(), 32, 32, 8);
   up.dstPtr = box;
@@ -86,7 +90,8 @@ int main() {
   // A large pageable copy goes in pieces.
   const size_t many = size_t(80) << 20;
   std::vector<char> large(many), again(many);
-  for (size_t i = 0; i < many; i += 4096) large[i] = (char)(i >> 12);
+  for (size_t i = 0; i < many; i += 4096)
+    large[i] = (char)(i >> 12);
   char* device;
   OK(cudaMalloc(&device, many));
   OK(cudaMemcpy(device, large.data(), many, cudaMemcpyHostToDevice));
@@ -95,7 +100,8 @@ int main() {
 
   FAILS(cudaErrorInvalidValue, cudaMemcpy(d, a.data(), size_t(1) << 30, cudaMemcpyHostToDevice));
   FAILS(cudaErrorInvalidMemcpyDirection, cudaMemcpy(d, e, 4, (cudaMemcpyKind)9));
-  FAILS(cudaErrorInvalidPitchValue, cudaMemcpy2D(p, 10, rectangle.data(), 100, 100, 2, cudaMemcpyHostToDevice));
+  FAILS(cudaErrorInvalidPitchValue,
+        cudaMemcpy2D(p, 10, rectangle.data(), 100, 100, 2, cudaMemcpyHostToDevice));
   OK(cudaFree(d));
   FAILS(cudaErrorInvalidValue, cudaFree(d));
   OK(cudaFree(nullptr));

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: pools are right
+#include <cstdint>
+
 #include "check.h"
 
-__global__ void put(int* at, int value) { *at = value; }
+__global__ void put(int* at, int value) {
+  *at = value;
+}
 
 int main() {
   cudaStream_t s;

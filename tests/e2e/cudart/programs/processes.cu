@@ -7,7 +7,9 @@
 
 #include "check.h"
 
-__global__ void put(int* at, int value) { *at = value; }
+__global__ void put(int* at, int value) {
+  *at = value;
+}
 
 int main(int argc, char** argv) {
   if (argc > 1) {  // the child: its memory handle comes on standard input

@@ -7,8 +7,12 @@ __global__ void spin(long long cycles) {
   while (clock64() - start < cycles) {
   }
 }
-__global__ void put(int* at, int value) { *at = value; }
-__global__ void twice(int* at) { *at *= 2; }
+__global__ void put(int* at, int value) {
+  *at = value;
+}
+__global__ void twice(int* at) {
+  *at *= 2;
+}
 
 int main() {
   int *d, h = 0;

@@ -18,7 +18,8 @@ int main() {
   OK(cudaMalloc(&out, sizeof h));
   use<<<1, 4>>>(out);
   OK(cudaMemcpy(back, out, sizeof h, cudaMemcpyDeviceToHost));
-  for (int i = 0; i < 4; ++i) CHECK(back[i] == h[i]);
+  for (int i = 0; i < 4; ++i)
+    CHECK(back[i] == h[i]);
   int value = 0;
   OK(cudaMemcpyFromSymbol(&value, counter, 4));
   CHECK(value == 11);

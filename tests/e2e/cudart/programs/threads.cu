@@ -23,16 +23,20 @@ void work(int device, long long* sum) {
     fill<<<(n + 127) / 128, 128, 0, s>>>(p, n, device * 1000 + round);
     OK(cudaMemcpyAsync(h.data(), p, n * 4, cudaMemcpyDeviceToHost, s));
     OK(cudaStreamSynchronize(s));
-    for (int v : h) *sum += v;
+    for (int v : h)
+      *sum += v;
   }
 }
 
 int main() {
   long long sums[3] = {};
   std::vector<std::thread> threads;
-  for (int i = 0; i < 3; ++i) threads.emplace_back(work, i, &sums[i]);
-  for (auto& t : threads) t.join();
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back(work, i, &sums[i]);
+  for (auto& t : threads)
+    t.join();
   const long long base = 5 * (10000LL * 9999 / 2) + 10 * 10000LL;
-  for (int i = 0; i < 3; ++i) CHECK(sums[i] == base + 5 * 10000LL * i * 1000);
+  for (int i = 0; i < 3; ++i)
+    CHECK(sums[i] == base + 5 * 10000LL * i * 1000);
   std::puts("three threads are done");
 }
