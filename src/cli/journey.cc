@@ -120,6 +120,13 @@ void show_target(Context& context,
                           target.predicted ? " (times are predicted)" : "", options.seed)});
 }
 
+void show_bound(Context& context, const candidate::Scored& seed) {
+  if (seed.bound_seconds <= 0) return;
+  print_line(context,
+             {"bound", fmt::format("{} (speed of light)   seed program {}, correct",
+                                   human_seconds(seed.bound_seconds), report::time_text(seed))});
+}
+
 ExitCode close(Context& context, const Run& run, const store::RunFolder& folder) {
   context.terminal.clear_progress();
   const auto best = folder.best().string();
@@ -170,6 +177,7 @@ Result<ExitCode> travel(Context& context,
       run.start({options.workload, options.seed, target.name, target.hardware, to_json(options)}));
 
   CUCO_TRY(judge_seed(run, subject));
+  show_bound(context, *run.entry(kSeed).scored());
   CUCO_TRY_ASSIGN(const system::Path cuda, analysis::find_cuda());
   CUCO_TRY_ASSIGN(const analysis::CommunicationGraph graph, analyse_seed(run, subject, cuda));
   CUCO_TRY_ASSIGN(

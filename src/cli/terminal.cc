@@ -69,6 +69,7 @@ Terminal::Settings Terminal::detect(std::FILE* out, std::FILE* error) {
 void Terminal::write(std::string_view text) {
   clear_progress();
   std::fwrite(text.data(), 1, text.size(), out_);
+  std::fflush(out_);  // whoever reads events from a pipe wants them as they happen
 }
 
 void Terminal::remark(std::string_view line) {

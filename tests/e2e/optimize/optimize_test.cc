@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuco optimize with the real nvcc and judge: the same winner every time, also after kill -9; a
+// scripted proposer's good answer is adopted and its bad ones are explained; its recording replays.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/stored_run.h"
+#include "system/files.h"
+
+namespace cuco::cli {
+namespace {
+using testing::HasSubstr;
+
+const std::string kRoot = CUCO_SOURCE_DIR;
+const std::string kCuco = std::string(CUCO_BINARY_DIR) + "/bin/cuco";
+
+class Optimizing : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::system("command -v nvcc >/dev/null || test -x /usr/local/cuda/bin/nvcc") != 0) {
+      GTEST_SKIP() << "SKIPPED: nvcc is not installed; the journey is NOT tested";
+    }
+    auto made = system::TempFolder::create("cuco_optimize");
+    ASSERT_TRUE(made);
+    temp.emplace(*std::move(made));
+  }
+
+  [[nodiscard]] std::vector<std::string> words(const std::vector<std::string>& more) const {
+    std::vector<std::string> list = {kCuco, "--json", "--set",
+                                     "store.folder=" + (temp->path() / "runs").string()};
+    list.insert(list.end(), more.begin(), more.end());
+    return list;
+  }
+
+  /// Starts cuco in the source folder with standard output in `out`.
+  pid_t start(const std::vector<std::string>& more, const system::Path& out) const {
+    auto list = words(more);
+    std::vector<char*> argv;
+    for (auto& word : list)
+      argv.push_back(word.data());
+    argv.push_back(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (::chdir(kRoot.c_str()) != 0 || std::freopen(out.c_str(), "w", stdout) == nullptr) {
+        ::_exit(126);
+      }
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+    return child;
+  }
+
+  /// Runs to the end; the result object.
+  Json finish(const std::vector<std::string>& more) const {
+    const auto out = temp->path() / "out";
+    const pid_t child = start(more, out);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    const auto text = *system::read_file(out);
+    std::string last;
+    for (const auto line : split(text, '\n')) {
+      if (!line.empty()) last = std::string(line);
+    }
+    const auto json = parse_json(last);
+    if (!json || !json->contains("result")) {
+      ADD_FAILURE() << "no result: " << last << " status " << status;
+      return Json::object();
+    }
+    return json->at("result");
+  }
+
+  std::optional<system::TempFolder> temp;
+};
+
+TEST_F(Optimizing, FindsTheSameWinnerAlsoAfterKillNine) {
+  const std::vector<std::string> order = {"optimize", "workloads/gemm_allgather", "--candidates",
+                                          "6"};
+  const auto whole = finish(order);
+  ASSERT_EQ(whole.value("verdict", ""), "scored") << to_text(whole);
+  EXPECT_GT(whole.value("speedup", 0.0), 1.0);
+  EXPECT_EQ(whole.value("predicted", false), true);
+
+  // Killed when a few verdicts are in; resumed to the same end.
+  const auto out = temp->path() / "killed";
+  const pid_t child = start(order, out);
+  for (int i = 0; i < 1200; ++i) {
+    ::usleep(100'000);
+    const auto text = system::read_file(out);
+    std::size_t verdicts = 0;
+    if (text) {
+      for (auto at = text->find("\"evaluated\""); at != std::string::npos;
+           at = text->find("\"evaluated\"", at + 1)) {
+        ++verdicts;
+      }
+    }
+    if (verdicts >= 3) break;
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  const auto resumed = finish({"resume", "last"});
+  for (const auto* key : {"candidate", "code_hash", "directive", "seconds", "verdict"}) {
+    EXPECT_EQ(resumed.value(key, Json()), whole.value(key, Json())) << key;
+  }
+}
+
+TEST_F(Optimizing, AdoptsAScriptsDesignExplainsTheRestAndReplays) {
+  const auto solution = kRoot + "/tests/solutions/gemm_allgather/fused_lsa.cu";
+  const auto counter = (temp->path() / "counter").string();
+  const auto recording = (temp->path() / "recording.jsonl").string();
+  const auto proposer =
+      "command:" + kRoot + "/tests/e2e/optimize/proposer.sh " + solution + " " + counter;
+  const auto result = finish({"optimize", "workloads/gemm_allgather", "--proposer", proposer,
+                              "--candidates", "5", "--record", recording});
+  EXPECT_EQ(result.value("candidate", -1), 1) << to_text(result);
+  EXPECT_GT(result.value("speedup", 0.0), 1.0);
+  auto folder = store::find_run(temp->path() / "runs", "last");
+  ASSERT_TRUE(folder);
+  const auto run = load_run(*std::move(folder));
+  ASSERT_TRUE(run);
+  ASSERT_EQ(run->state.entries.size(), 5U);
+  const auto why = [&](std::size_t i) {
+    return candidate::summary(*run->state.entries[i].latest());
+  };
+  EXPECT_THAT(why(2), HasSubstr("states no directive"));
+  EXPECT_THAT(why(3), HasSubstr("frozen line"));
+  EXPECT_THAT(why(4), HasSubstr("wrong result: C["));
+
+  const auto replayed = finish({"optimize", "workloads/gemm_allgather", "--proposer", proposer,
+                                "--candidates", "5", "--replay", recording});
+  for (const auto* key : {"candidate", "code_hash", "directive", "seconds", "verdict"}) {
+    EXPECT_EQ(replayed.value(key, Json()), result.value(key, Json())) << key;
+  }
+  // Four answers and the end of the last line: the script was not asked again.
+  EXPECT_EQ(split(*system::read_file(counter), '\n').size(), 5U);
+}
+
+}  // namespace
+}  // namespace cuco::cli
