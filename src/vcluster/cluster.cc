@@ -12,22 +12,6 @@
 #include "wire/status.h"
 
 namespace cuco::vcluster {
-namespace {
-
-/// Gives text that a kernel printed to the process that runs one on the device.
-void hand_out(const Cluster& cluster, std::int32_t device, std::string_view text) {
-  for (const auto& [index, process] : cluster.processes()) {
-    const auto context = process->contexts.find(device);
-    if (context == process->contexts.end() || context->second->grids.empty()) continue;
-    // CUDA writes a failed assertion to standard error.
-    const bool is_assertion =
-        text.ends_with("` failed.\n") && text.find(" Assertion `") != std::string_view::npos;
-    process->output.push_back({is_assertion ? 2U : 1U, std::string(text)});
-    return;
-  }
-}
-
-}  // namespace
 
 bool Process::sees(std::int32_t device) const {
   return std::ranges::find(devices, device) != devices.end();
@@ -48,9 +32,6 @@ Result<std::unique_ptr<Cluster>> Cluster::create(ClusterOptions options) {
     environment.remote = [ports = &cluster->kernel_ports, device](
                              unsigned owner, std::uint64_t bytes, bool store, VTime when) {
       return ports->access(device, owner, bytes, store, when);
-    };
-    environment.print = [raw = cluster.get(), device](std::string_view text) {
-      hand_out(*raw, static_cast<std::int32_t>(device), text);
     };
     cluster->gpus.push_back(std::make_unique<vgpu::Gpu>(device, cluster->options.gpu,
                                                         *cluster->memory, std::move(environment)));

@@ -47,9 +47,9 @@ bool shared_memory_fits(const Cluster& cluster,
 /// A kernel of the process ended with a trap: the context is broken until it is reset.
 void break_context(Cluster& cluster, Context& context, const vgpu::Trap& trap) {
   if (context.error == 0) context.error = status_of(trap.kind);
-  // A failed assertion has been printed by the kernel itself.
-  std::string text =
-      trap.kind == vgpu::TrapKind::Assert ? "" : "cuco: " + vgpu::to_string(trap) + "\n";
+  // A failed assertion speaks CUDA's own words.
+  std::string text = trap.kind == vgpu::TrapKind::Assert ? trap.message + "\n"
+                                                         : "cuco: " + vgpu::to_string(trap) + "\n";
   if (trap.kind == vgpu::TrapKind::IllegalAddress) {
     if (const auto more = cluster.nccl().explain(trap.address, context.device)) {
       text += "cuco: " + *more + "\n";

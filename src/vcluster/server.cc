@@ -23,6 +23,8 @@ namespace {
 /// How often a silent thread is looked at, and how often in a row it must sleep to count as parked.
 constexpr int kLookMs = 10;
 constexpr std::uint32_t kAsleepSamples = 4;
+/// Silent looks after which a busy thread with pinned memory is taken to poll it.
+constexpr std::uint32_t kPollingLooks = 30;
 /// With threads blocked outside the server's sight, how long nothing may happen before it is called
 /// a dead-lock.
 constexpr int kOutsideGraceMs = 5000;
@@ -94,8 +96,9 @@ Result<Ending> Server::run() {
     if (parent_gone_) return Ending::Finished;
     if (judge_) judge_->update();
     if (cluster_->must_wait()) {
-      CUCO_TRY(poll(kLookMs));
-      look_for_sleepers();
+      // Threads that run have their say first; only silence is looked into.
+      CUCO_TRY_ASSIGN(const bool heard, poll(kLookMs));
+      if (!heard) look_for_sleepers();
       continue;
     }
     bool moved = false;
@@ -127,7 +130,7 @@ Result<Ending> Server::run() {
   }
 }
 
-Result<void> Server::poll(int timeout_ms) {
+Result<bool> Server::poll(int timeout_ms) {
   epoll_event events[32];
   const int count = ::epoll_wait(poller_.get(), events, 32, timeout_ms);
   if (count < 0 && errno != EINTR) return system::os_error("epoll_wait");
@@ -144,7 +147,7 @@ Result<void> Server::poll(int timeout_ms) {
     }
   }
   drop_refused();
-  return {};
+  return count > 0;
 }
 
 void Server::accept_peers() {
@@ -170,6 +173,7 @@ void Server::read_peer(int fd) {
   if (found == peers_.end()) return;
   Peer& peer = *found->second;
   peer.asleep_samples = 0;
+  peer.silent_looks = 0;
   for (;;) {
     switch (peer.reader.read_some(fd)) {
       case wire::FrameReader::State::Waiting:
@@ -208,13 +212,21 @@ void Server::drop_refused() {
 }
 
 void Server::look_for_sleepers() {
+  const auto sees_host_memory = [&](const Process& process) {
+    return std::ranges::any_of(cluster_->allocations, [&](const auto& entry) {
+      return entry.second.process == process.index && entry.second.kind != wire::MemoryKind::Device;
+    });
+  };
   for (const auto& [fd, peer] : peers_) {
     Session& session = *peer->session;
     if (session.state() != Session::State::Running || session.process == nullptr) continue;
-    if (!is_asleep(session.pid, session.tid)) {
-      peer->asleep_samples = 0;
-    } else if (++peer->asleep_samples >= kAsleepSamples) {
+    peer->asleep_samples = is_asleep(session.pid, session.tid) ? peer->asleep_samples + 1 : 0;
+    ++peer->silent_looks;
+    if (peer->asleep_samples >= kAsleepSamples) {
       session.go_outside("something outside the virtual cluster");
+      cluster_->repeatable = false;
+    } else if (peer->silent_looks >= kPollingLooks && sees_host_memory(*session.process)) {
+      session.go_outside("a value in pinned memory, perhaps (it is busy and makes no calls)");
       cluster_->repeatable = false;
     }
   }

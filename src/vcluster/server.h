@@ -41,15 +41,18 @@ class Server {
     wire::FrameReader reader;
     Session* session = nullptr;
     std::uint32_t asleep_samples = 0;  ///< Consecutive looks that found the thread sleeping.
+    std::uint32_t silent_looks = 0;    ///< Looks since it last said something.
   };
 
   Server(std::unique_ptr<Cluster> cluster, wire::Fd listener, wire::Fd parent, wire::Fd poller);
-  Result<void> poll(int timeout_ms);
+  /// Takes what has come in; false: nothing had within the time.
+  Result<bool> poll(int timeout_ms);
   void accept_peers();
   void read_peer(int fd);
   void drop_peer(int fd);
   void drop_refused();
-  /// Looks at running threads in /proc: one that sleeps without having told us is parked.
+  /// Looks at running threads: one that sleeps without having told us is parked; one that can see
+  /// pinned memory and is silent for long may be polling it, and must not hold the GPUs up.
   void look_for_sleepers();
   [[nodiscard]] bool somebody_waits() const;
   void report_dead_lock() const;
