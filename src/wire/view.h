@@ -61,8 +61,9 @@ template <typename T>
 /// Appends a value's bytes to a message under construction.
 template <typename T>
 void append(std::vector<std::byte>& out, const T& value) {
-  const Bytes bytes = bytes_of(value);
-  out.insert(out.end(), bytes.begin(), bytes.end());
+  const std::size_t at = out.size();
+  out.resize(at + sizeof(T));
+  std::memcpy(out.data() + at, &value, sizeof(T));
 }
 
 }  // namespace cuco::wire
