@@ -7,11 +7,25 @@
 
 #include "hostlib/mpi_matching.h"
 #include "hostlib/server.h"
+#include "wire/messages_matching.h"
 
 namespace cuco::hostlib {
 namespace {
 
-constexpr std::uint32_t kEverywhere = 1;
+void announce(const wire::ClientApi& api, std::uint64_t key) {
+  wire::Nothing reply;
+  (void)wire::call(api, wire::MessagePost{key}, &reply);
+}
+
+void await_message(const wire::ClientApi& api, std::uint64_t key) {
+  wire::Nothing reply;
+  (void)wire::call(api, wire::MessageWait{key}, &reply);
+}
+
+bool take_message(const wire::ClientApi& api, std::uint64_t key) {
+  wire::MessageTest::Reply reply;
+  return wire::call(api, wire::MessageTest{key}, &reply) == wire::kSuccess && reply.taken != 0;
+}
 
 /// What has to be true on the server before a request can complete: 0, nothing.
 struct Requests {
@@ -45,7 +59,7 @@ bool await(const wire::ClientApi& api, MPI_Request request) {
   if (request == MPI_REQUEST_NULL) return true;
   const std::uint64_t condition = look_up(request);
   if (condition == kUnknown) return false;
-  if (condition != 0) (void)wait(api, condition, kEverywhere, wire::HostWait::MessagePassing);
+  if (condition != 0) await_message(api, condition);
   forget_request(request);
   return true;
 }
@@ -55,14 +69,14 @@ std::uint64_t announce_send(const wire::ClientApi& api,
                             const MessageName& name,
                             std::int64_t bytes) {
   if (!name.is_known) return 0;
-  post(api, name.sent, kEverywhere);
+  announce(api, name.sent);
   return bytes > kEagerBytes ? name.wanted : 0;
 }
 
 /// Announces a receive. Returns what its completion waits for.
 std::uint64_t announce_receive(const wire::ClientApi& api, const MessageName& name) {
   if (!name.is_known) return kUnknown;
-  post(api, name.wanted, kEverywhere);
+  announce(api, name.wanted);
   return name.sent;
 }
 
@@ -71,7 +85,11 @@ int send(
     const wire::ClientApi* api, std::int64_t bytes, int peer, int tag, MPI_Comm comm, Call call) {
   if (api == nullptr || peer == MPI_PROC_NULL) return call();
   const std::uint64_t condition = announce_send(*api, next_sent(peer, tag, comm), bytes);
-  if (condition != 0) (void)wait(*api, condition, kEverywhere, wire::HostWait::MessagePassing);
+  if (condition == 0) return call();
+  await_message(*api, condition);
+  // The receiver may have asked with MPI_Irecv and gone on: until it comes back to MPI the real
+  // call blocks, and the simulation must not wait for it.
+  const Outside outside(*api, wire::HostWait::MessagePassing);
   return call();
 }
 
@@ -108,7 +126,7 @@ CUCO_HOST_EXPORT int MPI_Recv(void* data,
     const Outside outside(*api, HostWait::MessagePassing);
     return call();
   }
-  (void)wait(*api, condition, kEverywhere, HostWait::MessagePassing);
+  await_message(*api, condition);
   return call();
 }
 
@@ -134,7 +152,7 @@ CUCO_HOST_EXPORT int MPI_Sendrecv(const void* out,
     if (from != MPI_PROC_NULL) arrives = announce_receive(*api, next_received(from, in_tag, comm));
     for (const std::uint64_t condition : {sent, arrives}) {
       if (condition != 0 && condition != kUnknown) {
-        (void)wait(*api, condition, kEverywhere, HostWait::MessagePassing);
+        await_message(*api, condition);
       }
     }
   }
@@ -202,8 +220,7 @@ CUCO_HOST_EXPORT int MPI_Waitany(int count, MPI_Request all[], int* index, MPI_S
     if (all[i] == MPI_REQUEST_NULL) continue;
     const std::uint64_t condition = look_up(all[i]);
     if (condition == kUnknown) continue;
-    if (condition != 0 && !wait(*api, condition, kEverywhere, HostWait::MessagePassing, 0))
-      continue;
+    if (condition != 0 && !take_message(*api, condition)) continue;
     forget_request(all[i]);
     *index = i;
     return PMPI_Wait(&all[i], status);
@@ -220,7 +237,7 @@ CUCO_HOST_EXPORT int MPI_Test(MPI_Request* request, int* flag, MPI_Status* statu
   const std::uint64_t condition =
       api == nullptr || *request == MPI_REQUEST_NULL ? kUnknown : look_up(*request);
   if (condition == kUnknown) return PMPI_Test(request, flag, status);
-  *flag = condition == 0 || wait(*api, condition, kEverywhere, HostWait::MessagePassing, 0) ? 1 : 0;
+  *flag = condition == 0 || take_message(*api, condition) ? 1 : 0;
   if (*flag == 0) return MPI_SUCCESS;
   forget_request(*request);
   return PMPI_Wait(request, status);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Announcements between rank processes, served on arrival.
+///
+/// A rank that has found its partners makes the real MPI call, which needs them to make theirs;
+/// none of them may be held up by the simulation then. So announcing and waiting do not wait for
+/// their turn. That is safe because every announcement has its own name and carries its time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "vcluster/session.h"
+
+namespace cuco::vcluster {
+
+class Cluster;
+
+class MessageBoard {
+ public:
+  explicit MessageBoard(Cluster& cluster) : cluster_(cluster) {}
+
+  void post(std::uint64_t key, VTime when);
+  void wait(Session& session, std::uint64_t key);
+  /// True: announced by `now`, and taken.
+  [[nodiscard]] bool test(std::uint64_t key, VTime now);
+
+ private:
+  Cluster& cluster_;
+  std::map<std::uint64_t, VTime> posted_;
+  std::map<std::uint64_t, std::uint32_t> waiters_;  ///< Key to session.
+};
+
+/// Registers MessagePost, MessageWait and MessageTest.
+void register_message_calls(Cluster& cluster);
+
+}  // namespace cuco::vcluster
