@@ -57,6 +57,7 @@ class OptimizeCommand final : public Command {
     options.model = model_.empty() ? config.text("llm.model") : model_;
     options.endpoint = endpoint_.empty() ? config.text("llm.endpoint") : endpoint_;
     options.key_variable = config.text("llm.key_variable");
+    options.key_file = config.text("llm.key_file");
     options.record = record_;
     options.replay = replay_;
     options.topology = topology_;

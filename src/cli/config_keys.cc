@@ -11,15 +11,12 @@ using enum ConfigType;
 // Sorted by name. A secret itself is never a value here: only the name of the variable or file
 // that holds it.
 constexpr auto kKeys = std::to_array<ConfigKey>({
-    {"build.cuda", Path, "", "folder of the CUDA toolkit; empty: PATH, CUDA_HOME, /usr/local/cuda"},
-    {"llm.command", Text, "", "program that answers prompts (prompt on stdin, answer on stdout)"},
     {"llm.endpoint", Text, "", "base address of an OpenAI-compatible service"},
     {"llm.key_file", Path, "", "file that holds the service's key"},
     {"llm.key_variable", Variable, "OPENAI_API_KEY", "variable that holds the service's key"},
     {"llm.model", Text, "", "model to ask"},
     {"run.hardware", Text, "h200", "GPU that the virtual target imitates: h200, a100 or a file"},
-    {"run.target", Choice, "auto", "where programs run", "auto|virtual|loopback|cluster"},
-    {"run.topology", Text, "nvlink8", "how virtual GPUs are connected: a name or a file"},
+    {"run.target", Choice, "auto", "where programs run", "auto|virtual"},
     {"search.budget", Duration, "10m", "how long a search may take"},
     {"search.jobs", Integer, "0", "candidates evaluated side by side; 0: one per core"},
     {"search.proposer", Text, "expert", "who proposes: expert, model or command:PROGRAM"},

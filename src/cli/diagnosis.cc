@@ -89,9 +89,9 @@ Finding slurm(const Machine& machine) {
 
 Finding models(const Machine& machine) {
   if (machine.model.name.empty()) {
-    return {
-        "models", "none configured", State::Absent,
-        "the built-in expert proposes; to add one set llm.endpoint and llm.model, or llm.command"};
+    return {"models", "none configured", State::Absent,
+            "the built-in expert proposes; to add one set llm.endpoint and llm.model, or "
+            "search.proposer to command:PROGRAM"};
   }
   if (!machine.model.problem.empty()) {
     return {"models", machine.model.name, State::Bad, machine.model.problem};

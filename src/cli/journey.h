@@ -25,6 +25,7 @@ struct JourneyOptions {
   std::string model;
   std::string endpoint;
   std::string key_variable;  ///< Name of the variable that holds the key.
+  std::string key_file;      ///< Or of the file that does.
   std::string record;
   std::string replay;
   std::string topology;

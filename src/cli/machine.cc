@@ -42,8 +42,8 @@ std::optional<Tool> find_tool(const char* name,
   return Tool{*path, first_match(*text, pattern).value_or("of unknown version")};
 }
 
-std::optional<Tool> find_nvcc(const Config& config, const system::Environment& environment) {
-  const auto cuda = find_cuda(config, environment);
+std::optional<Tool> find_nvcc(const system::Environment& environment) {
+  const auto cuda = find_cuda(environment);
   if (!cuda) return std::nullopt;
   const system::Path path = *cuda / "bin/nvcc";
   const auto text = output_of({path.string(), "--version"}, environment);
@@ -51,11 +51,11 @@ std::optional<Tool> find_nvcc(const Config& config, const system::Environment& e
   return Tool{path, first_match(*text, R"(V([0-9.]+))").value_or("of unknown version")};
 }
 
-std::optional<NcclHeaders> find_nccl(const Config& config, const system::Environment& environment) {
+std::optional<NcclHeaders> find_nccl(const system::Environment& environment) {
   std::vector<system::Path> folders;
   if (const auto home = environment.get("NCCL_HOME"))
     folders.push_back(system::Path(*home) / "include");
-  if (const auto cuda = find_cuda(config, environment)) folders.push_back(*cuda / "include");
+  if (const auto cuda = find_cuda(environment)) folders.push_back(*cuda / "include");
   folders.emplace_back("/usr/include");
   for (const system::Path& folder : folders) {
     const auto text = system::read_file(folder / "nccl.h");
@@ -70,9 +70,8 @@ std::optional<NcclHeaders> find_nccl(const Config& config, const system::Environ
 }
 
 ModelFacts inspect_model(const Config& config, const system::Environment& environment) {
-  if (!config.text("llm.command").empty()) {
-    return {.name = "command:" + config.text("llm.command"), .problem = ""};
-  }
+  const std::string& proposer = config.text("search.proposer");
+  if (proposer.starts_with("command:")) return {.name = proposer, .problem = ""};
   const std::string& model = config.text("llm.model");
   const std::string& endpoint = config.text("llm.endpoint");
   if (model.empty() && endpoint.empty()) return {};
@@ -106,6 +105,13 @@ bool is_mps_running(const system::Environment& environment) {
   return std::filesystem::exists(system::Path(folder) / "control");
 }
 
+/// The libraries that ranks load, in lib/ beside the server's bin/.
+bool has_libraries(const system::Path& programs) {
+  const system::Path libraries = programs.parent_path() / "lib";
+  return std::filesystem::exists(libraries / "libcudart.so.13") &&
+         std::filesystem::exists(libraries / "libnccl.so.2");
+}
+
 std::uint64_t memory_of_machine() {
   const auto text = system::read_file("/proc/meminfo");
   const auto kibibytes = text ? first_match(*text, R"(MemTotal:\s+(\d+))") : std::nullopt;
@@ -126,10 +132,8 @@ std::optional<NcclHeaders> parse_nccl_header(std::string_view text) {
                      .patch = std::stoi(*patch)};
 }
 
-std::optional<system::Path> find_cuda(const Config& config,
-                                      const system::Environment& environment) {
+std::optional<system::Path> find_cuda(const system::Environment& environment) {
   std::vector<system::Path> folders;
-  if (!config.text("build.cuda").empty()) folders.emplace_back(config.text("build.cuda"));
   if (const auto nvcc = system::find_program("nvcc", environment.get("PATH").value_or(""))) {
     std::error_code ignored;
     folders.push_back(std::filesystem::canonical(*nvcc, ignored).parent_path().parent_path());
@@ -149,8 +153,8 @@ Machine inspect_machine(const Config& config, const system::Environment& environ
   machine.cpu_features = {{"AVX2", __builtin_cpu_supports("avx2") != 0},
                           {"FMA", __builtin_cpu_supports("fma") != 0},
                           {"F16C", __builtin_cpu_supports("f16c") != 0}};
-  machine.nvcc = find_nvcc(config, environment);
-  machine.nccl = find_nccl(config, environment);
+  machine.nvcc = find_nvcc(environment);
+  machine.nccl = find_nccl(environment);
   machine.mpi = find_tool("mpirun", "--version", R"(mpirun \((.*)\n)", environment);
   // "mpirun (Open MPI) 4.1.4" reads better without the parenthesis.
   if (machine.mpi) {
@@ -161,7 +165,8 @@ Machine inspect_machine(const Config& config, const system::Environment& environ
   if (machine.driver) machine.driver->mps = is_mps_running(environment);
   machine.fences = inspect_fences();
   machine.model = inspect_model(config, environment);
-  machine.has_virtual_cluster = system::find_helper("cuco-vcluster").has_value();
+  const auto server = system::find_helper("cuco-vcluster");
+  machine.has_virtual_cluster = server.has_value() && has_libraries(server->parent_path());
   return machine;
 }
 

@@ -70,10 +70,9 @@ struct Machine {
 /// Looks at everything; takes a fraction of a second.
 [[nodiscard]] Machine inspect_machine(const Config& config, const system::Environment& environment);
 
-/// Folder of the CUDA toolkit: build.cuda, then PATH, CUDA_HOME, /usr/local/cuda. Nothing if there
-/// is no nvcc in any of them.
-[[nodiscard]] std::optional<system::Path> find_cuda(const Config& config,
-                                                    const system::Environment& environment);
+/// Folder of the CUDA toolkit: of nvcc on PATH, CUDA_HOME, /usr/local/cuda. Nothing if there is no
+/// nvcc in any of them.
+[[nodiscard]] std::optional<system::Path> find_cuda(const system::Environment& environment);
 
 /// The version in the text of nccl.h.
 [[nodiscard]] std::optional<NcclHeaders> parse_nccl_header(std::string_view text);

@@ -26,6 +26,10 @@ Result<std::unique_ptr<llm::Provider>> make_endpoint(const JourneyOptions& optio
     return Error{ErrorKind::InvalidInput, "which model? --model NAME (or llm.model in cuco.toml)"};
   }
   endpoint.key = system::Environment::current().get(options.key_variable).value_or("");
+  if (endpoint.key.empty() && !options.key_file.empty()) {
+    CUCO_TRY_ASSIGN(const std::string text, system::read_file(options.key_file, 4096));
+    endpoint.key = std::string(trim(text));
+  }
   if (endpoint.key.empty() && options.endpoint.empty()) {
     return Error{
         ErrorKind::Unavailable,

@@ -69,7 +69,7 @@ TEST(Config, WrongTypeNamesWhatIsExpected) {
             "cuco.toml:1: search.budget takes a duration like \"90s\", \"30m\" or \"2h\"");
   EXPECT_EQ(error_in_file("search.seed = [1]\n"), "cuco.toml:1: search.seed takes a whole number");
   EXPECT_EQ(error_of({.overrides = {{"run.target", "virtul"}}}),
-            "--set: run.target is one of auto, virtual, loopback, cluster, not 'virtul' (did you "
+            "--set: run.target is one of auto, virtual, not 'virtul' (did you "
             "mean 'virtual'?)");
 }
 
