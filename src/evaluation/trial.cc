@@ -25,6 +25,7 @@ using wire::JudgeReport;
 
 /// Far longer than any honest iteration on a check shape.
 constexpr std::int64_t kLatePs = 2'000'000'000;  // 2 ms
+constexpr std::int32_t kSlowdown = 64;
 
 std::chrono::milliseconds in_ms(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
@@ -188,8 +189,14 @@ VirtualCluster::Late Trial::choose_late(int iteration) {
   const auto ranks = static_cast<std::uint64_t>(spec_.workload.ranks);
   const int rank =
       static_cast<int>((key("late", 0) + static_cast<std::uint64_t>(iteration)) % ranks);
+  // A late start shows who does not wait for a peer to begin; a slow GPU, who does not wait for it
+  // to end.
+  if (iteration % 2 == 0) {
+    schedule_ = fmt::format("rank {} computes {} times slower", rank, kSlowdown);
+    return {rank, 0, kSlowdown};
+  }
   schedule_ = fmt::format("rank {} starts {} us late", rank, kLatePs / 1'000'000);
-  return {rank, kLatePs};
+  return {rank, kLatePs, 1};
 }
 
 Result<void> Trial::place_inputs(int iteration, int set) {

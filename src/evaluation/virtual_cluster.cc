@@ -151,7 +151,8 @@ Result<std::int64_t> VirtualCluster::run_all(int set, Late late) {
   return send_command({.command = wire::JudgeReport::kRun,
                        .argument = set,
                        .late_rank = late.rank,
-                       .late_ps = late.ps},
+                       .late_ps = late.ps,
+                       .slowdown = late.slowdown},
                       {});
 }
 

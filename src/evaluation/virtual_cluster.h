@@ -60,6 +60,7 @@ class VirtualCluster {
   struct Late {
     int rank = -1;
     std::int64_t ps = 0;
+    std::int32_t slowdown = 1;
   };
   /// Answers all ranks (or one); gives the virtual time at which they go.
   [[nodiscard]] Result<std::int64_t> command(std::uint32_t command,

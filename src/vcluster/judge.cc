@@ -123,6 +123,11 @@ void Judge::command(const wire::JudgeCommand& request, wire::Bytes tail) {
   for (const auto& [rank, seat] : seats_)
     start = std::max(start, seat.report.time_ps);
   cluster_.timeline.advance_to(start);
+  // Rank r has device r: the judge starts one process that sees them all.
+  for (std::size_t device = 0; device < cluster_.gpus.size(); ++device) {
+    const bool slow = static_cast<std::int64_t>(device) == request.late_rank;
+    cluster_.gpus[device]->set_slowdown(slow ? request.slowdown : 1);
+  }
   const wire::JudgeReport::Reply reply{request.command, request.argument};
   for (auto& [rank, seat] : seats_) {
     if (!seat.arrived || (request.rank >= 0 && request.rank != rank)) continue;

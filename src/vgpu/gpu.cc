@@ -183,7 +183,9 @@ void Gpu::step(VTime limit) {
   const VTime strict = std::min({limit, neighbour, impl_->lowest_of_others()});
   const VTime end = std::min({add(std::max(neighbour, key), kSlack),
                               add(std::max(limit, key), kSlack), add(key, kQuantum)});
+  const VTime before = w.clock;
   run_warp(w, end, add(std::max(strict, key), kStrictSlack));
+  if (impl_->slowdown > 1) w.clock += (w.clock - before) * (impl_->slowdown - 1);
   if (!grid.trap && impl_->environment.cancel != nullptr &&
       impl_->environment.cancel->load(std::memory_order_relaxed)) {
     grid.trap = Trap{
@@ -207,6 +209,10 @@ void Gpu::step(VTime limit) {
   }
   const VTime next = runnable_at(w);
   if (next != kNever) impl_->enqueue(w, next);
+}
+
+void Gpu::set_slowdown(std::int32_t factor) {
+  impl_->slowdown = std::max(factor, 1);
 }
 
 bool Gpu::idle() const {

@@ -85,6 +85,9 @@ class Gpu {
   /// slack.
   void step(VTime limit = kNever);
 
+  /// Makes this GPU so many times slower from now on: an adversarial schedule, not a model.
+  void set_slowdown(std::int32_t factor);
+
   [[nodiscard]] bool idle() const;
   /// Who waits for what, one line each: "kernel k block (1,0,0) warp 0 lanes 0xffffffff at
   /// x.cu:12: waits for a write to 0x2000…". For dead-lock reports.

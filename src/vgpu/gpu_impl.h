@@ -68,6 +68,8 @@ struct Gpu::Impl final : Scheduler {
   void retire(Grid& grid);
   void finish_counters(Grid& grid) const;
 
+  std::int32_t slowdown = 1;  ///< See Gpu::set_slowdown.
+
   unsigned device;
   hardware::GpuDescription description;
   Memory& memory;

@@ -66,6 +66,8 @@ struct JudgeCommand {
   std::int32_t rank = -1;       ///< -1: all.
   std::int32_t late_rank = -1;  ///< This one goes `late_ps` after the others.
   std::int64_t late_ps = 0;
+  std::int32_t slowdown = 1;  ///< And its GPU is so many times slower than the others.
+  std::int32_t reserved = 0;
 };
 
 /// From the judge: what to copy when this rank arrives next. Tail: `count` pairs of u64 (address,
