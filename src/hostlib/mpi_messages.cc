@@ -122,11 +122,12 @@ CUCO_HOST_EXPORT int MPI_Recv(void* data,
   const auto call = [&] { return PMPI_Recv(data, count, type, peer, tag, comm, status); };
   if (api == nullptr || peer == MPI_PROC_NULL) return call();
   const std::uint64_t condition = announce_receive(*api, next_received(peer, tag, comm));
-  if (condition == kUnknown) {
-    const Outside outside(*api, HostWait::MessagePassing);
-    return call();
+  if (condition != kUnknown) {
+    await_message(*api, condition);
+    if (bytes_of(count, type) <= kEagerBytes) return call();
   }
-  await_message(*api, condition);
+  // A large message moves only while both ends are inside MPI, and the sender may wait for others.
+  const Outside outside(*api, HostWait::MessagePassing);
   return call();
 }
 
@@ -143,21 +144,24 @@ CUCO_HOST_EXPORT int MPI_Sendrecv(const void* out,
                                   int in_tag,
                                   MPI_Comm comm,
                                   MPI_Status* status) {
-  if (const auto* api = server()) {
-    std::uint64_t sent = 0;
-    std::uint64_t arrives = 0;
-    if (to != MPI_PROC_NULL) {
-      sent = announce_send(*api, next_sent(to, out_tag, comm), bytes_of(out_count, out_type));
-    }
-    if (from != MPI_PROC_NULL) arrives = announce_receive(*api, next_received(from, in_tag, comm));
-    for (const std::uint64_t condition : {sent, arrives}) {
-      if (condition != 0 && condition != kUnknown) {
-        await_message(*api, condition);
-      }
-    }
+  const auto call = [&] {
+    return PMPI_Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag,
+                         comm, status);
+  };
+  const auto* api = server();
+  if (api == nullptr) return call();
+  std::uint64_t sent = 0;
+  std::uint64_t arrives = 0;
+  if (to != MPI_PROC_NULL) {
+    sent = announce_send(*api, next_sent(to, out_tag, comm), bytes_of(out_count, out_type));
   }
-  return PMPI_Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag,
-                       comm, status);
+  if (from != MPI_PROC_NULL) arrives = announce_receive(*api, next_received(from, in_tag, comm));
+  for (const std::uint64_t condition : {sent, arrives}) {
+    if (condition != 0 && condition != kUnknown) await_message(*api, condition);
+  }
+  // The partners may still wait for partners of theirs.
+  const Outside outside(*api, HostWait::MessagePassing);
+  return call();
 }
 
 CUCO_HOST_EXPORT int MPI_Isend(const void* data,
@@ -195,7 +199,8 @@ CUCO_HOST_EXPORT int MPI_Irecv(void* data,
 
 CUCO_HOST_EXPORT int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   const auto* api = server();
-  if (api == nullptr || await(*api, *request)) return PMPI_Wait(request, status);
+  if (api == nullptr) return PMPI_Wait(request, status);
+  (void)await(*api, *request);
   const Outside outside(*api, HostWait::MessagePassing);
   return PMPI_Wait(request, status);
 }
@@ -203,10 +208,8 @@ CUCO_HOST_EXPORT int MPI_Wait(MPI_Request* request, MPI_Status* status) {
 CUCO_HOST_EXPORT int MPI_Waitall(int count, MPI_Request all[], MPI_Status statuses[]) {
   const auto* api = server();
   if (api == nullptr) return PMPI_Waitall(count, all, statuses);
-  bool known = true;
   for (int i = 0; i < count; ++i)
-    known = await(*api, all[i]) && known;
-  if (known) return PMPI_Waitall(count, all, statuses);
+    (void)await(*api, all[i]);
   const Outside outside(*api, HostWait::MessagePassing);
   return PMPI_Waitall(count, all, statuses);
 }
