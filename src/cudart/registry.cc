@@ -58,6 +58,27 @@ unsigned generation() {
   return static_cast<unsigned>(::getpid());
 }
 
+/// Held while something is sent to the server to be loaded. The server orders who gets it.
+class LoadingLock {
+ public:
+  LoadingLock() {
+    if (depth()++ == 0)
+      (void)wire::call(client(), wire::SemaphoreWait{.key = wire::kLoadingLock}, nullptr);
+  }
+  ~LoadingLock() {
+    if (--depth() == 0)
+      (void)wire::call(client(), wire::SemaphorePost{.key = wire::kLoadingLock}, nullptr);
+  }
+  LoadingLock(const LoadingLock&) = delete;
+  LoadingLock& operator=(const LoadingLock&) = delete;
+
+ private:
+  static int& depth() {
+    thread_local int value = 0;
+    return value;
+  }
+};
+
 void add_image(std::vector<std::pair<const std::byte*, std::size_t>>& images,
                const std::byte* data) {
   if (data == nullptr) return;
@@ -152,7 +173,9 @@ DeviceVariable* find_variable(const void* host_variable) {
 }
 
 Error load(CodeModule& module) {
-  const std::lock_guard lock(registry().mutex);
+  if (module.number != 0 && module.generation == generation()) return 0;
+  if (const Error status = refused(); status != 0) return status;
+  const LoadingLock lock;
   if (module.number != 0 && module.generation == generation()) return 0;
   const wire::Fd file(::memfd_create("cuco-module", MFD_CLOEXEC));
   if (!file.is_open()) return wire::kMemoryAllocation;
@@ -174,7 +197,9 @@ Error load(CodeModule& module) {
 }
 
 Error load(Kernel& kernel) {
-  const std::lock_guard lock(registry().mutex);
+  if (kernel.number != 0 && kernel.generation == generation()) return 0;
+  if (const Error status = refused(); status != 0) return status;
+  const LoadingLock lock;
   if (kernel.number != 0 && kernel.generation == generation()) return 0;
   if (const Error status = load(*kernel.module); status != 0) return status;
   const wire::GetFunction request{.module = kernel.module->number, .device = here()};

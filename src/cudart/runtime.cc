@@ -25,6 +25,7 @@
 
 #include "cudart/host_memory.h"
 #include "wire/connection.h"
+#include "wire/messages_managed.h"
 
 namespace cuco::cudart {
 namespace {
@@ -113,6 +114,11 @@ void on_first_connection(Shared& state, wire::Connection& connection) {
   state.infos.clear();
   state.infos.resize(state.devices.size());
   reserve_memory(state.identity, connection.take_host_memory());
+  // The lock that loading takes (registry.cc) is the server's, and starts free.
+  const wire::SemaphorePost free_lock{.key = wire::kLoadingLock};
+  const wire::CallRequest request{
+      .type = wire::SemaphorePost::kType, .head = &free_lock, .head_bytes = sizeof free_lock};
+  (void)connection.call(request, nullptr);
 }
 
 void tell_no_server(const std::string& why) {

@@ -16,13 +16,17 @@
 #include <fmt/format.h>
 
 #include "system/os_error.h"
+#include "wire/messages_managed.h"
 
 namespace cuco::vcluster {
 namespace {
 
 /// How often a silent thread is looked at, and how often in a row it must sleep to count as parked.
 constexpr int kLookMs = 10;
-constexpr std::uint32_t kAsleepSamples = 4;
+constexpr std::uint32_t kAsleepSamples = 10;
+/// The same where the host library is loaded: it tells of every wait, so that a thread that sleeps
+/// untold only waits for the machine.
+constexpr std::uint32_t kAsleepSamplesIfTold = 500;
 /// Silent looks after which a busy thread with pinned memory is taken to poll it.
 constexpr std::uint32_t kPollingLooks = 30;
 /// With threads blocked outside the server's sight, how long nothing may happen before it is called
@@ -39,6 +43,14 @@ bool is_asleep(std::uint32_t pid, std::uint32_t tid) {
   const std::size_t end_of_name = line.rfind(')');
   return end_of_name != std::string::npos && end_of_name + 2 < line.size() &&
          line[end_of_name + 2] == 'S';
+}
+
+/// Only the host library sends these, but for the lock that our runtime loads code under.
+bool is_of_host_library(const wire::Frame& frame) {
+  const std::uint16_t type = frame.header.type;
+  if (type < wire::ReadClock::kType || type > wire::Rendezvous::kType) return false;
+  const bool semaphore = type == wire::SemaphorePost::kType || type == wire::SemaphoreWait::kType;
+  return !semaphore || wire::read_front<std::uint64_t>(frame.payload) != wire::kLoadingLock;
 }
 
 std::uint32_t peer_pid(int socket) {
@@ -178,8 +190,11 @@ void Server::read_peer(int fd) {
     switch (peer.reader.read_some(fd)) {
       case wire::FrameReader::State::Waiting:
         return;
-      case wire::FrameReader::State::Complete:
-        cluster_->deliver(*peer.session, peer.reader.take());
+      case wire::FrameReader::State::Complete: {
+        wire::Frame frame = peer.reader.take();
+        if (is_of_host_library(frame)) told_.insert(peer.session->pid);
+        cluster_->deliver(*peer.session, std::move(frame));
+      }
         if (!peer.session->refused_because().empty()) return;
         break;
       case wire::FrameReader::State::Malformed:
@@ -222,12 +237,20 @@ void Server::look_for_sleepers() {
     if (session.state() != Session::State::Running || session.process == nullptr) continue;
     peer->asleep_samples = is_asleep(session.pid, session.tid) ? peer->asleep_samples + 1 : 0;
     ++peer->silent_looks;
-    if (peer->asleep_samples >= kAsleepSamples) {
-      session.go_outside("something outside the virtual cluster");
-      cluster_->repeatable = false;
+    const char* what = nullptr;
+    if (peer->asleep_samples == kAsleepSamples && !told_.contains(session.pid)) {
+      what = "something outside the virtual cluster";
+    } else if (peer->asleep_samples >= kAsleepSamplesIfTold) {
+      what = "something outside the virtual cluster";
     } else if (peer->silent_looks >= kPollingLooks && sees_host_memory(*session.process)) {
-      session.go_outside("a value in pinned memory, perhaps (it is busy and makes no calls)");
-      cluster_->repeatable = false;
+      what = "a value in pinned memory, perhaps (it is busy and makes no calls)";
+    }
+    if (what == nullptr) continue;
+    session.go_outside(what);
+    if (std::exchange(cluster_->repeatable, false)) {
+      fmt::print(stderr,
+                 "cuco: note: this run may differ when repeated: {} thread {} waits for {}\n",
+                 session.process->name(), session.thread, what);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/result.h"
@@ -62,6 +63,7 @@ class Server {
   wire::Fd parent_;
   wire::Fd poller_;
   std::map<int, std::unique_ptr<Peer>> peers_;
+  std::set<std::uint32_t> told_;  ///< Processes whose host library tells of their waits.
   bool parent_gone_ = false;
   std::unique_ptr<Judge> judge_;  ///< Null: not a judged run.
 };

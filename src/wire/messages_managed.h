@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The message that lets a process map its managed variables.
+/// Loading code: the message that lets a process map its managed variables, and the lock's name.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,10 @@
 #include "wire/protocol.h"
 
 namespace cuco::wire {
+
+/// Name of the semaphore that guards loading in a process: a thread that waits for a mutex would
+/// look to the server as if it ran.
+inline constexpr std::uint64_t kLoadingLock = 0xC0C0'10AD;
 
 /// A managed variable by name (tail). The file it lies in comes with the reply; its pages are its
 /// own.

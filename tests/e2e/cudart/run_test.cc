@@ -91,6 +91,15 @@ INSTANTIATE_TEST_SUITE_P(Cudart, Program, testing::ValuesIn(all_programs()), [](
   return one.param;
 });
 
+TEST(Run, RepeatedRunsAreBitIdentical) {
+  if (!has_nvcc()) GTEST_SKIP() << "no nvcc";
+  const auto first = run({"--ranks", "3", "repeat.cu"});
+  EXPECT_FALSE(first.err.empty());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(run({"--ranks", "3", "repeat.cu"}).err, first.err);
+  }
+}
+
 TEST(Run, MissingFileIsNamed) {
   const auto outcome = run({"no_such_file.cu"});
   EXPECT_EQ(outcome.code, 2);
