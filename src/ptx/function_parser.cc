@@ -26,6 +26,7 @@ void FunctionParser::parse(Function& function) {
   function_ = &function;
   names_.clear();
   ranges_.clear();
+  made_names_.clear();
   inlined_.clear();
   source_ = caller_ = {};
   builder_.spend_variables(function.returns.size() + function.parameters.size());
@@ -187,15 +188,19 @@ void FunctionParser::add_registers(std::string_view name, Type type, std::uint32
   const std::uint64_t count = tokens_.expect_count("a register count", UINT32_MAX);
   tokens_.expect('>');
   if (elements != 1) return tokens_.fail("a range of vector registers is not supported");
-  if (name.back() >= '0' && name.back() <= '9') {
-    return tokens_.fail("a register range must not be named with a digit at its end: " +
-                        std::string(name));
-  }
   builder_.spend_registers(count);
   if (tokens_.failed()) return;
   registers.reserve(registers.size() + count);
   for (std::uint64_t i = 0; i < count; ++i) {
     registers.push_back({std::string(name) + std::to_string(i), type});
+  }
+  if (name.back() >= '0' && name.back() <= '9') {
+    // `t1<3>` makes t10, t11, t12: where the prefix ends can only be told by the whole name.
+    for (std::uint32_t i = 0; i < count; ++i) {
+      made_names_.push_back(registers[first + i].name);
+      names_.bind(made_names_.back(), {.index = first + i});
+    }
+    return;
   }
   ranges_.bind(name, {.kind = Binding::Kind::RegisterRange,
                       .index = first,

@@ -3,6 +3,7 @@
 /// The body of a function: scopes, labels, instructions and their operands.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -101,6 +102,7 @@ class FunctionParser {
   Function* function_ = nullptr;
   ScopedNames names_;
   ScopedNames ranges_;
+  std::deque<std::string> made_names_;  ///< Names that the text does not spell out.
   std::vector<Scope> scopes_;
   std::vector<Label> labels_;
   std::vector<LabelReference> references_;

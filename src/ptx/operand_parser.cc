@@ -365,7 +365,12 @@ Operand FunctionParser::vector(int depth) {
     if (!tokens_.accept(',')) break;
   }
   tokens_.expect('}');
-  return result;
+  if (!tokens_.accept('|')) return result;
+  Operand pair;  // `{%r1, %r2, %r3, %r4}|%p1` of sparse textures.
+  pair.kind = Operand::Kind::Pair;
+  pair.elements.push_back(std::move(result));
+  pair.elements.push_back(operand(depth + 1));
+  return pair;
 }
 
 // `[base]`, `[base+offset]`, `[base, {coordinates}]`.

@@ -166,6 +166,19 @@ TEST(Parse, ReadsSpecialRegisters) {
   EXPECT_EQ(parse_instruction("mov.u32 %r1, %pm0;").operands[1].special, SpecialRegister::None);
 }
 
+TEST(Parse, ReadsRangesWhosePrefixEndsInADigit) {
+  const Function function = parse_body(".reg .b32 t1<3>, t<3>; mov.b32 t12, t2;");
+  EXPECT_EQ(function.instructions[0].operands[0].index, 2U);
+  EXPECT_EQ(function.instructions[0].operands[1].index, 5U);
+}
+
+TEST(Parse, ReadsTexturesWithResidency) {
+  const Instruction tex =
+      parse_instruction("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}|%p1, [%rd1, {%f5,%f6}];");
+  EXPECT_EQ(tex.operands[0].kind, Operand::Kind::Pair);
+  EXPECT_EQ(tex.operands[0].elements[0].elements.size(), 4U);
+}
+
 TEST(Parse, ReadsTensorAddresses) {
   const Instruction copy = parse_instruction(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], "
