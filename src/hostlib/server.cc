@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hostlib/server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <iterator>
 
 namespace cuco::hostlib {
 namespace {
@@ -10,11 +12,31 @@ namespace {
 constexpr std::int64_t kClockReadCost = 100'000;  // 100 ns
 
 /// Objects whose calls are not the program's: their time-outs and locks are their own business.
+/// Named for those who have an MPI or a NCCL outside the system's folders.
 constexpr const char* kMachinery[] = {
     "libc.so",   "libm.so",  "ld-linux",     "libpthread",  "libmpi",    "libopen-",
     "libpmix",   "libevent", "libhwloc",     "libuc",       "libfabric", "libgomp",
     "libcudart", "libnccl",  "libcuco-host", "libcuco-mpi", "mca_",      "libprrte",
     "libz.so",   "libudev",  "libasan",      "libtsan"};
+
+/// What the distribution installed is machinery as well, whatever MPI drags in (drivers of networks
+/// calibrate themselves by sleeping); only the C++ library speaks for the program.
+constexpr const char* kSystemFolders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
+constexpr const char* kSpeaksForProgram = "libstdc++";
+
+bool starts_with(const char* text, const char* prefix) {
+  return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
+}
+
+bool is_machinery(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  const char* name = slash == nullptr ? path : slash + 1;
+  const auto is_name = [name](const char* prefix) { return starts_with(name, prefix); };
+  const auto is_folder = [path](const char* prefix) { return starts_with(path, prefix); };
+  return std::any_of(std::begin(kMachinery), std::end(kMachinery), is_name) ||
+         (std::any_of(std::begin(kSystemFolders), std::end(kSystemFolders), is_folder) &&
+          !is_name(kSpeaksForProgram));
+}
 
 void one_way(const wire::ClientApi& api, std::uint16_t type, const void* head, std::size_t bytes) {
   wire::CallRequest request;
@@ -46,14 +68,8 @@ bool called_by_program(const void* return_address) {
   thread_local bool last_answer = false;
   if (return_address == last_address) return last_answer;
   Dl_info info;
-  bool answer = true;
-  if (::dladdr(return_address, &info) != 0 && info.dli_fname != nullptr) {
-    const char* slash = std::strrchr(info.dli_fname, '/');
-    const char* name = slash == nullptr ? info.dli_fname : slash + 1;
-    for (const char* prefix : kMachinery) {
-      if (std::strncmp(name, prefix, std::strlen(prefix)) == 0) answer = false;
-    }
-  }
+  const bool answer = ::dladdr(return_address, &info) == 0 || info.dli_fname == nullptr ||
+                      !is_machinery(info.dli_fname);
   last_address = return_address;
   last_answer = answer;
   return answer;

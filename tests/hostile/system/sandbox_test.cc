@@ -68,7 +68,7 @@ class Hostile : public testing::Test {
     spec.command.folder = folder_.path();
     spec.limits.wall = milliseconds(1500);
     spec.limits.cpu = std::chrono::seconds(10);
-    spec.limits.memory = std::uint64_t{64} << 20U;
+    spec.limits.memory = memory_;
     spec.limits.processes = 32;
     spec.limits.output = 1U << 20U;
     spec.limits.output_ends_job = true;
@@ -89,10 +89,12 @@ class Hostile : public testing::Test {
   }
 
   TempFolder folder_ = *TempFolder::create();
+  std::uint64_t memory_ = std::uint64_t{64} << 20U;
   Tier tier_ = Tier::Hostile;
 };
 
 TEST_F(Hostile, ForkBomb) {
+  memory_ = std::uint64_t{512} << 20U;  // Processes cost the kernel memory: count them first.
   const JobOutcome outcome = attack("fork_bomb");
   EXPECT_EQ(outcome.ending, Ending::ProcessLimit) << describe(outcome);
   EXPECT_EQ(outcome.caught_by, Fence::Processes);
