@@ -177,7 +177,10 @@ void check_barrier(Block& block, unsigned id) {
       split.state = Split::State::Runnable;
       split.ready_at = when;
       w.grid->counters.waiting += when - split.since;
-      if (w.observer != nullptr) w.observer->on_barrier_release(w, id, split.mask);
+      if (w.observer != nullptr) {
+        w.observer->on_barrier_release(w, id, split.mask);
+        w.observer->on_wait(w, w.kernel->ops[split.op - 1], WaitKind::Barrier, split.since, when);
+      }
     }
     w.grid->scheduler->wake(w, when);
   }

@@ -99,6 +99,7 @@ void wait_for_loads(Warp& w, const Op& op) {
   ++w.ip;
   if (ready > w.clock) {
     w.grid->counters.waiting += ready - w.clock;
+    if (w.observer != nullptr) w.observer->on_wait(w, op, WaitKind::Load, w.clock, ready);
     w.clock = ready;
   }
 }

@@ -46,7 +46,9 @@ Gpu::Impl::Impl(unsigned number,
       description(gpu),
       memory(all_memory),
       environment(std::move(outer)),
-      timing(gpu) {
+      timing(gpu),
+      adversary(environment.schedule.seed ^ (number + 1) * 0xD1B5'4A32'D192'ED03ULL) {
+  if (environment.schedule.seed != 0) slowdown = environment.schedule.slowdown;
   timing.remote = environment.remote;
   for (std::uint32_t i = 0; i < gpu.sms; ++i) {
     sms.push_back(std::make_unique<Sm>(i, timing, gpu.l1_bytes / 2));
@@ -109,6 +111,12 @@ bool Gpu::Impl::select_sm() {
     others_known = false;
   }
   return sm_keys[current] != kNever;
+}
+
+VTime Gpu::Impl::draw_stall() {
+  const Schedule& schedule = environment.schedule;
+  if (schedule.stall_one_in == 0 || adversary.below(schedule.stall_one_in) != 0) return 0;
+  return static_cast<VTime>(adversary.below(static_cast<std::uint64_t>(schedule.stall) + 1));
 }
 
 void Gpu::Impl::wake(Warp& w, VTime when) {
@@ -181,10 +189,12 @@ void Gpu::step(VTime limit) {
   const VTime key = w.queue_key;
   const VTime neighbour = sm.key();
   const VTime strict = std::min({limit, neighbour, impl_->lowest_of_others()});
-  const VTime end = std::min({add(std::max(neighbour, key), kSlack),
-                              add(std::max(limit, key), kSlack), add(key, kQuantum)});
+  const VTime slack = std::min(kSlack, impl_->environment.schedule.run_ahead);
+  const VTime end = std::min(
+      {add(std::max(neighbour, key), slack), add(std::max(limit, key), slack), add(key, kQuantum)});
   const VTime before = w.clock;
   run_warp(w, end, add(std::max(strict, key), kStrictSlack));
+  if (impl_->environment.schedule.seed != 0) w.clock += impl_->draw_stall();
   if (impl_->slowdown > 1) w.clock += (w.clock - before) * (impl_->slowdown - 1);
   if (!grid.trap && impl_->environment.cancel != nullptr &&
       impl_->environment.cancel->load(std::memory_order_relaxed)) {

@@ -19,10 +19,13 @@
 #include "vgpu/memory.h"
 #include "vgpu/observer.h"
 #include "vgpu/program.h"
+#include "vgpu/schedule.h"
 #include "vgpu/time.h"
 #include "vgpu/trap.h"
 
 namespace cuco::vgpu {
+
+class WeakMemory;
 
 using Dim3 = std::array<std::uint32_t, 3>;
 using GridId = std::uint64_t;
@@ -60,6 +63,10 @@ struct Environment {
   std::uint64_t seed = 0;                            ///< Order of equal clocks; 0: launch order.
   const std::atomic<bool>* cancel = nullptr;         ///< Checked once per quantum.
   AccessObserver* observer = nullptr;
+  Schedule schedule;  ///< Plain, or adversarial.
+  /// Lets loads see old values where the memory model allows it; it must be `observer`, too, or be
+  /// told by it. Null: memory is sequentially consistent.
+  WeakMemory* weak = nullptr;
   /// Time of an access to another device's or the host's memory; empty: a fixed latency.
   RemoteAccess remote;
 };

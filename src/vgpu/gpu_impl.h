@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/rng.h"
 #include "vgpu/gpu.h"
 #include "vgpu/grid.h"
 #include "vgpu/timing.h"
@@ -36,6 +37,8 @@ struct Gpu::Impl final : Scheduler {
   void note_key(const Sm& sm);
   [[nodiscard]] VTime lowest() const;
   VTime lowest_of_others();
+  /// How long the warp that just ran stalls, under an adversarial schedule.
+  [[nodiscard]] VTime draw_stall();
   /// Picks the SM to run next; false if no warp can run.
   bool select_sm();
 
@@ -58,6 +61,8 @@ struct Gpu::Impl final : Scheduler {
   void place_due();
   [[nodiscard]] bool has_waiting_blocks() const;
   [[nodiscard]] bool fits(const Sm& sm, const Grid& grid) const;
+  /// The number of the block that is issued as the grid's `position`-th.
+  [[nodiscard]] std::uint64_t issued_block(const Grid& grid, std::uint64_t position) const;
   void place_block(Grid& grid, Sm& sm, VTime start);
   /// Makes the warps of blocks whose start comes before any warp of the SM.
   void start_blocks(Sm& sm);
@@ -94,6 +99,7 @@ struct Gpu::Impl final : Scheduler {
   std::uint64_t heap_used = 0;
   GridId next_grid = 1;
   std::uint64_t next_sequence = 1;
+  Rng adversary;  ///< What an adversarial schedule draws from.
 };
 
 }  // namespace cuco::vgpu

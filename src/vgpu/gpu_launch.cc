@@ -118,8 +118,13 @@ Result<std::unique_ptr<Grid>> Gpu::Impl::make_grid(LaunchRequest request, VTime 
   grid->memory = &memory;
   grid->spare_frames = &spare_frames;
   grid->observer = environment.observer;
+  grid->weak = environment.weak;
   grid->costs = table.get();
   grid->start = start + static_cast<VTime>(description.launch_us * kMicrosecond);
+  if (environment.schedule.seed != 0 && environment.schedule.launch_delay > 0) {
+    grid->start += static_cast<VTime>(
+        adversary.below(static_cast<std::uint64_t>(environment.schedule.launch_delay)));
+  }
   grid->finish = grid->start;
   grid->block_count = std::uint64_t{request.grid[0]} * request.grid[1] * request.grid[2];
   grid->threads = request.block[0] * request.block[1] * request.block[2];

@@ -2,6 +2,7 @@
 // Blocks onto SMs and off again. Blocks of a grid start in order; grids in launch order share what
 // room there is.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/rng.h"
@@ -113,6 +114,25 @@ void Gpu::Impl::place_due() {
   }
 }
 
+std::uint64_t Gpu::Impl::issued_block(const Grid& grid, std::uint64_t position) const {
+  const Schedule& schedule = environment.schedule;
+  if (schedule.seed == 0 || !schedule.shuffle_blocks) return position;
+  // Chunks of what is resident at once: all lower chunks are placed before, so no block waits for
+  // one that cannot come.
+  const std::uint64_t resident =
+      std::uint64_t{blocks_per_sm(grid.kernel->info, grid.threads, grid.request.dynamic_shared)} *
+      description.sms;
+  const std::uint64_t base = position / resident * resident;
+  const std::uint64_t count = std::min(resident, grid.block_count - base);
+  // x -> a x + b mod count, with a coprime to count.
+  Rng rng(schedule.seed ^ (grid.id * 0x9E37'79B9'7F4A'7C15ULL) ^ base);
+  const std::uint64_t shift = rng.below(count);
+  std::uint64_t step = 1 + rng.below(count);
+  while (std::gcd(step, count) != 1)
+    ++step;
+  return base + ((position - base) * step + shift) % count;
+}
+
 void Gpu::Impl::place_block(Grid& grid, Sm& sm, VTime start) {
   if (sm.last_grid != grid.id) {
     sm.l1.clear();
@@ -123,7 +143,7 @@ void Gpu::Impl::place_block(Grid& grid, Sm& sm, VTime start) {
   sm.registers += grid.registers;
   sm.shared += block_shared(grid.shared_bytes);
   ++grid.counters.blocks;
-  Sm::Pending pending{&grid, grid.next_block++, next_sequence,
+  Sm::Pending pending{&grid, issued_block(grid, grid.next_block++), next_sequence,
                       start + timing.cycles(description.block_start_cycles)};
   next_sequence += grid.warps_per_block;
   // A seed makes another run of the same machine: blocks start a little late, equal clocks in
@@ -131,6 +151,10 @@ void Gpu::Impl::place_block(Grid& grid, Sm& sm, VTime start) {
   if (environment.seed != 0) {
     pending.start +=
         static_cast<VTime>(Rng(environment.seed ^ pending.sequence).below(kBlockJitter));
+  }
+  if (environment.schedule.seed != 0 && environment.schedule.block_delay > 0) {
+    pending.start += static_cast<VTime>(
+        adversary.below(static_cast<std::uint64_t>(environment.schedule.block_delay)));
   }
   const auto later = [](const Sm::Pending& a, const Sm::Pending& b) { return a.start < b.start; };
   sm.pending.insert(std::upper_bound(sm.pending.begin(), sm.pending.end(), pending, later),
@@ -179,7 +203,8 @@ void Gpu::Impl::start_block(Sm& sm, const Sm::Pending& pending) {
     Warp& w = *block->warps[i];
     reset_warp(w, *block, i, pending.start);
     w.sequence = pending.sequence + i;
-    if (environment.seed != 0) w.sequence = Rng(environment.seed ^ w.sequence).next();
+    const std::uint64_t seed = environment.seed ^ environment.schedule.seed;
+    if (seed != 0) w.sequence = Rng(seed ^ w.sequence).next();
     sm.queue.update(w, pending.start);
   }
   grid.blocks.push_back(std::move(block));
@@ -244,6 +269,7 @@ void Gpu::Impl::retire(Grid& grid) {
     if (dropped != 0) note_key(*sm);
   }
   finish_counters(grid);
+  if (grid.observer != nullptr) grid.observer->on_grid_end(grid);
   free_slots.push_back(grid.parameters);
   GridResult result;
   result.id = grid.id;

@@ -111,6 +111,7 @@ struct Grid {
   Scheduler* scheduler = nullptr;
   Memory* memory = nullptr;
   AccessObserver* observer = nullptr;
+  WeakMemory* weak = nullptr;
   CostTable const* costs = nullptr;
   VTime start = 0;
   VTime finish = 0;

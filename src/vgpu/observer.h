@@ -14,6 +14,7 @@
 
 namespace cuco::vgpu {
 
+struct Grid;
 struct Op;
 struct Warp;
 
@@ -40,6 +41,9 @@ struct AccessEvent {
   std::span<const Address, 32> addresses;
 };
 
+/// What a warp waits for: its loads, a write to what it polls, a block barrier.
+enum class WaitKind : std::uint8_t { Load, Poll, Barrier };
+
 class AccessObserver {
  public:
   virtual ~AccessObserver() = default;
@@ -54,6 +58,11 @@ class AccessObserver {
   virtual void on_barrier_release(const Warp& warp, unsigned id, std::uint32_t lanes) = 0;
   /// Lanes met at a .sync operation.
   virtual void on_warp_sync(const Warp& warp, const Op& op, std::uint32_t lanes) = 0;
+  /// The warp did not run from `from` to `to`, because of what `op` waits for.
+  virtual void on_wait(
+      const Warp& /*warp*/, const Op& /*op*/, WaitKind /*kind*/, VTime /*from*/, VTime /*to*/) {}
+  /// A grid is over; its counters are final.
+  virtual void on_grid_end(const Grid& /*grid*/) {}
 };
 
 }  // namespace cuco::vgpu

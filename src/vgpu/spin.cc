@@ -190,6 +190,9 @@ void wake_parked(Warp& w, std::uint64_t ticket, VTime when) {
     split.state = Split::State::Runnable;
     split.ready_at = std::max(split.since, when);
     w.grid->counters.waiting += split.ready_at - split.since;
+    if (w.observer != nullptr) {
+      w.observer->on_wait(w, w.kernel->ops[split.op], WaitKind::Poll, split.since, split.ready_at);
+    }
     w.grid->scheduler->wake(w, split.ready_at);
     return;
   }
