@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evaluation/expression.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -96,10 +97,23 @@ class Parser {
     }
     if (length == 0) return wrong("expected a number or a name");
     const std::string_view name = rest.substr(0, length);
+    if (name == "min" && rest.substr(length).starts_with('(')) {
+      at_ += length + 1;
+      return lesser();
+    }
     const auto found = variables_.find(name);
     if (found == variables_.end()) return unknown(name);
     at_ += length;
     return found->second;
+  }
+
+  /// What follows "min(".
+  Result<double> lesser() {
+    CUCO_TRY_ASSIGN(const double left, choice());
+    if (!take(',')) return wrong("expected ','");
+    CUCO_TRY_ASSIGN(const double right, choice());
+    if (!take(')')) return wrong("expected ')'");
+    return std::min(left, right);
   }
 
   Error unknown(std::string_view name) const {

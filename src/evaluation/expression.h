@@ -5,7 +5,7 @@
 ///   choice  := sum [ "?" choice ":" choice ]      a condition is true when it is not 0
 ///   sum     := product { ("+" | "-") product }
 ///   product := factor { ("*" | "/") factor }
-///   factor  := number | name | "(" choice ")" | "-" factor
+///   factor  := number | name | "(" choice ")" | "-" factor | "min" "(" choice "," choice ")"
 #pragma once
 
 #include <map>

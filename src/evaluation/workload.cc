@@ -106,7 +106,9 @@ class Reader {
 Result<Element> parse_element(std::string_view name) {
   if (name == "fp32") return Element::Fp32;
   if (name == "bf16") return Element::Bf16;
-  return Error{ErrorKind::InvalidInput, fmt::format("unknown element type: {} (fp32, bf16)", name)};
+  if (name == "int32") return Element::Int32;
+  return Error{ErrorKind::InvalidInput,
+               fmt::format("unknown element type: {} (fp32, bf16, int32)", name)};
 }
 
 Result<std::vector<BufferRule>> read_buffers(const Reader& top, std::string_view key) {
@@ -167,6 +169,7 @@ Result<void> read_tolerance(const Reader& top, Workload& workload) {
   for (const auto& [key, node] : tables[0].table()) {
     const auto element = parse_element(key.str());
     if (!element) return tables[0].wrong(&node, element.error().message());
+    if (*element == Element::Int32) return tables[0].wrong(&node, "int32 is for inputs only");
     CUCO_TRY_ASSIGN(const auto entry, tables[0].tables(key.str()));
     if (entry.size() != 1) return tables[0].wrong(&node, "must be a table");
     CUCO_TRY(entry[0].allow({"relative", "scaled"}));
@@ -217,7 +220,7 @@ Result<void> try_formulas(const Reader& top, const Workload& workload) {
         return top.wrong(nullptr,
                          fmt::format("shape '{}': {}", shape.name, buffers.error().message()));
       for (const Buffer& buffer : *buffers) {
-        if (workload.tolerance.contains(buffer.type)) continue;
+        if (rules == &workload.inputs || workload.tolerance.contains(buffer.type)) continue;
         return top.wrong(nullptr, fmt::format("no tolerance for {}", name_of(buffer.type)));
       }
     }
@@ -232,10 +235,18 @@ Result<void> try_formulas(const Reader& top, const Workload& workload) {
 }  // namespace
 
 std::size_t bytes_of(Element element) {
-  return element == Element::Fp32 ? 4 : 2;
+  return element == Element::Bf16 ? 2 : 4;
 }
 std::string_view name_of(Element element) {
-  return element == Element::Fp32 ? "fp32" : "bf16";
+  switch (element) {
+    case Element::Fp32:
+      return "fp32";
+    case Element::Bf16:
+      return "bf16";
+    case Element::Int32:
+      return "int32";
+  }
+  return "";
 }
 
 Variables Workload::variables(const Shape& shape) const {

@@ -17,7 +17,7 @@
 
 namespace cuco::evaluation {
 
-enum class Element { Fp32, Bf16 };
+enum class Element { Fp32, Bf16, Int32 };  ///< Int32: inputs only (indices).
 [[nodiscard]] std::size_t bytes_of(Element element);
 [[nodiscard]] std::string_view name_of(Element element);
 

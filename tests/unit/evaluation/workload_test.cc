@@ -20,6 +20,7 @@ TEST(Expression, ComputesWithPrecedenceAndChoice) {
   EXPECT_EQ(*evaluate("m + n * 2 - 1", known), 10);
   EXPECT_EQ(*evaluate("(m + n) * (bf16 ? 2 : 4)", known), 14);
   EXPECT_EQ(*evaluate("-m / 2", known), -1.5);
+  EXPECT_EQ(*evaluate("2 * min(m + 2, n)", known), 8);
   EXPECT_EQ(*choose("bf16 ? bf16 : fp32", known), "bf16");
   EXPECT_EQ(*choose("fp32", known), "fp32");
 }
@@ -30,6 +31,7 @@ TEST(Expression, NamesWhatIsWrong) {
             "unknown name: token (did you mean tokens)");
   EXPECT_THAT(evaluate("tokens *", known).error().message(),
               HasSubstr("expected a number or a name"));
+  EXPECT_THAT(evaluate("min(tokens)", known).error().message(), HasSubstr("expected ','"));
   EXPECT_THAT(evaluate("(tokens", known).error().message(), HasSubstr("expected ')'"));
   EXPECT_THAT(evaluate("tokens tokens", known).error().message(), HasSubstr("unexpected text"));
   EXPECT_THAT(evaluate("1 / 0", known).error().message(), HasSubstr("no finite value"));
