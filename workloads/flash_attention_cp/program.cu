@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// cuco: evolve begin preamble
 // Attention over a sequence that is spread over the ranks (context parallelism, ring): every rank
 // keeps its queries and passes keys and values on to its neighbour until it has seen all of them.
 // The host drives the ring: attend to what is here, then ncclSend and ncclRecv, in turn.
@@ -9,6 +10,7 @@
 #include <cuda_runtime.h>
 #include <mma.h>
 #include <nccl.h>
+// cuco: evolve end
 
 #include "cuco/workload.h"
 

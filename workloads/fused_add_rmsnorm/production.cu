@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// cuco: evolve begin preamble
 // new_residual = x + residual; out = new_residual / rms(new_residual) * weight, row by row.
 // Production style: one pass over memory. A block keeps its row in registers between the sum of
 // squares and the scaling, moves 16 bytes at a time and reduces by shuffles. hidden is a multiple
 // of 8, at most 8 * kThreads * kPacks.
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
+// cuco: evolve end
 
 #include "cuco/workload.h"
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// cuco: evolve begin preamble
 // new_residual = x + residual; out = new_residual / rms(new_residual) * weight, row by row.
 // The plain version: one block per token, one element per thread and step, the sum of squares
 // reduced in shared memory. hidden is a multiple of 8.
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
+// cuco: evolve end
 
 #include "cuco/workload.h"
 

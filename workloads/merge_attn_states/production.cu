@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// cuco: evolve begin preamble
 // Two attentions over parts of the keys, (va, sa) and (vb, sb), s = log sum exp, merged into one:
 // v = (va exp(sa) + vb exp(sb)) / (exp(sa) + exp(sb)), s = log(exp(sa) + exp(sb)).
 // Production style: a thread merges 16 bytes, neighbours share a row, blocks are full whatever the
 // head size; fast exponentials of differences, one division per row. size is a multiple of 8.
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
+// cuco: evolve end
 
 #include "cuco/workload.h"
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// cuco: evolve begin preamble
 // Two attentions over parts of the keys, (va, sa) and (vb, sb), s = log sum exp, merged into one:
 // v = (va exp(sa) + vb exp(sb)) / (exp(sa) + exp(sb)), s = log(exp(sa) + exp(sb)).
 // The plain version: one block per token and head, one thread per element. size is a multiple of 8.
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
+// cuco: evolve end
 
 #include "cuco/workload.h"
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// cuco: evolve begin preamble
 // out[t, i] = silu(x[t, i]) * x[t, width + i], silu(g) = g / (1 + exp(-g)).
 // Production style: 16-byte loads and stores, fast exponential, blocks that cover parts of a row so
 // that few tokens still fill the machine. width is a multiple of 8.
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
+// cuco: evolve end
 
 #include "cuco/workload.h"
 

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// What moe_dispatch_combine must compute, in double precision, and who goes where.
+#include "cuco/oracle.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "cuco/oracle_numbers.h"
+
+using namespace cuco_oracle;
+
+namespace {
+
+struct Shape {
+  std::size_t ranks, tokens, hidden, inter, experts, top, skew;
+  bool empty, bf16;
+};
+
+Shape read(const cuco_shape& shape) {
+  const auto at = [&](int i) { return static_cast<std::size_t>(shape.params[i]); };
+  return {static_cast<std::size_t>(shape.ranks),
+          at(0),
+          at(1),
+          at(2),
+          at(3),
+          at(4),
+          at(5),
+          at(6) != 0,
+          at(7) != 0};
+}
+
+enum Input { kX, kW13, kW2, kRoute, kGate };
+
+/// How many tokens of one rank go to each expert: linear from skew to 1, none to an empty one. The
+/// same on every rank, and known to programs (see program.cu); which tokens they are is not.
+std::vector<std::size_t> quotas(const Shape& s) {
+  const std::size_t used = s.experts - (s.empty ? 1 : 0);
+  const auto weight = [&](std::size_t e) {
+    return e >= used ? 0 : used > 1 ? used - 1 + (s.skew - 1) * (used - 1 - e) : 1;
+  };
+  std::size_t all = 0;
+  for (std::size_t e = 0; e < used; ++e)
+    all += weight(e);
+  std::vector<std::size_t> quota(s.experts);
+  std::size_t left = s.tokens * s.top;
+  for (std::size_t e = 0; e < used; ++e) {
+    quota[e] = std::min(s.tokens * s.top * weight(e) / all, s.tokens);
+    left -= quota[e];
+  }
+  for (std::size_t e = 0; left > 0; e = (e + 1) % used) {
+    if (quota[e] == s.tokens) continue;
+    ++quota[e];
+    --left;
+  }
+  return quota;
+}
+
+std::size_t random_below(std::uint64_t& state, std::size_t end) {
+  state = mix(state + 0x9E3779B97F4A7C15ULL);
+  return static_cast<std::size_t>(state % end);
+}
+
+/// Experts in runs as long as their quotas, dealt out over the tokens in turn: no token gets an
+/// expert twice. Then tokens, and the experts of each token, change places.
+std::vector<std::int32_t> routes(const Shape& s, std::uint64_t key) {
+  const std::vector<std::size_t> quota = quotas(s);
+  std::vector<std::size_t> place(s.tokens);
+  std::iota(place.begin(), place.end(), std::size_t{0});
+  for (std::size_t i = s.tokens; i > 1; --i)
+    std::swap(place[i - 1], place[random_below(key, i)]);
+  std::vector<std::int32_t> route(s.tokens * s.top);
+  std::size_t slot = 0;
+  for (std::size_t e = 0; e < s.experts; ++e) {
+    for (std::size_t i = 0; i < quota[e]; ++i, ++slot) {
+      route[place[slot % s.tokens] * s.top + slot / s.tokens] = static_cast<std::int32_t>(e);
+    }
+  }
+  for (std::size_t t = 0; t < s.tokens; ++t) {
+    for (std::size_t j = s.top; j > 1; --j)
+      std::swap(route[t * s.top + j - 1], route[t * s.top + random_below(key, j)]);
+  }
+  return route;
+}
+
+/// The activations of expert `e` for one token.
+std::vector<double> activations(
+    const Shape& s, const void* w13, std::size_t local, const void* x, std::size_t token) {
+  std::vector<double> sums(2 * s.inter);
+  for (std::size_t d = 0; d < s.hidden; ++d) {
+    const double value = load(x, token * s.hidden + d, s.bf16);
+    const std::size_t row = (local * s.hidden + d) * 2 * s.inter;
+    for (std::size_t i = 0; i < 2 * s.inter; ++i)
+      sums[i] += value * load(w13, row + i, s.bf16);
+  }
+  std::vector<double> result(s.inter);
+  for (std::size_t i = 0; i < s.inter; ++i)
+    result[i] = sums[i] / (1.0 + std::exp(-sums[i])) * sums[s.inter + i];
+  return result;
+}
+
+}  // namespace
+
+extern "C" void cuco_oracle_input(
+    const cuco_shape* shape, uint64_t key, int rank, int input, void* bytes, size_t n_bytes) {
+  const Shape s = read(*shape);
+  const std::uint64_t own =
+      stream(key, static_cast<std::uint64_t>(rank) * 8 + static_cast<std::uint64_t>(input));
+  if (input == kRoute) {
+    const auto route = routes(s, own);
+    std::memcpy(bytes, route.data(), n_bytes);
+  } else if (input == kGate) {
+    for (std::size_t i = 0; i < n_bytes / 4; ++i)
+      store(bytes, i, false, 0.55F + 0.45F * uniform(own, i));
+  } else {
+    // The first product is of size 1, where the gate bends.
+    const float scale = input == kW13 ? 4.0F / std::sqrt(static_cast<float>(s.hidden)) : 1.0F;
+    fill(bytes, n_bytes, s.bf16, own, scale);
+  }
+}
+
+extern "C" void cuco_oracle_reference(const cuco_shape* shape,
+                                      const void* const* inputs,
+                                      int n_inputs,
+                                      int rank,
+                                      int /*output*/,
+                                      size_t first,
+                                      size_t count,
+                                      double* want,
+                                      double* scale) {
+  const Shape s = read(*shape);
+  const std::size_t local_experts = s.experts / s.ranks;
+  const auto of = [&](std::size_t r, Input i) {
+    return inputs[r * static_cast<std::size_t>(n_inputs) + static_cast<std::size_t>(i)];
+  };
+  const auto self = static_cast<std::size_t>(rank);
+  std::fill_n(want, count, 0.0);
+  std::fill_n(scale, count, 0.0);
+  for (std::size_t begin = first; begin < first + count;) {
+    const std::size_t token = begin / s.hidden;
+    const std::size_t end = std::min(first + count, (token + 1) * s.hidden);
+    for (std::size_t j = 0; j < s.top; ++j) {
+      std::int32_t expert = 0;
+      std::memcpy(&expert, static_cast<const char*>(of(self, kRoute)) + 4 * (token * s.top + j), 4);
+      const std::size_t home = static_cast<std::size_t>(expert) / local_experts;
+      const std::size_t local = static_cast<std::size_t>(expert) % local_experts;
+      const double weight = load(of(self, kGate), token * s.top + j, false);
+      const auto activation = activations(s, of(home, kW13), local, of(self, kX), token);
+      for (std::size_t i = 0; i < s.inter; ++i) {
+        const std::size_t row = (local * s.inter + i) * s.hidden;
+        for (std::size_t at = begin; at < end; ++at) {
+          const double part =
+              weight * activation[i] * load(of(home, kW2), row + at % s.hidden, s.bf16);
+          want[at - first] += part;
+          scale[at - first] += std::abs(part);
+        }
+      }
+    }
+    begin = end;
+  }
+}
