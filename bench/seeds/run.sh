@@ -19,21 +19,25 @@ for oracle in "$root"/workloads/*/oracle.cpp; do
 done
 wait
 run() { # workload program types params -- inputs -- outputs
-  printf '%-20s %-11s %-28s ' "$1" "$2" "${*:4:4}"
+  local params="${*:4}"
+  printf '%-20s %-11s %-30s ' "$1" "$2" "${params%% --*}"
   "$work/time_seed" "$work/$1.$2.so" "$work/$1.oracle.so" "${@:3}" || echo "  (exit $?)"
 }
+exec > >(tee "${OUT:-$work}/seeds.txt") 2>&1
 for version in program production; do
-  for tokens in 16 64 8192; do
-    width=$([ $tokens = 8192 ] && echo 14336 || echo 4096)
+  for shape in "16 4096" "64 5120" "8192 14336"; do
+    read -r tokens width <<<"$shape"
     run silu_and_mul $version bb $tokens $width 1 -- $((tokens * 2 * width)) -- $((tokens * width))
   done
-  for tokens in 16 64 16384; do
-    n=$((tokens * 4096))
-    run fused_add_rmsnorm $version bbbbb $tokens 4096 1 -- $n $n 4096 -- $n $n
+  for shape in "16 4096" "64 7168" "16384 8192"; do
+    read -r tokens hidden <<<"$shape"
+    n=$((tokens * hidden))
+    run fused_add_rmsnorm $version bbbbb $tokens $hidden 1 -- $n $n $hidden -- $n $n
   done
-  for tokens in 64 256 16384; do
-    rows=$((tokens * 32)); n=$((rows * 128))
-    run merge_attn_states $version bfbfbf $tokens 32 128 1 -- $n $rows $n $rows -- $n $rows
+  for shape in "64 32" "256 16" "16384 32"; do
+    read -r tokens heads <<<"$shape"
+    rows=$((tokens * heads)); n=$((rows * 128))
+    run merge_attn_states $version bfbfbf $tokens $heads 128 1 -- $n $rows $n $rows -- $n $rows
   done
 done
 for bf16 in 0 1; do
@@ -45,5 +49,13 @@ for bf16 in 0 1; do
   for shape in "512 1024 256" "512 2048 4096" "2048 8192 8192"; do
     read -r m n k <<<"$shape"
     run gemm_allgather program ${type:0:3} $m $n $k $bf16 -- $((m * k)) $((k * n)) -- $((m * n))
+  done
+  # One rank's share of the experts; the exchange is with itself.
+  for shape in "32 512 128 2 2 3" "128 7168 2048 8 8 1" "4096 7168 2048 4 2 2" "4096 7168 2048 4 2 5"; do
+    read -r tokens hidden inter experts top skew <<<"$shape"
+    t=${type:0:1}
+    run moe_dispatch_combine program $t$t${t}if$t $tokens $hidden $inter $experts $top $skew 0 $bf16 \
+      -- $((tokens * hidden)) $((experts * hidden * 2 * inter)) $((experts * inter * hidden)) \
+      $((tokens * top)) $((tokens * top)) -- $((tokens * hidden))
   done
 done

@@ -4,8 +4,8 @@
 //
 //   time_seed PROGRAM.so ORACLE.so ELEMENT_TYPES PARAM… -- INPUT_ELEMENTS… -- OUTPUT_ELEMENTS…
 //
-// ELEMENT_TYPES is one letter per input and output: b = bf16, f = fp32. A sample of outputs is
-// checked.
+// ELEMENT_TYPES is one letter per input and output: b = bf16, f = fp32, i = int32. A sample of
+// outputs is checked.
 #include <algorithm>
 #include <bit>
 #include <cmath>
