@@ -64,6 +64,11 @@ void tell_waiters(const void* object, std::uint32_t most) {
   if (const auto* api = server()) post(*api, key_of(object), 0, waiting < most ? waiting : most);
 }
 
+int lock_mutex(const wire::ClientApi& api, pthread_mutex_t* mutex) {
+  static const auto kTry = next<int (*)(pthread_mutex_t*)>("pthread_mutex_trylock");
+  return lock_by_trying(api, mutex, wire::HostWait::Mutex, [&] { return kTry(mutex); });
+}
+
 int wait_for_condition(const wire::ClientApi& api,
                        pthread_cond_t* condition,
                        pthread_mutex_t* mutex,
@@ -72,7 +77,10 @@ int wait_for_condition(const wire::ClientApi& api,
   ::pthread_mutex_unlock(mutex);
   const bool signalled = wait(api, key_of(condition), 0, wire::HostWait::Condition, timeout_ps);
   lock_waiters().remove(condition);
-  ::pthread_mutex_lock(mutex);
+  // A broadcast wakes several threads at one virtual time: they take the mutex one by one, in the
+  // server's order, not as this machine happens to run them.
+  sleep_for(api, 0);
+  lock_mutex(api, mutex);
   return signalled ? 0 : ETIMEDOUT;
 }
 
@@ -103,7 +111,7 @@ CUCO_HOST_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   if (first == 0) return 0;
   const auto* api = CUCO_CALLED_BY_PROGRAM ? server() : nullptr;
   if (first != EBUSY || api == nullptr) return kNext(mutex);
-  return lock_by_trying(*api, mutex, cuco::wire::HostWait::Mutex, [&] { return kTry(mutex); });
+  return lock_mutex(*api, mutex);
 }
 
 CUCO_HOST_EXPORT int pthread_mutex_unlock(pthread_mutex_t* mutex) noexcept {
