@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/program_build.h"
+#include "cli/schedule_runs.h"
 #include "fabric/topology.h"
 #include "hardware/gpu_description.h"
 #include "ptx/executable.h"
@@ -30,6 +31,7 @@ class RunCommand final : public Command {
     arguments.option("--ranks", ranks_, "N",
                      "GPUs, and processes if the program uses MPI; all of the topology's");
     arguments.option("--seed", seed_, "N", "order of what the hardware leaves open");
+    schedules_.declare(arguments);
     arguments.option("--nvcc", flags_, "FLAG", "a further flag for nvcc");
     arguments.rest("ARGS", arguments_, "arguments of the program");
   }
@@ -43,9 +45,12 @@ class RunCommand final : public Command {
     const bool uses_mpi = links_mpi(program);
     if (uses_mpi) server_options.processes = server_options.devices;
     const InterruptScope interrupts;
-    CUCO_TRY_ASSIGN(vcluster::ServerProcess server, vcluster::ServerProcess::start(server_options));
     std::vector<std::string> argv = {program.string()};
     argv.insert(argv.end(), arguments_.begin(), arguments_.end());
+    if (schedules_.count > 0) {
+      return run_schedules(context, schedules_, {argv, uses_mpi}, server_options);
+    }
+    CUCO_TRY_ASSIGN(vcluster::ServerProcess server, vcluster::ServerProcess::start(server_options));
     CUCO_TRY_ASSIGN(const vcluster::RankStart ranks,
                     uses_mpi ? vcluster::start_under_mpi(server, argv, server_options.processes)
                              : vcluster::start_as_one(server, argv));
@@ -59,6 +64,7 @@ class RunCommand final : public Command {
 
  private:
   Result<void> check_arguments() const {
+    CUCO_TRY(schedules_.check());
     if (ranks_ < 0 || ranks_ > 64) {
       return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", ranks_)};
     }
@@ -97,6 +103,7 @@ class RunCommand final : public Command {
       options.gpu = *std::move(found);
     }
     options.seed = seed_;
+    options.schedule_seed = schedules_.seed;
     return options;
   }
 
@@ -169,6 +176,7 @@ class RunCommand final : public Command {
   std::string topology_;
   int ranks_ = 0;  ///< 0: one, or as many as the topology has.
   std::uint64_t seed_ = 0;
+  ScheduleFlags schedules_;
   std::vector<std::string> flags_;
   std::vector<std::string> arguments_;
 };

@@ -152,7 +152,8 @@ Result<std::int64_t> VirtualCluster::run_all(int set, Late late) {
                        .argument = set,
                        .late_rank = late.rank,
                        .late_ps = late.ps,
-                       .slowdown = late.slowdown},
+                       .slowdown = late.slowdown,
+                       .delivery_delay_ps = late.delivery_delay_ps},
                       {});
 }
 

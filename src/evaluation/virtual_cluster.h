@@ -61,6 +61,9 @@ class VirtualCluster {
     int rank = -1;
     std::int64_t ps = 0;
     std::int32_t slowdown = 1;
+    /// Every delivery between GPUs comes so much later: whoever communicates and waits gets slower
+    /// by at least this. See docs/guides/schedules.md.
+    std::int64_t delivery_delay_ps = 0;
   };
   /// Answers all ranks (or one); gives the virtual time at which they go.
   [[nodiscard]] Result<std::int64_t> command(std::uint32_t command,

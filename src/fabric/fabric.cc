@@ -23,6 +23,17 @@ Time serialisation_time(double bytes, double gigabytes_per_second) {
 Fabric::Fabric(Topology topology)
     : topology_(std::move(topology)), ports_(static_cast<std::size_t>(topology_.gpus())) {}
 
+void Fabric::set_lateness(const Lateness& lateness) {
+  lateness_ = lateness;
+  rng_ = Rng(lateness.seed);
+}
+
+Time Fabric::draw_lateness() {
+  if (lateness_.most <= 0) return lateness_.always;
+  return lateness_.always +
+         static_cast<Time>(rng_.below(static_cast<std::uint64_t>(lateness_.most) + 1));
+}
+
 Route Fabric::route(int source, int destination) const {
   if (source == destination) return Route::Local;
   return topology_.same_domain(source, destination) ? Route::LoadStore : Route::Nic;
@@ -47,7 +58,7 @@ Transfer Fabric::transfer(Route via, int source, int destination, std::uint64_t 
   out.free_at = leaves + std::max(wire, link.message_gap);
   const Time enters = std::max(leaves + link.latency, in.free_at);
   in.free_at = enters + wire;
-  return {leaves + wire, enters + wire};
+  return {leaves + wire, enters + wire + draw_lateness()};
 }
 
 Time Fabric::host_copy(int gpu, bool to_device, std::uint64_t bytes, Time start) {
@@ -75,7 +86,8 @@ Time Fabric::collective(std::span<const int> gpus, Time start, Time duration) {
     ports.load_store_out.free_at = ports.load_store_in.free_at = end;
     if (spans_nodes) ports.nic_out.free_at = ports.nic_in.free_at = end;
   }
-  return end;
+  // The links are free again: only what they carried is late.
+  return end + draw_lateness();
 }
 
 }  // namespace cuco::fabric

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/rng.h"
 #include "fabric/topology.h"
 
 namespace cuco::fabric {
@@ -26,6 +27,14 @@ struct Transfer {
   Time arrival = 0;          ///< The last byte is in the receiver's memory.
 };
 
+/// Beyond what the links cost, for every transfer between GPUs and every collective: probes and
+/// adversarial schedules.
+struct Lateness {
+  Time always = 0;  ///< Each arrives so much later...
+  Time most = 0;    ///< ...and up to so much more, drawn anew for each.
+  std::uint64_t seed = 0;
+};
+
 /// The state of all links of a topology in virtual time. Transfers must be asked for in the order
 /// of their start times for the queues to mean anything; nothing breaks if they are not.
 class Fabric {
@@ -33,6 +42,9 @@ class Fabric {
   explicit Fabric(Topology topology);
 
   [[nodiscard]] const Topology& topology() const { return topology_; }
+
+  void set_lateness(const Lateness& lateness);
+  [[nodiscard]] const Lateness& lateness() const { return lateness_; }
 
   /// The route that a peer copy or a host collective takes.
   [[nodiscard]] Route route(int source, int destination) const;
@@ -55,8 +67,12 @@ class Fabric {
     Pipe load_store_out, load_store_in, nic_out, nic_in, to_device, from_device;
   };
 
+  Time draw_lateness();
+
   Topology topology_;
   std::vector<Ports> ports_;
+  Lateness lateness_;
+  Rng rng_{0};
 };
 
 /// How long `bytes` take at a rate of gigabytes per second, in picoseconds.

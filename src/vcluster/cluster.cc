@@ -25,10 +25,15 @@ std::string Process::name() const {
 Result<std::unique_ptr<Cluster>> Cluster::create(ClusterOptions options) {
   std::unique_ptr<Cluster> cluster(new Cluster(std::move(options)));
   const std::uint32_t devices = cluster->devices();
+  if (!cluster->options.copy_log.empty()) {
+    CUCO_TRY_ASSIGN(cluster->copy_log, CopyLog::create(cluster->options.copy_log));
+  }
   CUCO_TRY_ASSIGN(cluster->memory, vgpu::Memory::create(devices));
   for (std::uint32_t device = 0; device < devices; ++device) {
     vgpu::Environment environment;
     environment.seed = cluster->options.seed;
+    const Schedule& schedule = cluster->adversary.schedule();
+    if (!schedule.gpus.empty()) environment.schedule = schedule.gpus[device];
     environment.remote = [ports = &cluster->kernel_ports, device](
                              unsigned owner, std::uint64_t bytes, bool store, VTime when) {
       return ports->access(device, owner, bytes, store, when);
@@ -42,9 +47,19 @@ Result<std::unique_ptr<Cluster>> Cluster::create(ClusterOptions options) {
 }
 
 Cluster::Cluster(ClusterOptions wanted)
-    : fabric(wanted.topology), kernel_ports(wanted.topology), options(std::move(wanted)) {}
+    : fabric(wanted.topology),
+      kernel_ports(wanted.topology),
+      options(std::move(wanted)),
+      adversary(make_schedule(options.schedule_seed, devices())) {
+  set_delivery_delay(options.delivery_delay);
+}
 
 Cluster::~Cluster() = default;
+
+void Cluster::set_delivery_delay(VTime delay) {
+  const Schedule& schedule = adversary.schedule();
+  fabric.set_lateness({.always = delay, .most = schedule.delivery_delay, .seed = schedule.seed});
+}
 
 Session& Cluster::add_session(Session::Sink sink, std::uint32_t pid) {
   const std::uint32_t number = next_session_++;
@@ -180,7 +195,11 @@ void Cluster::deliver(Session& session, wire::Frame frame) {
 }
 
 void Cluster::serve(Session& session, const Dispatcher::Entry& entry) {
-  session.begin(entry.cost);
+  VTime cost = entry.cost;
+  if (!adversary.schedule().is_plain() && session.process != nullptr) {
+    cost += adversary.call_delay(session.process->rank, session.thread, session.calls++);
+  }
+  session.begin(cost);
   entry.serve(session);
 }
 

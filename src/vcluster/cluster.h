@@ -14,10 +14,12 @@
 #include "base/result.h"
 #include "fabric/fabric.h"
 #include "hardware/gpu_description.h"
+#include "vcluster/copy_log.h"
 #include "vcluster/dispatch.h"
 #include "vcluster/host_sync.h"
 #include "vcluster/kernel_ports.h"
 #include "vcluster/process.h"
+#include "vcluster/schedule.h"
 #include "vcluster/session.h"
 #include "vcluster/timeline.h"
 #include "vcluster/work.h"
@@ -36,6 +38,9 @@ struct ClusterOptions {
   std::uint64_t seed = 0;
   /// Nothing moves before this many processes have said hello, and none of them is missed.
   std::uint32_t expected_processes = 1;
+  std::uint64_t schedule_seed = 0;  ///< See schedule.h; 0: the plain schedule.
+  VTime delivery_delay = 0;         ///< Every delivery between GPUs comes so much later: a probe.
+  system::Path copy_log;  ///< What came back from devices, one line per copy; empty: none.
 };
 
 /// What the server knows about an allocation beyond vgpu::Memory.
@@ -65,8 +70,12 @@ class Cluster {
   std::map<std::uint64_t, std::weak_ptr<Event>> shared_events;  ///< Exported by cudaIpc.
   Dispatcher dispatcher;
   const ClusterOptions options;
+  Adversary adversary;
+  std::unique_ptr<CopyLog> copy_log;  ///< Null: nobody asked.
   HostSync host_sync{*this};
   [[nodiscard]] NcclWorld& nccl() const { return *nccl_; }
+  /// From now on, every delivery between GPUs comes so much later than the links say.
+  void set_delivery_delay(VTime delay);
   bool repeatable = true;  ///< False once something outside the server's sight decided an order.
 
   // Sessions and processes.

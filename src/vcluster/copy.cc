@@ -22,7 +22,7 @@ std::optional<int> device_of(const Cluster& cluster, const wire::CopyEnd& end) {
   return granule.owner;
 }
 
-VTime end_of_copy(Cluster& cluster, const CopyOperation& copy) {
+VTime time_of_copy(Cluster& cluster, const CopyOperation& copy) {
   constexpr double kHostGigabytesPerSecond = 20;
   constexpr VTime kOnDeviceLatency = 1500 * vgpu::kNanosecond;
   const VTime start = cluster.timeline.now();
@@ -42,6 +42,10 @@ VTime end_of_copy(Cluster& cluster, const CopyOperation& copy) {
   if (to) return cluster.fabric.host_copy(*to, true, bytes, start);
   if (from) return cluster.fabric.host_copy(*from, false, bytes, start);
   return start + fabric::serialisation_time(static_cast<double>(bytes), kHostGigabytesPerSecond);
+}
+
+VTime end_of_copy(Cluster& cluster, const CopyOperation& copy) {
+  return time_of_copy(cluster, copy) + cluster.adversary.copy_delay();
 }
 
 struct Place {
@@ -105,6 +109,16 @@ Place resolve(Cluster& cluster,
   return {};
 }
 
+/// What the host got: it is the same under every schedule, or the program depends on one.
+void log_copy(CopyLog& log, int device, const CopyOperation& copy, const Place& to) {
+  CopyDigest digest;
+  for (std::uint64_t z = 0; z < copy.depth; ++z) {
+    for (std::uint64_t y = 0; y < copy.height; ++y)
+      digest.add({to.at + z * to.slice + y * to.pitch, copy.width});
+  }
+  log.add(device, copy.bytes(), digest.value());
+}
+
 void move_bytes(Cluster& cluster,
                 const CopyOperation& copy,
                 std::span<std::byte> service_bounce = {}) {
@@ -113,6 +127,9 @@ void move_bytes(Cluster& cluster,
   if (to.at == nullptr || from.at == nullptr) return;
   move_rows(copy, to, from);
   notify_rows(cluster, copy);
+  if (cluster.copy_log == nullptr) return;
+  const auto device = device_of(cluster, copy.from);
+  if (device && !device_of(cluster, copy.to)) log_copy(*cluster.copy_log, *device, copy, to);
 }
 
 ServiceJob host_job(const CopyOperation& copy,

@@ -37,6 +37,9 @@ void hello(Cluster& cluster, Session& session, const wire::Hello& request, wire:
     cluster.place_on_node(*process);
   }
   if (request.born_at >= 0) session.set_clock(request.born_at);
+  if (!cluster.adversary.schedule().is_plain()) {
+    session.set_clock(session.clock() + cluster.adversary.host_skew(process->rank, session.thread));
+  }
   ++process->sessions;
 
   wire::Hello::Reply reply;

@@ -128,6 +128,7 @@ void Judge::command(const wire::JudgeCommand& request, wire::Bytes tail) {
     const bool slow = static_cast<std::int64_t>(device) == request.late_rank;
     cluster_.gpus[device]->set_slowdown(slow ? request.slowdown : 1);
   }
+  cluster_.set_delivery_delay(cluster_.options.delivery_delay + request.delivery_delay_ps);
   const wire::JudgeReport::Reply reply{request.command, request.argument};
   for (auto& [rank, seat] : seats_) {
     if (!seat.arrived || (request.rank >= 0 && request.rank != rank)) continue;

@@ -2,6 +2,7 @@
 // cuco-vcluster: the server process of a virtual run. Started by cuco, not by users:
 //   cuco-vcluster --listen FD --parent FD --gpu FILE [--topology FILE] [--devices N]
 //                 [--processes N] [--seed N] [--judge FD]
+//                 [--schedule-seed N] [--delivery-delay PS] [--copy-log FILE]
 #include <sys/prctl.h>
 
 #include <csignal>
@@ -40,6 +41,15 @@ Result<ClusterOptions> cluster_options(const Options& options) {
       CUCO_TRY_ASSIGN(result.topology, fabric::restrict_to(std::move(result.topology),
                                                            number(options, "--devices", 1)));
     }
+  }
+  if (const auto seed = options.find("--schedule-seed"); seed != options.end()) {
+    result.schedule_seed = std::strtoull(seed->second.c_str(), nullptr, 10);
+  }
+  if (const auto delay = options.find("--delivery-delay"); delay != options.end()) {
+    result.delivery_delay = std::strtoll(delay->second.c_str(), nullptr, 10);
+  }
+  if (const auto log = options.find("--copy-log"); log != options.end()) {
+    result.copy_log = log->second;
   }
   result.seed = static_cast<std::uint64_t>(number(options, "--seed", 0));
   result.expected_processes = static_cast<std::uint32_t>(number(options, "--processes", 1));

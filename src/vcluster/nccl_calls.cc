@@ -259,7 +259,8 @@ std::unique_ptr<NcclWorld> make_nccl_world(Cluster& cluster) {
       cluster.fabric,
       log,
       [&cluster](int device, const std::string& why) { fail_device(cluster, device, why); },
-      {}});
+      {.some_early = cluster.adversary.schedule().early_sources,
+       .seed = cluster.adversary.schedule().seed}});
 }
 
 void register_nccl_calls(Cluster& cluster) {

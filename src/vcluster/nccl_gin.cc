@@ -86,13 +86,14 @@ struct GinNic::Job {
   int peer = 0;
   Address source = 0;
   Address destination = 0;
+  std::shared_ptr<const std::vector<std::byte>> staged;  ///< The source, if it was read early.
 };
 
 GinNic::GinNic(int rank, std::shared_ptr<const GinTeam> team, GinServices services)
     : rank_(rank),
       team_(std::move(team)),
       services_(std::move(services)),
-      rng_(services_.jitter.seed ^ (0x9E37U + static_cast<std::uint64_t>(rank) * 0x1000193U)) {
+      rng_(services_.sources.seed ^ (0x9E37U + static_cast<std::uint64_t>(rank) * 0x1000193U)) {
   const GinLayout& mine = team_->layouts[static_cast<std::size_t>(rank)];
   for (std::uint32_t context = 0; context < mine.contexts.size(); ++context) {
     for (int peer = 0; peer < team_->clique->ranks(); ++peer) {
@@ -171,7 +172,7 @@ std::optional<std::string> GinNic::locate(const GinDescriptor& descriptor, int p
 void GinNic::carry_out(Ring& ring, const GinDescriptor& descriptor, VTime start) {
   const GinLayout& mine = team_->layouts[static_cast<std::size_t>(rank_)];
   const GinLayout& theirs = team_->layouts[static_cast<std::size_t>(ring.peer)];
-  Job job{descriptor, ring.context, ring.peer, 0, 0};
+  Job job{descriptor, ring.context, ring.peer, 0, 0, nullptr};
   std::optional<std::string> wrong = locate(descriptor, ring.peer, &job);
   if (!wrong && descriptor.signal && *descriptor.signal >= theirs.signals) {
     wrong = fmt::format("signal {} does not exist: the device communicator has {}",
@@ -194,10 +195,10 @@ void GinNic::carry_out(Ring& ring, const GinDescriptor& descriptor, VTime start)
   const int to = team_->clique->device_of(ring.peer);
   const fabric::Transfer transfer =
       services_.fabric.transfer(fabric::Route::Nic, from, to, descriptor.bytes, start);
-  VTime arrival = transfer.arrival;
-  if (services_.jitter.max_delay > 0) {
-    arrival +=
-        static_cast<VTime>(rng_.below(static_cast<std::uint64_t>(services_.jitter.max_delay) + 1));
+  const VTime arrival = transfer.arrival;
+  if (services_.sources.some_early && job.source != 0 && rng_.below(2) == 0) {
+    const std::byte* source = vgpu::Memory::at(job.source);
+    job.staged = std::make_shared<const std::vector<std::byte>>(source, source + descriptor.bytes);
   }
   ring.last_arrival = std::max(ring.last_arrival, arrival);
   // The NIC reports completion when the peer's acknowledgement is back.
@@ -234,7 +235,8 @@ void GinNic::deliver(const Job& job) {
   if (job.descriptor.is_inline) {
     std::memcpy(to, &job.descriptor.value, job.descriptor.bytes);
   } else {
-    std::memmove(to, vgpu::Memory::at(job.source), job.descriptor.bytes);
+    std::memmove(to, job.staged ? job.staged->data() : vgpu::Memory::at(job.source),
+                 job.descriptor.bytes);
   }
   services_.memory.notify_write(job.destination, job.descriptor.bytes, services_.timeline.now());
 }

@@ -33,11 +33,10 @@
 
 namespace cuco::vcluster {
 
-/// How far deliveries may be late beyond what the fabric says: adversarial schedules draw each
-/// put's delay from [0, max_delay].
-struct DeliveryJitter {
+/// When the NIC reads a put's source: NCCL promises only that it is between issue and completion.
+struct SourceReads {
+  bool some_early = false;  ///< Half are read at once, the others last thing.
   std::uint64_t seed = 0;
-  VTime max_delay = 0;
 };
 
 struct GinServices {
@@ -48,7 +47,7 @@ struct GinServices {
   std::function<void(const std::string&)> log;
   /// A descriptor that no NIC could carry out: the kernel's device gets a sticky error.
   std::function<void(int device, const std::string&)> fail_device;
-  DeliveryJitter jitter;
+  SourceReads sources;
 };
 
 /// Where a rank's GIN state lies in its device memory.

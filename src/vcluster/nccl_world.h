@@ -31,7 +31,7 @@ struct NcclServices {
   fabric::Fabric& fabric;
   std::function<void(const std::string&)> log;
   std::function<void(int device, const std::string&)> fail_device;
-  DeliveryJitter jitter;
+  SourceReads sources;
 };
 
 /// The caller of an item of a group.

@@ -76,6 +76,7 @@ class Session {
   std::uint32_t tid = 0;
   bool is_service = false;
   std::uint32_t thread = 0;  ///< Number within the process.
+  std::uint64_t calls = 0;   ///< Served under an adversarial schedule.
 
   /// The bounce buffer as mapped here.
   std::span<std::byte> bounce;

@@ -50,6 +50,12 @@ std::vector<std::string> server_arguments(const ServerOptions& options,
                                    std::to_string(options.processes),
                                    "--seed",
                                    std::to_string(options.seed)};
+  if (options.schedule_seed != 0) {
+    argv.insert(argv.end(), {"--schedule-seed", std::to_string(options.schedule_seed)});
+  }
+  if (options.delivery_delay != 0) {
+    argv.insert(argv.end(), {"--delivery-delay", std::to_string(options.delivery_delay)});
+  }
   if (options.topology) {
     argv.emplace_back("--topology");
     argv.push_back(options.topology->string());
@@ -76,9 +82,13 @@ Result<ServerProcess> ServerProcess::start(const ServerOptions& options) {
   CUCO_TRY_ASSIGN(auto parent, system::socket_pair(system::SocketKind::Stream));
   system::JobSpec spec;
   spec.command.argv = server_arguments(options, program);
+  if (options.logs_copies) {
+    spec.command.argv.insert(spec.command.argv.end(),
+                             {"--copy-log", (folder.path() / "copies").string()});
+  }
   spec.command.environment = system::Environment::current();
   spec.command.fds = {
-      {1, 1}, {2, 2}, {listener.get(), kListenFd}, {parent.second.get(), kParentFd}};
+      {1, 1}, {options.errors, 2}, {listener.get(), kListenFd}, {parent.second.get(), kParentFd}};
   CUCO_TRY_ASSIGN(system::Process process, system::Process::start(spec));
   return ServerProcess(std::move(folder), socket, std::move(parent.first), std::move(process));
 }
@@ -98,12 +108,13 @@ Result<std::optional<system::JobOutcome>> ServerProcess::ended() {
 
 Result<RunEnding> run_against(ServerProcess& server,
                               const RankStart& ranks,
-                              const std::function<bool()>& interrupted) {
+                              const std::function<bool()>& interrupted,
+                              const RunStreams& streams) {
   system::JobSpec spec;
   spec.command.argv = ranks.argv;
   spec.command.environment = ranks.environment;
   spec.command.folder = std::filesystem::current_path();
-  spec.command.fds = {{0, 0}, {1, 1}, {2, 2}};
+  spec.command.fds = {{streams.in, 0}, {streams.out, 1}, {streams.errors, 2}};
   CUCO_TRY_ASSIGN(system::Process program, system::Process::start(spec));
   RunEnding ending;
   bool asked = false;

@@ -24,6 +24,10 @@ struct ServerOptions {
   std::uint32_t devices = 1;
   std::uint32_t processes = 1;  ///< Rank processes that must be there before time moves.
   std::uint64_t seed = 0;
+  std::uint64_t schedule_seed = 0;  ///< See schedule.h.
+  std::int64_t delivery_delay = 0;  ///< Picoseconds; every delivery between GPUs, a probe.
+  bool logs_copies = false;         ///< See ServerProcess::copy_log.
+  int errors = 2;                   ///< Where the server's own words go.
 };
 
 /// A running cuco-vcluster. Destruction ends it.
@@ -38,6 +42,8 @@ class ServerProcess {
   /// The outcome, once the server has ended by itself (it found a dead-lock or failed).
   [[nodiscard]] Result<std::optional<system::JobOutcome>> ended();
   [[nodiscard]] int fd() const { return process_.fd(); }
+  /// What came back from devices, if the options asked for it: see copy_log.h.
+  [[nodiscard]] system::Path copy_log() const { return folder_.path() / "copies"; }
 
  private:
   ServerProcess(system::TempFolder folder,
@@ -64,11 +70,19 @@ struct RunEnding {
 
 struct RankStart;
 
-/// Runs the ranks with our standard streams until they end, the server ends, or `interrupted` says
+/// The program's standard streams.
+struct RunStreams {
+  int in = 0;
+  int out = 1;
+  int errors = 2;
+};
+
+/// Runs the ranks until they end, the server ends, or `interrupted` says
 /// so.
 [[nodiscard]] Result<RunEnding> run_against(ServerProcess& server,
                                             const RankStart& ranks,
-                                            const std::function<bool()>& interrupted);
+                                            const std::function<bool()>& interrupted,
+                                            const RunStreams& streams = {});
 
 /// A data file that ships with cuco ("hardware/h200.toml"), beside the program or installed.
 [[nodiscard]] Result<system::Path> find_data_file(const system::Path& name);

@@ -68,6 +68,9 @@ struct JudgeCommand {
   std::int64_t late_ps = 0;
   std::int32_t slowdown = 1;  ///< And its GPU is so many times slower than the others.
   std::int32_t reserved = 0;
+  /// Every delivery between GPUs comes so much later, from this command on: a probe. A program that
+  /// communicates and does not get slower by it does not wait for what it says it waits for.
+  std::int64_t delivery_delay_ps = 0;
 };
 
 /// From the judge: what to copy when this rank arrives next. Tail: `count` pairs of u64 (address,

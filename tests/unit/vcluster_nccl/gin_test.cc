@@ -20,8 +20,9 @@ T load(vgpu::Address address) {
 
 /// Two or more ranks with one window and one device communicator.
 struct GinRig : Rig {
-  explicit GinRig(fabric::Topology topology = fabric::single_node(2), DeliveryJitter jitter = {})
-      : Rig(std::move(topology), jitter) {
+  explicit GinRig(fabric::Topology topology = fabric::single_node(2),
+                  const fabric::Lateness& lateness = {})
+      : Rig(std::move(topology), lateness) {
     init();
     data = window(1U << 20U);
     comms = dev_comms({.gin_signals = 4, .gin_counters = 2});
@@ -92,7 +93,7 @@ TEST(Gin, PutSignalCounterAndCreditArriveInOrder) {
 
 TEST(Gin, SignalsWaitForAllEarlierPutsOfTheirContextAndPeer) {
   // With random delays the puts arrive in any order; a signal may never overtake one.
-  GinRig rig(fabric::single_node(2), {7, 1'000'000'000});
+  GinRig rig(fabric::single_node(2), {.most = 1'000'000'000, .seed = 7});
   int arrived = 0;
   bool early = false;
   for (int i = 0; i < 50; ++i) {
@@ -119,7 +120,7 @@ TEST(Gin, SignalsWaitForAllEarlierPutsOfTheirContextAndPeer) {
 
 TEST(Gin, JitterReordersPutsAndRepeatsBitForBit) {
   const auto order_with = [](std::uint64_t seed) {
-    GinRig rig(fabric::single_node(2), {seed, 1'000'000'000});
+    GinRig rig(fabric::single_node(2), {.most = 1'000'000'000, .seed = seed});
     std::vector<int> order;
     for (int i = 0; i < 8; ++i) {
       rig.memory().watch(rig.data[1] + static_cast<std::uint64_t>(i) * 64, 64,

@@ -18,14 +18,19 @@ namespace cuco::vcluster {
 
 class Rig {
  public:
-  explicit Rig(fabric::Topology topology, DeliveryJitter jitter = {})
+  explicit Rig(fabric::Topology topology, const fabric::Lateness& lateness = {})
       : ranks_(topology.gpus()),
         memory_(*vgpu::Memory::create(static_cast<unsigned>(topology.gpus()))),
         fabric_(std::move(topology)),
-        world_(NcclServices{timeline_, works_, *memory_, fabric_,
+        world_(NcclServices{timeline_,
+                            works_,
+                            *memory_,
+                            fabric_,
                             [this](const std::string& line) { log.push_back(line); },
                             [this](int, const std::string& why) { failures.push_back(why); },
-                            jitter}) {}
+                            {}}) {
+    fabric_.set_lateness(lateness);
+  }
 
   NcclWorld& world() { return world_; }
   vgpu::Memory& memory() { return *memory_; }

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// `cuco run --schedules K`: the program under the plain schedule and K adversarial ones.
+#pragma once
+
+#include <cstdint>
+
+#include "cli/command.h"
+#include "cli/kept_run.h"
+
+namespace cuco::cli {
+
+/// The flags of `cuco run` about schedules.
+struct ScheduleFlags {
+  int count = 0;           ///< Adversarial schedules beside the plain one; 0: just run.
+  std::uint64_t seed = 0;  ///< Of the one schedule to run under; 0: plain.
+
+  void declare(Arguments& arguments);
+  [[nodiscard]] Result<void> check() const;
+};
+
+/// Shows the plain run's output, then tells the first schedule that differs, and what differs.
+/// Findings (66) if one does; otherwise what the program exited with.
+[[nodiscard]] Result<ExitCode> run_schedules(Context& context,
+                                             const ScheduleFlags& flags,
+                                             const ProgramStart& start,
+                                             const vcluster::ServerOptions& options);
+
+}  // namespace cuco::cli
