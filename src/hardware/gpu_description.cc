@@ -149,6 +149,7 @@ void read_costs(Reader& in, GpuDescription& gpu) {
   in.number("tensor_tera_per_s", "s8", gpu.tensor_s8_tops);
   in.number("tensor_tera_per_s", "f8", gpu.tensor_f8_tflops);
   in.number("launch", "start_us", gpu.launch_us);
+  in.number("launch", "gap_us", gpu.gap_us);
   in.number("launch", "block_start_cycles", gpu.block_start_cycles);
 }
 

@@ -74,7 +74,8 @@ struct GpuDescription {
   double tensor_f8_tflops = 0;
 
   // Launch.
-  double launch_us = 0;  ///< From the stream's turn to the first instruction.
+  double launch_us = 0;  ///< From the host's call to the first instruction on an idle GPU.
+  double gap_us = 0;     ///< From the end of what a queued kernel waits for to its first one.
   double block_start_cycles = 0;
 };
 

@@ -179,8 +179,14 @@ WorkPtr make_kernel_work(Cluster& cluster, Context& context, KernelOperation ker
                  function = kernel.function](const vgpu::GridResult& result) {
       on_grid_done(cluster, context, work, result);
     };
-    const auto grid = cluster.gpus[static_cast<std::size_t>(context.device)]->launch(
-        std::move(request), now, std::move(done));
+    auto& gpu = cluster.gpus[static_cast<std::size_t>(context.device)];
+    // The way from the host is long, but a kernel that is queued has it behind it when its turn
+    // comes: then only the gap between two kernels is left.
+    const auto& description = gpu->description();
+    const auto way = static_cast<VTime>((description.launch_us - description.gap_us) *
+                                        static_cast<double>(vgpu::kMicrosecond));
+    const VTime begin = std::max(work->submitted_at, now - way);
+    const auto grid = gpu->launch(std::move(request), begin, std::move(done));
     if (grid) {
       context.grids.insert(*grid);
     } else {

@@ -27,6 +27,7 @@ WorkPtr WorkGraph::make(std::string what, std::function<void(const WorkPtr&)> st
 }
 
 void WorkGraph::submit(const WorkPtr& work, std::span<const WorkPtr> after) {
+  work->submitted_at = timeline_.now();
   for (const WorkPtr& earlier : after) {
     if (earlier == nullptr || earlier->done() || earlier == work) continue;
     ++work->unmet;
