@@ -20,6 +20,8 @@ class JudgeCommand final : public Command {
     arguments.positional("CANDIDATE", candidate_, "the program to judge, a .cu file");
     arguments.option("--fidelity", fidelity_, "LEVEL", "how thorough (default: final)")
         .one_of({"quick", "standard", "final"});
+    arguments.option("--topology", topology_, "NAME",
+                     "another cluster than the workload's: ib2x1, nvlink8 …");
     arguments.option("--seed", seed_, "N", "of the inputs; the same seed gives the same verdict");
     arguments.flag("--own", own_,
                    "the code is yours: run it even where a sandbox fence is missing");
@@ -31,7 +33,8 @@ class JudgeCommand final : public Command {
         .workload = workload_,
         .cache = evaluation::default_cache(system::Environment::current()),
         .seed = seed_,
-        .tier = own_ ? system::Tier::Own : system::Tier::Hostile};
+        .tier = own_ ? system::Tier::Own : system::Tier::Hostile,
+        .topology = topology_};
     CUCO_TRY_ASSIGN(const auto judge, evaluation::Judge::create(options));
     context.terminal.progress(fmt::format("judging {} …", candidate_.filename().string()));
     const auto fidelity = fidelity_ == "quick"      ? candidate::Fidelity::Quick
@@ -88,6 +91,7 @@ class JudgeCommand final : public Command {
   std::filesystem::path workload_;
   std::filesystem::path candidate_;
   std::string fidelity_ = "final";
+  std::string topology_;
   std::uint64_t seed_ = 0;
   bool own_ = false;
 };

@@ -36,7 +36,7 @@ TEST(Topology, ShippedFilesParse) {
   for (const Case& expected :
        {Case{"nvlink4.toml", 1, 4, true, true}, Case{"nvlink8.toml", 1, 8, true, true},
         Case{"nvlink8-nonic.toml", 1, 8, false, true}, Case{"roce2x4.toml", 2, 8, true, false},
-        Case{"ib2x8.toml", 2, 16, true, true}}) {
+        Case{"ib2x8.toml", 2, 16, true, true}, Case{"ib2x1.toml", 2, 2, true, false}}) {
     const Result<Topology> parsed = parse_topology(read(expected.file), expected.file);
     ASSERT_TRUE(parsed) << parsed.error().message();
     EXPECT_EQ(parsed->nodes, expected.nodes) << expected.file;
