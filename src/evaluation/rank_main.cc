@@ -50,6 +50,7 @@ struct UniqueId {
 /// The functions that the shim itself calls, from the libraries that the candidate will use.
 struct Libraries {
   const wire::ClientApi* client = nullptr;
+  int (*count_devices)(int*) = nullptr;
   int (*set_device)(int) = nullptr;
   int (*create_stream)(void**, unsigned) = nullptr;
   int (*synchronize)(void*) = nullptr;
@@ -79,6 +80,7 @@ Libraries load_libraries() {
   const wire::ClientApi* (*client)() = nullptr;
   find(cudart, wire::kClientApiSymbol, client);
   libraries.client = client();
+  find(cudart, "cudaGetDeviceCount", libraries.count_devices);
   find(cudart, "cudaSetDevice", libraries.set_device);
   find(cudart, "cudaStreamCreateWithFlags", libraries.create_stream);
   find(cudart, "cudaStreamSynchronize", libraries.synchronize);
@@ -143,13 +145,16 @@ class Rank {
     job_ = *job;
     UniqueId id{};
     std::memcpy(id.bytes, job_.unique_id.data(), sizeof(id.bytes));
-    const char* what = "cudaSetDevice";
-    int code = libraries_.set_device(rank_);
+    // A rank sees the GPUs of its own node.
+    int devices = 0;
+    const char* what = "cudaGetDeviceCount";
+    int code = libraries_.count_devices(&devices);
     const auto next = [&](const char* name, auto call) {
       if (code != 0) return;
       what = name;
       code = call();
     };
+    next("cudaSetDevice", [&] { return libraries_.set_device(rank_ % devices); });
     next("cudaStreamCreate", [&] { return libraries_.create_stream(&stream_, 1); });
     next("ncclCommInitRank", [&] { return libraries_.init(&comm_, job_.ranks, id, rank_); });
     for (int set = 0; set < job_.sets; ++set) {
