@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/stored_run.h"
 #include "program/diff.h"
+#include "store/recording.h"
 
 namespace cuco::cli {
 namespace {
@@ -24,10 +25,16 @@ class ShowCommand final : public Command {
         .completes(Completion::Nothing);
     arguments.flag("--code", code_, "print the candidate's source and nothing else");
     arguments.flag("--diff", diff_, "print its difference to the seed and nothing else");
+    arguments.flag("--events", events_, "print everything that happened, one JSON object a line");
   }
 
   Result<ExitCode> run(Context& context) override {
     CUCO_TRY_ASSIGN(const StoredRun run, load_run(context.config, run_));
+    if (events_) {
+      CUCO_TRY_ASSIGN(const auto events, store::load_events(run.folder));
+      context.terminal.write(store::to_recording(events));
+      return ExitCode::Done;
+    }
     if (!number_) {
       if (code_ || diff_) {
         return Error(ErrorKind::InvalidInput, "--code and --diff need a CANDIDATE");
@@ -151,6 +158,7 @@ class ShowCommand final : public Command {
   std::optional<int> number_;
   bool code_ = false;
   bool diff_ = false;
+  bool events_ = false;
 };
 
 }  // namespace

@@ -11,13 +11,16 @@ std::unique_ptr<Command> make_best_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_config_command();
+std::unique_ptr<Command> make_demo_command();
 std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_explain_command();
 std::unique_ptr<Command> make_judge_command();
 std::unique_ptr<Command> make_optimize_command();
+std::unique_ptr<Command> make_report_command();
 std::unique_ptr<Command> make_resume_command();
 std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_runs_command();
+std::unique_ptr<Command> make_serve_command();
 std::unique_ptr<Command> make_show_command();
 
 namespace {
@@ -44,6 +47,12 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
      "cuco explain last 11", make_explain_command},
     {"best", kRuns, "write a run's winner to a folder", "cuco best last -o faster/",
      make_best_command},
+    {"report", kRuns, "write a run as one HTML page to look at or to send",
+     "cuco report last -o report.html", make_report_command},
+    {"serve", kRuns, "show the runs in a browser, live", "cuco serve --port 8765",
+     make_serve_command},
+    {"demo", kRuns, "play back a recorded run: no GPU, no nvcc, no wait", "cuco demo",
+     make_demo_command},
     {"doctor", kMachine, "tell what this machine can do, and how to get what is missing",
      "cuco doctor", make_doctor_command},
     {"config", kMachine, "print each setting and where it comes from",

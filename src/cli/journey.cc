@@ -6,6 +6,7 @@
 #include "analysis/analyse.h"
 #include "base/text.h"
 #include "cli/interrupt.h"
+#include "cli/journey_view.h"
 #include "cli/proposers.h"
 #include "expert/expert.h"
 #include "fastpath/fastpath.h"
@@ -23,24 +24,12 @@ using candidate::Run;
 
 constexpr int kLabelWidth = 16;
 
-void print_line(Context& context, const report::Line& line) {
-  if (context.json) return;
-  context.terminal.note(
-      "{}{}", padded(context.terminal.styled(Style::Dim, line.label), kLabelWidth), line.text);
-}
-
 candidate::RunSettings settings(Context& context, const JourneyOptions& options) {
   candidate::RunSettings made{.seed = options.seed, .parallel = options.jobs};
   made.stop_requested = [] { return InterruptScope::requested(); };
   made.observer = [&context, candidates = options.candidates](const candidate::Event& event,
                                                               const candidate::RunState& state) {
-    if (context.json) {
-      context.terminal.write(report::event_json(event) + "\n");
-      return;
-    }
-    for (const auto& line : report::describe(event, state))
-      print_line(context, line);
-    context.terminal.progress(report::live_line(state, candidates));
+    show_event(context, event, state, candidates);
   };
   return made;
 }
@@ -112,34 +101,19 @@ void show_target(Context& context,
                  const JourneyOptions& options,
                  const Subject& subject,
                  const candidate::Target& target) {
-  print_line(context,
-             {subject.name, fmt::format("{} ranks · {}", target.facts.ranks, subject.summary)});
-  print_line(context,
-             {"target",
-              fmt::format("{}, {}, {}{}   seed {}", target.name, target.hardware, target.topology,
-                          target.predicted ? " (times are predicted)" : "", options.seed)});
+  show_line(context,
+            {subject.name, fmt::format("{} ranks · {}", target.facts.ranks, subject.summary)});
+  show_line(context,
+            {"target",
+             fmt::format("{}, {}, {}{}   seed {}", target.name, target.hardware, target.topology,
+                         target.predicted ? " (times are predicted)" : "", options.seed)});
 }
 
 void show_bound(Context& context, const candidate::Scored& seed) {
   if (seed.bound_seconds <= 0) return;
-  print_line(context,
-             {"bound", fmt::format("{} (speed of light)   seed program {}, correct",
-                                   human_seconds(seed.bound_seconds), report::time_text(seed))});
-}
-
-ExitCode close(Context& context, const Run& run, const store::RunFolder& folder) {
-  context.terminal.clear_progress();
-  const auto best = folder.best().string();
-  if (context.json) {
-    context.terminal.write(report::result_json(run.state(), folder.name, best) + "\n");
-  } else {
-    for (const auto& line : report::closing(run.state(), folder.name, best)) {
-      context.terminal.print("{}{}\n",
-                             padded(context.terminal.styled(Style::Bold, line.label), kLabelWidth),
-                             line.text);
-    }
-  }
-  return report::winner(run.state()) == nullptr ? ExitCode::JobFailed : ExitCode::Done;
+  show_line(context,
+            {"bound", fmt::format("{} (speed of light)   seed program {}, correct",
+                                  human_seconds(seed.bound_seconds), report::time_text(seed))});
 }
 
 }  // namespace
@@ -196,7 +170,7 @@ Result<ExitCode> travel(Context& context,
     CUCO_TRY(write_candidate(run.state(), winner->candidate.number, folder.name, folder.best()));
   }
   CUCO_TRY(run.finish(result.reason));
-  return close(context, run, folder);
+  return show_closing(context, run.state(), folder);
 }
 
 }  // namespace cuco::cli

@@ -6,21 +6,19 @@
 #include <string>
 #include <string_view>
 
-#include "candidate/run_state.h"
 #include "cli/config.h"
 #include "cli/terminal.h"
-#include "store/run_folder.h"
+#include "store/stored_run.h"
 
 namespace cuco::cli {
 
-struct StoredRun {
-  store::RunFolder folder;
-  candidate::RunState state;
-};
+using store::date_text;
+using store::load_run;
+using store::state_text;
+using store::StoredRun;
 
-/// Reads a run beside whoever works on it. `name` as in store::find_run.
+/// `name` as in store::find_run.
 Result<StoredRun> load_run(const Config& config, std::string_view name);
-Result<StoredRun> load_run(store::RunFolder folder);
 
 /// An entry by number; NotFound names the range.
 Result<const candidate::Entry*> find_entry(const StoredRun& run, int number);
@@ -30,11 +28,5 @@ Result<const candidate::Entry*> find_entry(const StoredRun& run, int number);
 
 /// "1.57x", or nothing without a baseline.
 [[nodiscard]] std::string speedup_text(const candidate::Scored& scored);
-
-/// "running", "finished: space exhausted", "stopped".
-[[nodiscard]] std::string state_text(const StoredRun& run);
-
-/// "2026-11-15 04:20", in local time.
-[[nodiscard]] std::string date_text(std::int64_t milliseconds);
 
 }  // namespace cuco::cli

@@ -64,7 +64,16 @@ Result<RunFolder> create_run(const system::Path& root) {
   return Error{ErrorKind::Io, fmt::format("no free run number under '{}'", root.string())};
 }
 
+RunFolder demo_run(const system::Path& root) {
+  return {"demo", root / "demo"};
+}
+
 Result<RunFolder> find_run(const system::Path& root, std::string_view name) {
+  if (name == "demo") {
+    RunFolder demo = demo_run(root);
+    if (std::filesystem::exists(demo.database())) return demo;
+    return Error{ErrorKind::NotFound, "no run 'demo' yet (cuco demo makes it)"};
+  }
   CUCO_TRY_ASSIGN(const std::vector<RunFolder> runs, list_runs(root));
   if (runs.empty()) {
     return Error{

@@ -5,6 +5,7 @@
 ///     runs/0003/events.db      the store
 ///     runs/0003/lock           held by the process that works on the run
 ///     runs/0003/best/          the winner, written when a run ends
+///     runs/demo                the recorded run of `cuco demo`, the same inside
 #pragma once
 
 #include <string>
@@ -28,11 +29,14 @@ struct RunFolder {
 /// Makes the next free folder under `root`. Two processes never get the same one.
 [[nodiscard]] Result<RunFolder> create_run(const system::Path& root);
 
-/// "3", "0003" or "last"; NotFound names the runs there are.
+/// "3", "0003", "last" or "demo"; NotFound names the runs there are.
 [[nodiscard]] Result<RunFolder> find_run(const system::Path& root, std::string_view name);
 
-/// All runs, oldest first. No root means no runs.
+/// All runs with numbers, oldest first. No root means no runs.
 [[nodiscard]] Result<std::vector<RunFolder>> list_runs(const system::Path& root);
+
+/// Where the demonstration is kept, whether it is there or not.
+[[nodiscard]] RunFolder demo_run(const system::Path& root);
 
 /// Marks this process as the one that works on the run until the descriptor is closed; Unavailable
 /// if another process does.

@@ -102,5 +102,38 @@ TEST_F(Runs, WhatIsNotThereIsNamed) {
   EXPECT_THAT(Shell()("cuco runs").error, HasSubstr("no runs in runs"));
 }
 
+TEST(Demo, IsShownReportedAndServedWithoutCompiler) {
+  const Shell shell;
+  // No nvcc, no GPU: nothing but the shell's own words can be found.
+  const Seen demo = shell("PATH=$(dirname $(which cuco)):/bin; cuco demo");
+  EXPECT_EQ(demo.exit_code, 0) << demo.error;
+  EXPECT_THAT(demo.error, HasSubstr("nothing is computed now"));
+  EXPECT_THAT(demo.out, HasSubstr("predicted"));
+  EXPECT_THAT(shell("cuco show demo").out, HasSubstr("← best"));
+  EXPECT_THAT(shell("cuco explain demo").out, HasSubstr("because"));
+  EXPECT_EQ(shell("cuco report demo -o page.html").exit_code, 0);
+  EXPECT_THAT(*system::read_file(shell.folder() / "page.html"), HasSubstr("speed-up, predicted"));
+  const Seen served = shell(
+      "cuco serve --port 0 > log & trap \"kill $!\" EXIT;"
+      "for i in $(seq 100); do grep -q http log && break; sleep 0.1; done;"
+      "url=$(grep -o \"http://[0-9.:]*\" log); curl -s --noproxy \"*\" $url/ $url/runs/demo "
+      "$url/api/runs;"
+      "code() { curl -s --noproxy \"*\" -o /dev/null -w \" %{http_code}\" $url/runs/7 \"$@\"; };"
+      "code -H \"Host: elsewhere.example\"; code");
+  EXPECT_THAT(served.out, HasSubstr("href=\"/runs/demo\""));
+  EXPECT_THAT(served.out, HasSubstr("The winner, shape by shape"));
+  EXPECT_THAT(served.out, HasSubstr("\"run\":\"demo\""));
+  EXPECT_THAT(served.out, HasSubstr(" 403 404"));
+}
+
+TEST(Demo, PlaysAsJson) {
+  const Shell shell;
+  const Seen demo = shell("cuco --json demo");
+  EXPECT_EQ(demo.exit_code, 0);
+  const auto last = demo.out.rfind("{\"result\"");
+  ASSERT_NE(last, std::string::npos);
+  EXPECT_THAT(demo.out.substr(last), HasSubstr("\"predicted\":true"));
+}
+
 }  // namespace
 }  // namespace cuco::test

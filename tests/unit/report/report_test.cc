@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "report/detail.h"
 #include "report/export.h"
+#include "report/page.h"
 #include "report/progress.h"
 #include "store/memory_store.h"
 
@@ -132,6 +133,32 @@ TEST_F(Reporting, ExportsAFolderThatBuildsAlone) {
   EXPECT_THAT(folder.find("Makefile")->text, HasSubstr("libgemm.so: program.cu"));
   for (const auto& file : files)
     EXPECT_THAT(file.text, Not(HasSubstr("{{"))) << file.path;
+}
+
+TEST_F(Reporting, MakesAPageThatIsWholeInItself) {
+  const auto page = run_page(state, {.run = "0003", .state = "stopped"});
+  EXPECT_THAT(page, HasSubstr("1.57x"));
+  EXPECT_THAT(page, HasSubstr("speed-up, predicted"));
+  EXPECT_THAT(page, HasSubstr("--accent"));  // the style is inside
+  EXPECT_THAT(page, HasSubstr("+int fast;"));
+  EXPECT_THAT(page, HasSubstr("no directive"));
+  EXPECT_THAT(page, Not(HasSubstr("http")));
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+}
+
+TEST_F(Reporting, LetsNobodyWriteIntoThePage) {
+  add(3, "int x; // <script>alert(1)</script>\n", "<b onload='x'>");
+  judge(3, Fidelity::Final, Scored{.seconds = 1e-4, .baseline_seconds = 5e-4, .hardware = "<i>"});
+  append(candidate::BestChanged{3, 1e-4});
+  const auto page = run_page(state, {.run = "<u>", .state = "</main>"});
+  for (const char* bad : {"<script", "<b onload", "<i>", "<u>", "</main></p>"})
+    EXPECT_THAT(page, Not(HasSubstr(bad)));
+  EXPECT_THAT(index_page({{"<a>", "", "", state}}), Not(HasSubstr("<a>")));
+}
+
+TEST_F(Reporting, ReloadsOnlyWhatGoesOn) {
+  EXPECT_THAT(run_page(state, {.live = true}), HasSubstr("http-equiv=\"refresh\""));
+  EXPECT_THAT(run_page(state, {}), Not(HasSubstr("refresh")));
 }
 
 }  // namespace

@@ -7,12 +7,15 @@
 #include <chrono>
 #include <functional>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "candidate/run_state.h"
 #include "store/memory_store.h"
+#include "store/recording.h"
 #include "store/run_folder.h"
 #include "store/sqlite_store.h"
+#include "store/stored_run.h"
 #include "system/clock.h"
 #include "system/files.h"
 #include "system/streams.h"
@@ -225,6 +228,29 @@ TEST(RunFolder, IsLockedByOneProcessAtATime) {
   EXPECT_EQ(lock_run(*run).error().kind(), ErrorKind::Unavailable);
   first->reset();
   EXPECT_TRUE(lock_run(*run));
+}
+
+TEST(Recording, GivesBackTheRunWithItsTimes) {
+  const auto folder = *system::TempFolder::create();
+  const std::vector<candidate::Event> events = {
+      {1, 1'000, candidate::RunStarted{"w", 7, "virtual", "h200", "{}"}},
+      {2, 61'000, candidate::StepDone{"analyse", true, "line\nbreak \"quoted\""}}};
+  const auto read = parse_recording(to_recording(events));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(*read, events);
+  const RunFolder demo = demo_run(folder.path());
+  EXPECT_FALSE(find_run(folder.path(), "demo"));
+  for (int time = 0; time < 2; ++time)  // The second replaces the first.
+    ASSERT_TRUE(write_run(*read, demo));
+  EXPECT_EQ(*load_events(*find_run(folder.path(), "demo")), events);
+  EXPECT_TRUE(list_runs(folder.path())->empty());
+}
+
+TEST(Recording, NamesTheLineThatIsWrong) {
+  const auto broken = parse_recording("\n{\"sequence\":1}\n");
+  ASSERT_FALSE(broken);
+  EXPECT_THAT(broken.error().message(), testing::HasSubstr("line 2"));
+  EXPECT_FALSE(parse_recording("{\"sequence\":1,\"time_ms\":1,\"kind\":\"no\",\"body\":{}}"));
 }
 
 }  // namespace

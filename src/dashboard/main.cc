@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuco-serve ROOT PORT: answers on this machine's loopback alone. Started by `cuco serve`.
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <httplib.h>
+
+#include "dashboard/pages.h"
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    fmt::print(stderr, "cuco-serve: started by 'cuco serve'\n");
+    return 2;
+  }
+  const cuco::system::Path root(argv[1]);
+  const int wanted = std::atoi(argv[2]);
+  constexpr const char* kHost = "127.0.0.1";
+  httplib::Server server;
+  server.Get(".*", [&root](const httplib::Request& request, httplib::Response& response) {
+    // A page of somebody else's that points its name at this machine gets nothing.
+    const auto host = request.get_header_value("Host");
+    if (!host.starts_with("127.0.0.1") && !host.starts_with("localhost")) {
+      response.status = 403;
+      return;
+    }
+    auto answer = cuco::dashboard::answer(root, request.path);
+    response.status = answer.status;
+    response.set_header("Cache-Control", "no-store");
+    response.set_header("Content-Security-Policy",
+                        "default-src 'none'; style-src 'unsafe-inline'; img-src data:");
+    response.set_content(answer.body, answer.type.c_str());
+  });
+  const int port = wanted == 0                          ? server.bind_to_any_port(kHost)
+                   : server.bind_to_port(kHost, wanted) ? wanted
+                                                        : -1;
+  if (port < 0) {
+    fmt::print(stderr, "cuco: port {} is taken; choose another with --port, or 0 for a free one\n",
+               wanted);
+    return 3;
+  }
+  fmt::print("runs in {}   http://{}:{}/   Ctrl-C ends\n", root.string(), kHost, port);
+  std::fflush(stdout);
+  return server.listen_after_bind() ? 0 : 1;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Runs as HTML pages: whole in themselves, without scripts, to be looked at, served or sent.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "candidate/run_state.h"
+
+namespace cuco::report {
+
+struct PageOptions {
+  std::string run;    ///< "0003".
+  std::string state;  ///< "running", "finished: …".
+  bool live = false;  ///< Load it anew every few seconds.
+};
+
+/// One run: what came out, every candidate with its verdict, the winner's difference to the seed.
+[[nodiscard]] std::string run_page(const candidate::RunState& state, const PageOptions& options);
+
+struct ListedRun {
+  std::string name;
+  std::string state;
+  std::string when;
+  candidate::RunState run;
+};
+
+/// All runs, with links to /runs/NAME.
+[[nodiscard]] std::string index_page(const std::vector<ListedRun>& runs);
+
+/// A page that says what is wrong.
+[[nodiscard]] std::string problem_page(const std::string& problem);
+
+}  // namespace cuco::report

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/stored_run.h"
+
+#include <ctime>
+
+#include "store/sqlite_store.h"
+#include "system/clock.h"
+
+namespace cuco::store {
+
+Result<std::vector<candidate::Event>> load_events(const RunFolder& folder) {
+  const system::SystemClock clock;
+  CUCO_TRY_ASSIGN(const auto store,
+                  SqliteStore::open(folder.database(), OpenMode::ReadOnly, clock));
+  return store->events(0);
+}
+
+Result<StoredRun> load_run(RunFolder folder) {
+  CUCO_TRY_ASSIGN(const auto events, load_events(folder));
+  return StoredRun{std::move(folder), candidate::fold(events)};
+}
+
+std::string state_text(const StoredRun& run) {
+  if (run.state.finished) return "finished: " + run.state.finished->reason;
+  // Whoever works on a run holds its lock.
+  return lock_run(run.folder) ? "stopped" : "running";
+}
+
+std::string date_text(std::int64_t milliseconds) {
+  const std::time_t seconds = milliseconds / 1000;
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  char text[32];
+  const std::size_t length = std::strftime(text, sizeof text, "%Y-%m-%d %H:%M", &local);
+  return {text, length};
+}
+
+}  // namespace cuco::store
