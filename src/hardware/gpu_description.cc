@@ -150,6 +150,8 @@ void read_costs(Reader& in, GpuDescription& gpu) {
   in.number("tensor_tera_per_s", "f8", gpu.tensor_f8_tflops);
   in.number("launch", "start_us", gpu.launch_us);
   in.number("launch", "gap_us", gpu.gap_us);
+  in.number("launch", "graph_gap_us", gpu.graph_gap_us);
+  in.number("launch", "host_us", gpu.host_launch_us);
   in.number("launch", "block_start_cycles", gpu.block_start_cycles);
 }
 

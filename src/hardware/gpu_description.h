@@ -74,8 +74,10 @@ struct GpuDescription {
   double tensor_f8_tflops = 0;
 
   // Launch.
-  double launch_us = 0;  ///< From the host's call to the first instruction on an idle GPU.
-  double gap_us = 0;     ///< From the end of what a queued kernel waits for to its first one.
+  double launch_us = 0;       ///< From the host's call to the first instruction on an idle GPU.
+  double gap_us = 0;          ///< From the end of what a queued kernel waits for to its first one.
+  double graph_gap_us = 0;    ///< The same between kernels of one graph.
+  double host_launch_us = 0;  ///< What a launch costs the host thread.
   double block_start_cycles = 0;
 };
 

@@ -114,6 +114,7 @@ std::vector<WorkPtr> submit_nodes(Cluster& cluster,
     }
     done[id] = node.enabled && child == nullptr ? make_work(cluster, *context, node.operation)
                                                 : WorkGraph::make("graph node", nullptr);
+    done[id]->in_graph = true;
     cluster.works.submit(done[id], after);
   }
   std::vector<WorkPtr> ends;

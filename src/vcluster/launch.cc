@@ -183,8 +183,9 @@ WorkPtr make_kernel_work(Cluster& cluster, Context& context, KernelOperation ker
     // The way from the host is long, but a kernel that is queued has it behind it when its turn
     // comes: then only the gap between two kernels is left.
     const auto& description = gpu->description();
-    const auto way = static_cast<VTime>((description.launch_us - description.gap_us) *
-                                        static_cast<double>(vgpu::kMicrosecond));
+    const double gap = work->in_graph ? description.graph_gap_us : description.gap_us;
+    const auto way =
+        static_cast<VTime>((description.launch_us - gap) * static_cast<double>(vgpu::kMicrosecond));
     const VTime begin = std::max(work->submitted_at, now - way);
     const auto grid = gpu->launch(std::move(request), begin, std::move(done));
     if (grid) {

@@ -17,7 +17,6 @@
 namespace cuco::vcluster {
 namespace {
 
-constexpr VTime kLaunchCost = 2'200 * vgpu::kNanosecond;
 constexpr std::uint64_t kMaxImages = 4096;
 constexpr std::uint64_t kMaxImageBytes = std::uint64_t{2} << 30U;
 
@@ -267,7 +266,9 @@ void register_module_calls(Cluster& cluster) {
   on.template operator()<wire::SetFunctionAttribute>(without_tail(set_attribute));
   on.template operator()<wire::GetSymbol>(get_symbol);
   on.template operator()<wire::MapManaged>(map_managed);
-  on.template operator()<wire::Launch>(launch, kLaunchCost);
+  const auto launch_cost = static_cast<VTime>(cluster.options.gpu.host_launch_us *
+                                              static_cast<double>(vgpu::kMicrosecond));
+  on.template operator()<wire::Launch>(launch, launch_cost);
   on.template operator()<wire::GetOccupancy>(without_tail(occupancy));
   on.template operator()<wire::ListFunctions>(without_tail(list));
 }

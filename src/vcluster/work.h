@@ -33,6 +33,7 @@ struct Work {
   State state = State::Waiting;
   std::uint32_t unmet = 0;
   VTime submitted_at = 0;
+  bool in_graph = false;
   VTime done_at = 0;
   std::vector<std::function<void()>> then;
   std::vector<std::weak_ptr<Work>> waits_for;  ///< For dead-lock reports.
