@@ -7,8 +7,8 @@
 // Softmax is computed online: a running maximum, a running sum and an unnormalised result per
 // query. sequence is a multiple of 64, size is 32 or 64.
 #include <cuda_bf16.h>
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
-#include <mma.h>
 #include <nccl.h>
 // cuco: evolve end
 
@@ -25,7 +25,7 @@ struct Shape {
 
 // What a query has seen so far. `sum` is the unnormalised result, [head, query, size].
 struct Running {
-  float* top;    // largest score
+  float* top;    // largest score, before scaling in bf16
   float* total;  // sum of exp(score - top)
   float* sum;
 };
@@ -78,39 +78,51 @@ __global__ void __launch_bounds__(256) attend_fp32(const float* __restrict__ q,
       *(float4*)&v_tile[row][col] = *(const float4*)&v[(head + key0 + row) * kSize + col];
     }
     __syncthreads();
-    for (int r = 0; r < 2; ++r) {
-      const int row = group + 32 * r;
-      float score[4] = {};
-      for (int d = 0; d < kSize; ++d) {
-        const float x = q_tile[row][d];
-        for (int c = 0; c < 4; ++c)
-          score[c] += x * k_tile[lane + 8 * c][d];
+    float score[2][4] = {};
+    for (int d = 0; d < kSize; d += 4) {
+      float4 x[2];
+      for (int r = 0; r < 2; ++r)
+        x[r] = *(const float4*)&q_tile[group + 32 * r][d];
+#pragma unroll
+      for (int c = 0; c < 4; ++c) {
+        const float4 y = *(const float4*)&k_tile[lane + 8 * c][d];
+        for (int r = 0; r < 2; ++r)
+          score[r][c] += x[r].x * y.x + x[r].y * y.y + x[r].z * y.z + x[r].w * y.w;
       }
+    }
+    for (int r = 0; r < 2; ++r) {
       float best = top[r];
       for (int c = 0; c < 4; ++c)
-        best = fmaxf(best, score[c] *= scale);
+        best = fmaxf(best, score[r][c] *= scale);
       for (int step = 4; step > 0; step /= 2)
         best = fmaxf(best, __shfl_xor_sync(~0u, best, step));
       const float shrink = expf(top[r] - best);
       float added = 0;
       for (int c = 0; c < 4; ++c) {
-        const float p = expf(score[c] - best);
-        p_tile[row][lane + 8 * c] = p;
+        const float p = expf(score[r][c] - best);
+        p_tile[group + 32 * r][lane + 8 * c] = p;
         added += p;
       }
       for (int step = 4; step > 0; step /= 2)
         added += __shfl_xor_sync(~0u, added, step);
       total[r] = total[r] * shrink + added;
       top[r] = best;
-      __syncwarp();
       for (int i = 0; i < kOwn; ++i)
         sum[r][i] *= shrink;
-      for (int key = 0; key < kKeys; ++key) {
-        const float p = p_tile[row][key];
-        for (int i = 0; i < kOwn; ++i)
-          sum[r][i] += p * v_tile[key][lane * kOwn + i];
+    }
+    __syncwarp();
+    for (int key = 0; key < kKeys; ++key) {
+      const float p[2] = {p_tile[group][key], p_tile[group + 32][key]};
+#pragma unroll
+      for (int i = 0; i < kOwn; i += 4) {
+        const float4 y = *(const float4*)&v_tile[key][lane * kOwn + i];
+        for (int r = 0; r < 2; ++r) {
+          sum[r][i] += p[r] * y.x;
+          sum[r][i + 1] += p[r] * y.y;
+          sum[r][i + 2] += p[r] * y.z;
+          sum[r][i + 3] += p[r] * y.w;
+        }
       }
-      __syncwarp();
     }
   }
 
@@ -131,7 +143,106 @@ __global__ void __launch_bounds__(256) attend_fp32(const float* __restrict__ q,
   }
 }
 
-// bf16: four warps of 16 queries each; both products on the tensor cores, softmax in fp32.
+// bf16: four warps of 16 queries each. Scores, probabilities and results stay in the registers of
+// mma.m16n8k16: lane 4g + t has rows g and g + 8, columns 2t and 2t + 1 of each 16 x 8 tile.
+constexpr int kKeysBf16 = 64;
+
+__device__ void multiply_add(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// Four 8 x 8 matrices; lane i gives the address of row i % 8 of matrix i / 8.
+template <bool kTransposed>
+__device__ void load_matrices(unsigned (&r)[4], const void* row) {
+  const unsigned at = (unsigned)__cvta_generic_to_shared(row);
+  if (kTransposed) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(at)
+                 : "memory");
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(at)
+                 : "memory");
+  }
+}
+
+__device__ unsigned pack(float low, float high) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+  return *reinterpret_cast<const unsigned*>(&pair);
+}
+
+template <int kSize>
+struct Stage {
+  __nv_bfloat16 k[kKeysBf16][kSize + 8];
+  __nv_bfloat16 v[kKeysBf16][kSize + 8];
+};
+
+// Scores of 16 queries and 64 keys, online softmax, and the second product, for one warp.
+template <int kSize>
+struct Attention {
+  float top[2] = {-INFINITY, -INFINITY};  // rows g and g + 8
+  float total[2] = {};                    // this lane's share
+  float sum[kSize / 8][4] = {};
+
+  __device__ void add(const unsigned (&q)[kSize / 16][4], const Stage<kSize>& stage, float scale) {
+    const int lane = threadIdx.x % 32;
+    float score[kKeysBf16 / 8][4] = {};
+#pragma unroll
+    for (int n = 0; n < kKeysBf16 / 8; ++n) {
+#pragma unroll
+      for (int d = 0; d < kSize / 32; ++d) {
+        unsigned b[4];
+        load_matrices<false>(b, &stage.k[8 * n + lane % 8][32 * d + lane / 8 * 8]);
+        multiply_add(score[n], q[2 * d], b[0], b[1]);
+        multiply_add(score[n], q[2 * d + 1], b[2], b[3]);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      float best = top[r];
+#pragma unroll
+      for (int n = 0; n < kKeysBf16 / 8; ++n)
+        best = fmaxf(best, fmaxf(score[n][2 * r], score[n][2 * r + 1]));
+      best = fmaxf(best, __shfl_xor_sync(~0u, best, 1));
+      best = fmaxf(best, __shfl_xor_sync(~0u, best, 2));
+      const float shrink = exp2f((top[r] - best) * scale);
+      top[r] = best;
+      float added = 0;
+#pragma unroll
+      for (int n = 0; n < kKeysBf16 / 8; ++n) {
+        for (int e = 2 * r; e < 2 * r + 2; ++e)
+          added += score[n][e] = exp2f((score[n][e] - best) * scale);
+      }
+      total[r] = total[r] * shrink + added;
+#pragma unroll
+      for (int d = 0; d < kSize / 8; ++d) {
+        sum[d][2 * r] *= shrink;
+        sum[d][2 * r + 1] *= shrink;
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < kKeysBf16 / 16; ++c) {
+      const unsigned p[4] = {pack(score[2 * c][0], score[2 * c][1]),
+                             pack(score[2 * c][2], score[2 * c][3]),
+                             pack(score[2 * c + 1][0], score[2 * c + 1][1]),
+                             pack(score[2 * c + 1][2], score[2 * c + 1][3])};
+#pragma unroll
+      for (int d = 0; d < kSize / 16; ++d) {
+        unsigned b[4];
+        load_matrices<true>(b,
+                            &stage.v[16 * c + lane / 8 % 2 * 8 + lane % 8][16 * d + lane / 16 * 8]);
+        multiply_add(sum[2 * d], p, b[0], b[1]);
+        multiply_add(sum[2 * d + 1], p, b[2], b[3]);
+      }
+    }
+  }
+};
+
 template <int kSize>
 __global__ void __launch_bounds__(128) attend_bf16(const __nv_bfloat16* __restrict__ q,
                                                    const __nv_bfloat16* __restrict__ k,
@@ -141,100 +252,76 @@ __global__ void __launch_bounds__(128) attend_bf16(const __nv_bfloat16* __restri
                                                    int sequence,
                                                    bool first,
                                                    bool last) {
-  using namespace nvcuda;
-  constexpr int kRows = 16;
-  __shared__ __align__(16) __nv_bfloat16 k_tile[kKeys][kSize + 8];
-  __shared__ __align__(16) __nv_bfloat16 v_tile[kKeys][kSize + 8];
-  __shared__ __align__(16) float score_tile[4][kRows][kKeys + 4];
-  __shared__ __align__(16) __nv_bfloat16 p_tile[4][kRows][kKeys + 8];
-  __shared__ __align__(16) float sum_tile[4][kRows][kSize + 4];
+  __shared__ __align__(16) Stage<kSize> stages[2];
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   const size_t head = (size_t)blockIdx.y * sequence;
-  const size_t query0 = head + blockIdx.x * kQueries + warp * kRows;
-  const float scale = rsqrtf((float)kSize);
+  const size_t query0 = head + blockIdx.x * kQueries + warp * 16 + lane / 4;
+  const int column = lane % 4 * 2;
+  const float scale = rsqrtf((float)kSize) * 1.44269504f;  // for powers of two
 
-  wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::row_major> fq[kSize / 16];
+  // Starts the copy of 64 keys and values, 16 bytes at a time.
+  const auto fetch = [&](int key0) {
+    Stage<kSize>& stage = stages[key0 / kKeysBf16 % 2];
+    for (int i = threadIdx.x; key0 < sequence && i < kKeysBf16 * kSize / 8; i += blockDim.x) {
+      const int row = i / (kSize / 8);
+      const int col = i % (kSize / 8) * 8;
+      const size_t at = (head + key0 + row) * kSize + col;
+      __pipeline_memcpy_async(&stage.k[row][col], &k[at], 16);
+      __pipeline_memcpy_async(&stage.v[row][col], &v[at], 16);
+    }
+    __pipeline_commit();
+  };
+  fetch(0);
+  unsigned fq[kSize / 16][4];
+#pragma unroll
   for (int d = 0; d < kSize / 16; ++d) {
-    wmma::load_matrix_sync(fq[d], &q[query0 * kSize + 16 * d], kSize);
-  }
-  // Two lanes share a row in the softmax: each takes half of its keys and half of its results.
-  const int row = lane / 2;
-  const int half = lane % 2;
-  const size_t query = query0 + row;
-  float top = first ? -INFINITY : running.top[query];
-  float total = first ? 0.0f : running.total[query];
-  for (int i = half * (kSize / 2); i < (half + 1) * (kSize / 2); ++i) {
-    sum_tile[warp][row][i] = first ? 0.0f : running.sum[query * kSize + i];
-  }
-
-  for (int key0 = 0; key0 < sequence; key0 += kKeys) {
-    __syncthreads();
-    for (int i = threadIdx.x; i < kKeys * kSize / 8; i += blockDim.x) {
-      const int r = i / (kSize / 8);
-      const int c = i % (kSize / 8) * 8;
-      *(uint4*)&k_tile[r][c] = *(const uint4*)&k[(head + key0 + r) * kSize + c];
-      *(uint4*)&v_tile[r][c] = *(const uint4*)&v[(head + key0 + r) * kSize + c];
+    for (int i = 0; i < 4; ++i) {
+      fq[d][i] = *reinterpret_cast<const unsigned*>(
+          &q[(query0 + i % 2 * 8) * kSize + 16 * d + i / 2 * 8 + column]);
     }
-    __syncthreads();
-
-    for (int c = 0; c < kKeys / 16; ++c) {
-      wmma::fragment<wmma::accumulator, 16, 16, 16, float> fs;
-      wmma::fill_fragment(fs, 0.0f);
-      for (int d = 0; d < kSize / 16; ++d) {
-        wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::col_major> fk;
-        wmma::load_matrix_sync(fk, &k_tile[16 * c][16 * d], kSize + 8);
-        wmma::mma_sync(fs, fq[d], fk, fs);
+  }
+  Attention<kSize> attention;
+#pragma unroll
+  for (int r = 0; r < 2 && !first; ++r) {
+    const size_t query = query0 + 8 * r;
+    attention.top[r] = running.top[query];
+    if (lane % 4 == 0) attention.total[r] = running.total[query];
+#pragma unroll
+    for (int d = 0; d < kSize / 8; ++d) {
+      const float2 sum =
+          *reinterpret_cast<const float2*>(&running.sum[query * kSize + 8 * d + column]);
+      attention.sum[d][2 * r] = sum.x;
+      attention.sum[d][2 * r + 1] = sum.y;
+    }
+  }
+  for (int key0 = 0; key0 < sequence; key0 += kKeysBf16) {
+    __pipeline_wait_prior(0);
+    __syncthreads();  // these keys are here, and everybody is done with those before
+    fetch(key0 + kKeysBf16);
+    attention.add(fq, stages[key0 / kKeysBf16 % 2], scale);
+  }
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    const size_t query = query0 + 8 * r;
+    float total = attention.total[r];
+    total += __shfl_xor_sync(~0u, total, 1);
+    total += __shfl_xor_sync(~0u, total, 2);
+    const float inverse = 1.0f / total;
+#pragma unroll
+    for (int d = 0; d < kSize / 8; ++d) {
+      const size_t at = query * kSize + 8 * d + column;
+      const float2 sum = make_float2(attention.sum[d][2 * r], attention.sum[d][2 * r + 1]);
+      if (last) {
+        *reinterpret_cast<unsigned*>(&out[at]) = pack(sum.x * inverse, sum.y * inverse);
+      } else {
+        *reinterpret_cast<float2*>(&running.sum[at]) = sum;
       }
-      wmma::store_matrix_sync(&score_tile[warp][0][16 * c], fs, kKeys + 4, wmma::mem_row_major);
     }
-    __syncwarp();
-
-    float best = top;
-    for (int i = half * (kKeys / 2); i < (half + 1) * (kKeys / 2); ++i) {
-      best = fmaxf(best, score_tile[warp][row][i] * scale);
+    if (!last && lane % 4 == 0) {
+      running.top[query] = attention.top[r];
+      running.total[query] = total;
     }
-    best = fmaxf(best, __shfl_xor_sync(~0u, best, 1));
-    const float shrink = __expf(top - best);
-    float added = 0;
-    for (int i = half * (kKeys / 2); i < (half + 1) * (kKeys / 2); ++i) {
-      const float p = __expf(score_tile[warp][row][i] * scale - best);
-      p_tile[warp][row][i] = __float2bfloat16(p);
-      added += p;
-    }
-    total = total * shrink + added + __shfl_xor_sync(~0u, added, 1);
-    top = best;
-    for (int i = half * (kSize / 2); i < (half + 1) * (kSize / 2); ++i) {
-      sum_tile[warp][row][i] *= shrink;
-    }
-    __syncwarp();
-
-    for (int d = 0; d < kSize / 16; ++d) {
-      wmma::fragment<wmma::accumulator, 16, 16, 16, float> fo;
-      wmma::load_matrix_sync(fo, &sum_tile[warp][0][16 * d], kSize + 4, wmma::mem_row_major);
-      for (int c = 0; c < kKeys / 16; ++c) {
-        wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::row_major> fp;
-        wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::row_major> fv;
-        wmma::load_matrix_sync(fp, &p_tile[warp][0][16 * c], kKeys + 8);
-        wmma::load_matrix_sync(fv, &v_tile[16 * c][16 * d], kSize + 8);
-        wmma::mma_sync(fo, fp, fv, fo);
-      }
-      wmma::store_matrix_sync(&sum_tile[warp][0][16 * d], fo, kSize + 4, wmma::mem_row_major);
-    }
-    __syncwarp();
-  }
-
-  for (int i = half * (kSize / 2); i < (half + 1) * (kSize / 2); ++i) {
-    const float sum = sum_tile[warp][row][i];
-    if (last) {
-      out[query * kSize + i] = __float2bfloat16(sum / total);
-    } else {
-      running.sum[query * kSize + i] = sum;
-    }
-  }
-  if (!last && half == 0) {
-    running.top[query] = top;
-    running.total[query] = total;
   }
 }
 
