@@ -253,7 +253,7 @@ std::vector<LiveInterval> live_intervals(const Function& function) {
 }
 
 RegisterPlan plan_registers(const Function& function) {
-  const std::vector<LiveInterval> intervals = live_intervals(function);
+  std::vector<LiveInterval> intervals = live_intervals(function);
   std::vector<std::uint32_t> order(intervals.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -273,6 +273,7 @@ RegisterPlan plan_registers(const Function& function) {
   for (std::size_t i = 0; i < kRegisterClasses; ++i) {
     plan.slots[i] = std::max(plan.slots[i], scans[i].count());
   }
+  plan.intervals = std::move(intervals);
   return plan;
 }
 

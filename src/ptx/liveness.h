@@ -49,6 +49,7 @@ struct RegisterPlan {
   };
   std::vector<Place> places;                            ///< By register.
   std::array<std::uint32_t, kRegisterClasses> slots{};  ///< How many slots each class needs.
+  std::vector<LiveInterval> intervals;                  ///< By register.
 };
 
 [[nodiscard]] RegisterPlan plan_registers(const Function& function);

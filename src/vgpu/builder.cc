@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "ptx/liveness.h"
+#include "vgpu/fused.h"
 
 namespace cuco::vgpu {
 
@@ -154,7 +156,7 @@ void KernelBuilder::lay_out_registers(const ptx::Function& function) {
   predicates_ = 2;  // kTruePredicate, kScratchPredicate
   registers_.clear();
   // Registers that are never live together share a place: the file stays in the host's cache.
-  const ptx::RegisterPlan plan = ptx::plan_registers(function);
+  ptx::RegisterPlan plan = ptx::plan_registers(function);
   std::array<std::uint32_t, ptx::kRegisterClasses> base{};
   std::array<std::uint32_t, ptx::kRegisterClasses> bytes{0, 4, 8, 16};
   for (std::size_t c = 1; c < base.size(); ++c) {
@@ -167,6 +169,7 @@ void KernelBuilder::lay_out_registers(const ptx::Function& function) {
     registers_.push_back(c == 0 ? 2 + place.slot : base[c] + place.slot * bytes[c] * kLanes);
   }
   live_words_ = plan.slots[1] + 2 * plan.slots[2] + 4 * plan.slots[3];
+  intervals_ = std::move(plan.intervals);
   const std::size_t count = function.registers.size();
   load_slot_.assign(count, 0);
   load_pending_.assign(count, false);
@@ -303,6 +306,8 @@ void KernelBuilder::lower_function(std::uint32_t index) {
   for (const auto& [table, entry, target] : table_entries_) {
     kernel_->jump_tables[table][entry] = op_of_instruction_[target];
   }
+  fuse(std::span(kernel_->ops).subspan(code.first_op),
+       [&](std::uint32_t op, Ref ref) { return dies(code.first_op + op, ref); });
   if (index == 0) entry_words_ = live_words_;
   code.register_bytes = register_bytes_;
   code.predicates = predicates_;
@@ -385,6 +390,17 @@ void KernelBuilder::note_pattern(Op& op, const ptx::Instruction& instruction) {
     op.pattern_key = key;
     return;
   }
+}
+
+bool KernelBuilder::dies(std::uint32_t op, Ref ref) const {
+  const Origin& origin = kernel_->origins[kernel_->ops[op].source];
+  const auto index =
+      static_cast<std::uint32_t>(origin.instruction - origin.function->instructions.data());
+  for (const ptx::Operand& operand : origin.instruction->operands) {
+    if (operand.kind != ptx::Operand::Kind::Register || registers_[operand.index] != ref) continue;
+    if (intervals_[operand.index].last != index) return false;
+  }
+  return true;
 }
 
 void KernelBuilder::finish_info() {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ptx/liveness.h"
 #include "ptx/module.h"
 #include "vgpu/code.h"
 #include "vgpu/lowering.h"
@@ -61,6 +62,8 @@ class KernelBuilder {
   void note_pattern(Op& op, const ptx::Instruction& instruction);
   void collect_registers(const ptx::Operand& operand, std::vector<std::uint32_t>& out) const;
   void add_address_taken();
+  /// Is the register at `ref` read for the last time by the instruction of this op?
+  [[nodiscard]] bool dies(std::uint32_t op, Ref ref) const;
   void finish_info();
 
   const Program& program_;
@@ -80,6 +83,7 @@ class KernelBuilder {
   // Of the function being lowered.
   std::uint32_t current_ = 0;
   std::vector<Ref> registers_;
+  std::vector<ptx::LiveInterval> intervals_;
   std::vector<FrameSlot> frame_;
   std::vector<std::uint32_t> op_of_instruction_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> branches_;  ///< op, instruction

@@ -44,7 +44,7 @@ inline void store_lanes(Slot<D>* d, std::uint32_t active, F&& f) {
 
 /// dst = f(a)
 template <typename D, typename A, typename F>
-inline void map1(Warp& w, const Op& op, F&& f) {
+[[gnu::always_inline]] inline void map1(Warp& w, const Op& op, F&& f) {
   const Slot<A>* a = w.slots<A>(op.a);
   detail::store_lanes<D>(w.slots<D>(op.dst), w.active,
                          [&](unsigned l) { return f(from_slot<A>(a[l])); });
@@ -52,7 +52,7 @@ inline void map1(Warp& w, const Op& op, F&& f) {
 
 /// dst = f(a, b)
 template <typename D, typename A, typename B, typename F>
-inline void map2(Warp& w, const Op& op, F&& f) {
+[[gnu::always_inline]] inline void map2(Warp& w, const Op& op, F&& f) {
   const Slot<A>* a = w.slots<A>(op.a);
   const Slot<B>* b = w.slots<B>(op.b);
   detail::store_lanes<D>(w.slots<D>(op.dst), w.active,
@@ -61,7 +61,7 @@ inline void map2(Warp& w, const Op& op, F&& f) {
 
 /// dst = f(a, b, c)
 template <typename D, typename A, typename B, typename C, typename F>
-inline void map3(Warp& w, const Op& op, F&& f) {
+[[gnu::always_inline]] inline void map3(Warp& w, const Op& op, F&& f) {
   const Slot<A>* a = w.slots<A>(op.a);
   const Slot<B>* b = w.slots<B>(op.b);
   const Slot<C>* c = w.slots<C>(op.c);

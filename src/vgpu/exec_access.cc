@@ -45,55 +45,46 @@ struct Lines {
   }
 };
 
-/// Time of global sectors through L1, L2 and HBM. Loads: when the data is there; stores: when the
-/// memory system has taken them.
-VTime memory_time(Warp& w, const Lines& lines, bool store, bool use_l1) {
-  Sm& sm = *w.sm;
-  Timing& timing = *sm.timing;
+/// Time of a line's sectors through L1, L2 and HBM: when the data is there, or, of a store, when
+/// the memory system has taken it.
+[[gnu::always_inline]] inline VTime line_time(
+    Warp& w, std::uint64_t line, std::uint32_t sectors, bool store, bool use_l1) {
+  Timing& timing = *w.sm->timing;
   Counters& counters = w.grid->counters;
-  VTime ready = sm.lsu.reserve(w.clock, lines.count * timing.cycle) + timing.l1_latency;
-  for (unsigned i = 0; i < lines.count; ++i) {
-    std::uint32_t sectors = lines.sectors[i];
-    counters.sectors += static_cast<std::uint64_t>(std::popcount(sectors));
-    const Granule& granule = w.memory->granule(lines.line[i] << 7U);
-    if (granule.owner != w.grid->device) {
-      const std::uint64_t bytes = 32U * static_cast<unsigned>(std::popcount(sectors));
-      const VTime done = timing.remote ? timing.remote(granule.owner, bytes, store, w.clock)
-                                       : w.clock + timing.remote_latency;
-      ready = std::max(ready, done);
-      continue;
-    }
-    if (use_l1 && !store) {
-      const std::uint32_t hit = sm.l1.touch(lines.line[i], sectors).hit;
-      counters.l1_hits += static_cast<std::uint64_t>(std::popcount(hit));
-      sectors &= ~hit;
-      if (sectors == 0) continue;
-    }
-    const double bytes = 32.0 * std::popcount(sectors);
-    const VTime l2_done =
-        timing.l2.reserve(w.clock, static_cast<VTime>(bytes * timing.l2_ps_per_byte));
-    ready = std::max(ready, l2_done + timing.l2_latency);
-    const auto [hit, written] = timing.l2_tags.touch(lines.line[i], sectors, store);
-    counters.l2_hits += static_cast<std::uint64_t>(std::popcount(hit));
-    // Whole sectors are stored without being read; dirty ones are written when they leave.
-    sectors = store ? 0 : sectors & ~hit;
-    if ((sectors | written) == 0) continue;
-    const double moved = 32.0 * (std::popcount(sectors) + std::popcount(written));
-    counters.hbm_bytes += static_cast<std::uint64_t>(moved);
-    const VTime hbm_done =
-        timing.hbm.reserve(w.clock, static_cast<VTime>(moved * timing.hbm_ps_per_byte));
-    if (sectors != 0)
-      ready = std::max(ready, hbm_done + timing.hbm_latency);
-    else
-      ready = std::max(ready, hbm_done);
+  counters.sectors += static_cast<std::uint64_t>(std::popcount(sectors));
+  if (use_l1) {
+    const std::uint32_t hit = w.sm->l1.touch(line, sectors).hit;
+    counters.l1_hits += static_cast<std::uint64_t>(std::popcount(hit));
+    sectors &= ~hit;
+    if (sectors == 0) return 0;
   }
-  return ready;
+  const auto asked = static_cast<unsigned>(std::popcount(sectors));
+  const VTime l2_done = timing.l2.reserve(w.clock, timing.l2_sectors[asked]);
+  const auto [hit, written] = timing.l2_tags.touch(line, sectors, store);
+  counters.l2_hits += static_cast<std::uint64_t>(std::popcount(hit));
+  // Whole sectors are stored without being read; dirty ones are written when they leave.
+  sectors = store ? 0 : sectors & ~hit;
+  const VTime ready = l2_done + timing.l2_latency;
+  if ((sectors | written) == 0) return ready;
+  const auto moved = static_cast<unsigned>(std::popcount(sectors) + std::popcount(written));
+  counters.hbm_bytes += 32U * moved;
+  const VTime hbm_done = timing.hbm.reserve(w.clock, timing.hbm_sectors[moved]);
+  return std::max(ready, sectors != 0 ? hbm_done + timing.hbm_latency : hbm_done);
 }
 
-void finish_global(Warp& w, const Op& op, AccessKind kind, const Lines& lines) {
-  w.sync_clock();
-  const bool use_l1 = kind == AccessKind::Load && !MemoryAux::unpack(op.aux).no_l1;
-  const VTime ready = memory_time(w, lines, kind == AccessKind::Store, use_l1);
+VTime remote_time(Warp& w, std::uint8_t owner, std::uint32_t sectors, bool store) {
+  Timing& timing = *w.sm->timing;
+  w.grid->counters.sectors += static_cast<std::uint64_t>(std::popcount(sectors));
+  const std::uint64_t bytes = 32U * static_cast<unsigned>(std::popcount(sectors));
+  return timing.remote ? timing.remote(owner, bytes, store, w.clock)
+                       : w.clock + timing.remote_latency;
+}
+
+/// The access is done at `ready`: who has to know.
+[[gnu::always_inline]] inline void finish_access(Warp& w,
+                                                 const Op& op,
+                                                 AccessKind kind,
+                                                 VTime ready) {
   if (kind == AccessKind::Store) {
     ++w.grid->counters.global_stores;
     // Stores are posted; a full memory system pushes back. The block ends when they are done.
@@ -102,14 +93,37 @@ void finish_global(Warp& w, const Op& op, AccessKind kind, const Lines& lines) {
     return;
   }
   ++w.grid->counters.global_loads;
-  VTime done = ready;
   if (kind == AccessKind::Atomic) {
     ++w.grid->counters.atomics;
-    done = std::max(done, w.clock + w.sm->timing->atomic_latency);
+    ready = std::max(ready, w.clock + w.sm->timing->atomic_latency);
   }
   for (std::uint32_t slots = op.set_slots; slots != 0; slots &= slots - 1) {
-    w.load_ready[static_cast<unsigned>(std::countr_zero(slots))] = done;
+    w.load_ready[static_cast<unsigned>(std::countr_zero(slots))] = ready;
   }
+}
+
+bool uses_l1(const Op& op, AccessKind kind) {
+  return kind == AccessKind::Load && (op.aux >> 21U & 1U) == 0;  // MemoryAux::no_l1
+}
+
+/// When the L1 pipe has taken that many lines.
+VTime enter_l1(Warp& w, unsigned lines) {
+  const Timing& timing = *w.sm->timing;
+  return w.sm->lsu.reserve(w.clock, lines * timing.cycle) + timing.l1_latency;
+}
+
+void finish_global(Warp& w, const Op& op, AccessKind kind, const Lines& lines) {
+  w.sync_clock();
+  const bool store = kind == AccessKind::Store;
+  const bool use_l1 = uses_l1(op, kind);
+  VTime ready = enter_l1(w, lines.count);
+  for (unsigned i = 0; i < lines.count; ++i) {
+    const Granule& granule = w.memory->granule(lines.line[i] << 7U);
+    ready = std::max(ready, granule.owner == w.grid->device
+                                ? line_time(w, lines.line[i], lines.sectors[i], store, use_l1)
+                                : remote_time(w, granule.owner, lines.sectors[i], store));
+  }
+  finish_access(w, op, kind, ready);
 }
 
 [[gnu::noinline]] void observe(
@@ -274,16 +288,20 @@ void account(
 }
 
 void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes) {
-  Lines lines;
-  const Address last_sector = (start + bytes - 1) >> 5U;
-  for (Address sector = start >> 5U; sector <= last_sector;) {
+  w.sync_clock();
+  const bool store = kind == AccessKind::Store;
+  const bool use_l1 = uses_l1(op, kind);
+  const Address first = start >> 5U;
+  const Address last = (start + bytes - 1) >> 5U;
+  VTime ready = enter_l1(w, static_cast<unsigned>((last >> 2U) - (first >> 2U) + 1));
+  for (Address sector = first; sector <= last;) {
     // All wanted sectors of this line at once.
-    const Address end = std::min(last_sector, sector | 3U);
-    lines.line[lines.count] = sector >> 2U;
-    lines.sectors[lines.count++] = ((2U << (end & 3U)) - 1) & ~((1U << (sector & 3U)) - 1);
+    const Address end = std::min(last, sector | 3U);
+    const std::uint32_t sectors = ((2U << (end & 3U)) - 1) & ~((1U << (sector & 3U)) - 1);
+    ready = std::max(ready, line_time(w, sector >> 2U, sectors, store, use_l1));
     sector = end + 1;
   }
-  finish_global(w, op, kind, lines);
+  finish_access(w, op, kind, ready);
 }
 
 void count_bank_conflicts(Warp& w, const LaneAddresses& addresses, std::uint32_t bytes) {

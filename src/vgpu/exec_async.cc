@@ -131,6 +131,7 @@ void exec_commit(Warp& w, const Op&) {
     if (copy->group != kUncommitted || (w.active >> copy->lane & 1U) == 0) continue;
     copy->group = w.async_groups[copy->lane];
   }
+  w.uses_async = true;
   for_active(w.active, [&](unsigned l) { ++w.async_groups[l]; });
 }
 

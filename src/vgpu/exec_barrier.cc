@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Barriers, fences and questions about the warp (PTX ISA 9.7.13): bar, barrier, bar.warp, membar,
-// fence, activemask, elect.
+// Barriers and fences (PTX ISA 9.7.13): bar, barrier, bar.warp, membar, fence.
 #include <algorithm>
 #include <bit>
 
@@ -46,6 +45,7 @@ void exec_bar(Warp& w, const Op& op) {
   const std::uint32_t lanes = w.active;
   if (w.observer != nullptr) w.observer->on_barrier_arrive(w, op, id, lanes);
   barrier.expected = expected;
+  w.block->armed |= 1U << id;
   // A counted barrier counts whole warps: lanes that the last warp of the block lacks count too.
   const bool whole_tail = expected != 0 && lanes == w.alive && w.is_tail;
   barrier.arrived += whole_tail ? kLanes : static_cast<std::uint32_t>(std::popcount(lanes));
@@ -77,7 +77,7 @@ void write_result(const Barrier::Waiter& waiter, std::uint32_t votes, std::uint3
 }
 
 void exec_warp_sync(Warp& w, const Op& op) {
-  if (w.meet(op, op.a) != 0) note_progress(w);
+  if (w.meet(op, op.d) != 0) note_progress(w);
 }
 
 void exec_fence(Warp& w, const Op& op) {
@@ -87,26 +87,6 @@ void exec_fence(Warp& w, const Op& op) {
   w.spend(w.sm->timing->fence_cycles[static_cast<unsigned>(aux.scope)]);
 }
 
-void exec_activemask(Warp& w, const Op& op) {
-  const std::uint32_t mask = w.active;
-  detail::store_lanes<std::uint32_t>(w.slots<std::uint32_t>(op.dst), mask,
-                                     [&](unsigned) { return mask; });
-}
-
-/// elect.sync d|p, mask: the lowest member leads.
-void exec_elect(Warp& w, const Op& op) {
-  if (w.meet(op, op.a) == 0) return;
-  const std::uint32_t* members = w.slots<std::uint32_t>(op.a);
-  std::uint32_t* d = w.slots<std::uint32_t>(op.dst);
-  std::uint32_t leaders = 0;
-  for_active(w.active, [&](unsigned l) {
-    const auto leader = static_cast<unsigned>(std::countr_zero(members[l] & w.alive));
-    d[l] = leader;
-    if (leader == l) leaders |= 1U << l;
-  });
-  w.set_predicate(op.d, leaders);
-}
-
 bool lower_bar(Lowering& lowering, const ptx::Instruction& in) {
   using M = ptx::Modifier;
   const auto u32 = ptx::Type::U32;
@@ -114,7 +94,9 @@ bool lower_bar(Lowering& lowering, const ptx::Instruction& in) {
   if (in.has(M::Warp)) {
     if (in.operands.size() != 1) return false;
     const Ref members = lowering.source(in.operands[0], ptx::Type::B32);
-    lowering.emit(exec_warp_sync, CostClass::Barrier).a = members;
+    Op& op = lowering.emit(exec_warp_sync, CostClass::Barrier);
+    op.d = members;
+    op.flags |= Op::MeetsByMask;
     return true;
   }
   std::size_t next = 0;
@@ -169,6 +151,7 @@ void check_barrier(Block& block, unsigned id) {
   const std::uint32_t votes = barrier.votes;
   const std::uint32_t arrived = barrier.arrived;
   barrier = Barrier{};
+  block.armed &= ~(1U << id);
   for (const Barrier::Waiter& waiter : waiters) {
     write_result(waiter, votes, arrived);
     Warp& w = *waiter.warp;
@@ -191,13 +174,12 @@ void leave_block(Warp& w, std::uint32_t lanes) {
   block.live_threads -= static_cast<std::uint32_t>(std::popcount(lanes));
   block.last_exit = std::max(block.last_exit, w.clock);
   if (w.alive == 0) --block.live_warps;
-  for (unsigned id = 0; id < block.barriers.size(); ++id) {
+  for_active(block.armed, [&](unsigned id) {
     Barrier& barrier = block.barriers[id];
-    if (barrier.arrived != 0 && barrier.expected == 0) {
-      barrier.last = std::max(barrier.last, w.clock);
-      check_barrier(block, id);
-    }
-  }
+    if (barrier.expected != 0) return;
+    barrier.last = std::max(barrier.last, w.clock);
+    check_barrier(block, id);
+  });
 }
 
 bool lower_barrier(Lowering& lowering, const ptx::Instruction& in) {
@@ -209,23 +191,6 @@ bool lower_barrier(Lowering& lowering, const ptx::Instruction& in) {
     case Opcode::Membar:
     case Opcode::Fence:
       return lower_fence(lowering, in);
-    case Opcode::Activemask: {
-      if (in.operands.size() != 1) return false;
-      const Ref dst = lowering.destination(in.operands[0], ptx::Type::B32);
-      lowering.emit(exec_activemask, CostClass::Move).dst = dst;
-      return true;
-    }
-    case Opcode::Elect: {
-      if (in.operands.size() != 2 || in.operands[0].kind != ptx::Operand::Kind::Pair) return false;
-      const Ref dst = lowering.destination(in.operands[0].elements[0], ptx::Type::B32);
-      const Ref leader = lowering.predicate_destination(in.operands[0].elements[1]);
-      const Ref members = lowering.source(in.operands[1], ptx::Type::B32);
-      Op& op = lowering.emit(exec_elect, CostClass::Move);
-      op.dst = dst;
-      op.d = leader;
-      op.a = members;
-      return true;
-    }
     default:
       return false;
   }

@@ -77,8 +77,7 @@ void enter_function(Warp& w, const Op& op, std::uint32_t function, const CallPla
   Split& split = w.splits[w.current];
   split.frame = &frame;
   split.op = code.first_op;
-  w.ip = w.kernel->ops.data() + code.first_op;
-  w.segment = w.ip;
+  w.go_to(w.kernel->ops.data() + code.first_op);
   w.stop = nullptr;  // Registers change: the loop has to be entered anew.
 }
 
@@ -176,9 +175,8 @@ void return_from_call(Warp& w, const Op& /*op*/) {
   isolate(w, lanes);
   split = &w.splits[w.current];
   split->frame = caller;
-  w.ip = w.kernel->ops.data() + frame->return_op;
+  w.go_to(w.kernel->ops.data() + frame->return_op);
   split->op = frame->return_op;
-  w.segment = w.ip;
   w.stop = nullptr;
   frame->lanes &= ~lanes;
   if (frame->lanes == 0) {

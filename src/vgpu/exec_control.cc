@@ -20,8 +20,7 @@ namespace {
 void jump(Warp& w, const Op& op, const Op* target) {
   w.flush_segment();
   const bool backward = target <= &op;
-  w.ip = target;
-  w.segment = target;
+  w.go_to(target);
   ++w.epoch;
   if (w.splits.size() > 1) {
     // Others may be at the target, or behind it now.

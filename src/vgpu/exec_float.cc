@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // f32 and f64 arithmetic (PTX ISA 9.7.3): add sub mul fma mad div sqrt rcp min max abs neg copysign
 // testp. Round-to-nearest loops are vector code; other rounding modes switch the host's mode.
+#include <algorithm>
+#include <array>
 #include <cfenv>
 #include <cmath>
 
 #include "vgpu/float_math.h"
+#include "vgpu/fused.h"
 #include "vgpu/lowering.h"
 #include "vgpu/pick.h"
 
@@ -98,12 +101,26 @@ Handler pick_mode(const ptx::Instruction& in) {
   return kInner;
 }
 
+}  // namespace
+
+void exec_fma_f32(Warp& w, const Op& op) {
+  map3<float, float, float, float>(w, op, Rounded<Fma, false, false>{});
+}
+
+namespace {
+
 template <typename F>
 Handler pick_float(const ptx::Instruction& in, ptx::Type type) {
   const bool ftz = in.has(ptx::Modifier::Ftz);
   const bool sat = in.has(ptx::Modifier::Sat);
   if (type == ptx::Type::F64) return pick_mode<double, F, false, false>(in);
   if (type != ptx::Type::F32) return nullptr;
+  if constexpr (std::is_same_v<F, Fma>) {
+    constexpr std::array kDirected{ptx::Modifier::Rz, ptx::Modifier::Rm, ptx::Modifier::Rp};
+    const bool nearest = std::none_of(kDirected.begin(), kDirected.end(),
+                                      [&](ptx::Modifier m) { return in.has(m); });
+    if (nearest && !ftz && !sat) return exec_fma_f32;
+  }
   if (ftz) return sat ? pick_mode<float, F, true, true>(in) : pick_mode<float, F, true, false>(in);
   return sat ? pick_mode<float, F, false, true>(in) : pick_mode<float, F, false, false>(in);
 }

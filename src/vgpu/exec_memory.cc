@@ -11,44 +11,16 @@
 #include "vgpu/access.h"
 #include "vgpu/builder.h"
 #include "vgpu/exec.h"
+#include "vgpu/fused.h"
 #include "vgpu/grid.h"
 #include "vgpu/lowering.h"
+#include "vgpu/patterns.h"
 
 namespace cuco::vgpu {
 
 namespace {
 
 using ptx::Space;
-
-/// Of register addresses, before the op's constant offset is added.
-template <typename T>
-Pattern classify(const T* a, T stride) {
-  T off_row = 0;
-  T off_same = 0;
-  const T first = a[0];
-  for (unsigned l = 0; l < kLanes; ++l) {
-    const T distance = a[l] - first;
-    off_same |= distance;
-    off_row |= distance ^ static_cast<T>(l * stride);
-  }
-  if (off_row == 0) return Pattern::Consecutive;
-  return off_same == 0 ? Pattern::Same : Pattern::Other;
-}
-
-/// Unrolled loops go through memory with one register and many offsets: the pattern is looked at
-/// once per value of the register. Keys tell values apart within a basic block, the epoch from one
-/// pass through it to the next.
-template <typename T>
-[[gnu::always_inline]] inline Pattern known_pattern(Warp& w, const Op& op, const T* a, T stride) {
-  KnownPattern& known = w.patterns[op.pattern_key & 15U];
-  if (op.pattern_key != 0 && known.key == op.pattern_key && known.epoch == w.epoch &&
-      known.stride == static_cast<std::uint8_t>(stride)) {
-    return known.pattern;
-  }
-  const Pattern pattern = classify<T>(a, stride);
-  known = {w.epoch, op.pattern_key, static_cast<std::uint8_t>(stride), pattern};
-  return pattern;
-}
 
 /// The pattern of all 32 lanes and the first address, without storing the others.
 Pattern find_pattern(Warp& w, const Op& op, std::uint32_t stride, Address& first) {
@@ -182,8 +154,9 @@ bool load_pattern(Warp& w, const Op& op) {
   return true;
 }
 
+/// Apart from the quick way, which then needs no stack.
 template <typename E, typename S, unsigned V>
-void load_general(Warp& w, const Op& op) {
+[[gnu::noinline]] void load_general(Warp& w, const Op& op) {
   LaneAddresses a;
   gather_addresses(w, op, a);
   load_lanes<E, S, V>(w, op, a, static_cast<Space>(op.aux & 7U));
@@ -215,6 +188,14 @@ void exec_load_shared(Warp& w, const Op& op) {
   }
   load_general<E, S, V>(w, op);
 }
+
+}  // namespace
+
+void exec_load_shared_b32(Warp& w, const Op& op) {
+  exec_load_shared<std::uint32_t, std::uint32_t, 1>(w, op);
+}
+
+namespace {
 
 /// FNV-like digest of what the lanes read: the spin detector compares visits.
 template <typename S, unsigned V>
@@ -320,8 +301,7 @@ bool store_row(Warp& w, const Op& op) {
 }
 
 template <typename E, typename S, unsigned V>
-void exec_store(Warp& w, const Op& op) {
-  if (w.active == kFullMask && w.observer == nullptr && store_row<E, S, V>(w, op)) return;
+[[gnu::noinline]] void store_general(Warp& w, const Op& op) {
   LaneAddresses a;
   gather_addresses(w, op, a);
   const auto space = static_cast<Space>(op.aux & 7U);
@@ -329,6 +309,12 @@ void exec_store(Warp& w, const Op& op) {
     account(w, op, AccessKind::Store, a, sizeof(E) * V);
   }
   store_lanes<E, S, V>(w, op, a, space);
+}
+
+template <typename E, typename S, unsigned V>
+void exec_store(Warp& w, const Op& op) {
+  if (w.active == kFullMask && w.observer == nullptr && store_row<E, S, V>(w, op)) return;
+  store_general<E, S, V>(w, op);
 }
 
 template <typename E, typename S, unsigned V>
@@ -356,6 +342,9 @@ Handler pick_access(Access access) {
     case Access::Load:
       return exec_load<E, S, V>;
     case Access::SharedLoad:
+      if constexpr (V == 1 && std::is_same_v<E, std::uint32_t> && sizeof(S) == 4) {
+        return exec_load_shared_b32;  // By that name exec_fused.cc knows it.
+      }
       return exec_load_shared<E, S, V>;
     case Access::StrongLoad:
       return exec_strong_load<E, S, V>;

@@ -32,6 +32,13 @@ bool runs_before(const Split& a, const Split& b) {
   return a.op < b.op;
 }
 
+/// May these two be one? Those that wait at the same .sync for different members stay apart.
+bool belong_together(const Split& a, const Split& b) {
+  if (!is_mergeable(b) || a.op != b.op || a.frame != b.frame) return false;
+  const bool both_wait = a.state == Split::State::Sync && b.state == Split::State::Sync;
+  return !both_wait || a.members == b.members;
+}
+
 /// Joins splits that are at the same op of the same frame. Those that waited for company run again.
 void merge_splits(Warp& w) {
   for (std::size_t i = 0; i < w.splits.size(); ++i) {
@@ -39,7 +46,7 @@ void merge_splits(Warp& w) {
     for (std::size_t j = i + 1; j < w.splits.size();) {
       Split& a = w.splits[i];
       Split& b = w.splits[j];
-      if (!is_mergeable(b) || a.op != b.op || a.frame != b.frame) {
+      if (!belong_together(a, b)) {
         ++j;
         continue;
       }
@@ -81,8 +88,7 @@ void enter_split(Warp& w) {
   w.mask = split.mask;
   w.bank = {split.frame->registers.data(), const_cast<std::byte*>(w.kernel->constants.data())};
   w.predicates = split.frame->predicates.data();
-  w.ip = w.kernel->ops.data() + split.op;
-  w.segment = w.ip;
+  w.go_to(w.kernel->ops.data() + split.op);
   ++w.epoch;
   update_stop(w);
 }
@@ -140,6 +146,7 @@ void update_stop(Warp& w) {
 
 void isolate(Warp& w, std::uint32_t lanes) {
   if (w.mask == lanes) return;
+  w.flush_segment();
   Split rest;
   rest.frame = w.splits[w.current].frame;
   rest.op = static_cast<std::uint32_t>(w.ip - w.kernel->ops.data());
@@ -151,13 +158,12 @@ void isolate(Warp& w, std::uint32_t lanes) {
 }
 
 void block_split(Warp& w, Split::State state, const Op* next) {
-  w.sync_clock();
+  w.flush_segment();
   Split& split = w.splits[w.current];
   split.state = state;
   split.since = w.clock;
   split.ready_at = w.clock;
-  w.ip = next;
-  w.segment = next;
+  w.go_to(next);
   w.stop = nullptr;
 }
 
@@ -205,24 +211,34 @@ VTime runnable_at(const Warp& w) {
   return soonest;
 }
 
-void Warp::flush_segment() {
+void Warp::sync_clock() {
   if (ip <= segment) {
     segment = ip;
     return;
   }
   const Op* const first = kernel->ops.data();
-  const auto from = static_cast<std::size_t>(segment - first);
-  const auto to = static_cast<std::size_t>(ip - first);
-  const CostTable::Before& begin = grid->costs->before[from];
-  const CostTable::Before& end = grid->costs->before[to];
-  const std::uint32_t alone = end.latency - begin.latency;
+  const CostTable::Before* const before = grid->costs->before.data();
+  const CostTable::Before begin = before[segment - first];
+  const CostTable::Before end = before[ip - first];
+  segment = ip;
   const VTime began = clock;
-  clock = std::max(clock + alone, sm->issue.reserve(clock, end.issue - begin.issue));
-  const std::uint32_t passes = end.shared - begin.shared;
-  if (passes != 0 || shared_passes != 0) {
-    clock = std::max(clock, sm->lsu.reserve(began, passes + shared_passes * sm->timing->cycle));
+  clock = std::max(began + (end.latency - begin.latency),
+                   sm->issue.reserve(began, end.issue - begin.issue));
+  if (shared_passes != 0) {
+    clock = std::max(clock, sm->lsu.reserve(began, shared_passes * sm->timing->cycle));
     shared_passes = 0;
   }
+}
+
+void Warp::flush_segment() {
+  sync_clock();
+  if (ip <= counted) {
+    counted = ip;
+    return;
+  }
+  const Op* const first = kernel->ops.data();
+  const auto from = static_cast<std::size_t>(counted - first);
+  const auto to = static_cast<std::size_t>(ip - first);
   const auto lanes = std::popcount(mask);
   Grid::SegmentCount* counts = grid->counts.data();
   counts[from].threads += lanes;
@@ -230,65 +246,12 @@ void Warp::flush_segment() {
   counts[to].threads -= lanes;
   counts[to].warps -= 1;
   grid->warp_instructions += to - from;
-  segment = ip;
-}
-
-void Warp::sync_clock() {
-  flush_segment();
+  counted = ip;
 }
 
 void Warp::spend(std::uint32_t cycles) {
   sync_clock();
   clock += cycles * sm->timing->cycle;
-}
-
-std::uint32_t Warp::meet(const Op& op, Ref members) {
-  return meet_mask(op, slots<std::uint32_t>(members));
-}
-
-std::uint32_t Warp::meet_mask(const Op& op, const std::uint32_t* members) {
-  std::uint32_t ready = 0;
-  std::uint32_t open = active;
-  while (open != 0) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(open));
-    const std::uint32_t mine = members[lane];
-    std::uint32_t group = 0;
-    for_active(open, [&](unsigned l) {
-      if (members[l] == mine) group |= 1U << l;
-    });
-    if ((group & ~mine) != 0) {
-      raise(op, TrapKind::IllegalInstruction,
-            static_cast<unsigned>(std::countr_zero(group & ~mine)),
-            "executing lane is not in its member mask");
-      return 0;
-    }
-    if ((mine & alive & ~group) == 0) ready |= group;
-    open &= ~group;
-  }
-  if (ready != active) {
-    const std::uint32_t waiting = active & ~ready;
-    // Lanes that the guard excluded go on; they may be the ones waited for.
-    if (ready == 0) {
-      isolate(*this, waiting);
-      block_split(*this, Split::State::Sync, &op);
-      return 0;
-    }
-    Split rest;
-    rest.frame = splits[current].frame;
-    rest.op = static_cast<std::uint32_t>(&op - kernel->ops.data());
-    rest.mask = waiting;
-    rest.state = Split::State::Sync;
-    rest.since = clock;
-    rest.ready_at = clock;
-    flush_segment();
-    mask &= ~waiting;
-    splits[current].mask = mask;
-    splits.push_back(std::move(rest));
-    update_stop(*this);
-    active = ready;
-  }
-  if (observer != nullptr) observer->on_warp_sync(*this, op, ready);
-  return ready;
 }
 
 }  // namespace cuco::vgpu

@@ -9,6 +9,7 @@
 
 #include "vgpu/exec.h"
 #include "vgpu/lowering.h"
+#include "vgpu/sync_shape.h"
 
 namespace cuco::vgpu {
 
@@ -183,6 +184,13 @@ void exec_elect(Warp& w, const Op& op) {
 
 // ---- lowering
 
+Op& emit_sync(Lowering& lowering, Handler handler, CostClass cost, std::uint32_t shape) {
+  Op& op = lowering.emit(handler, cost);
+  op.flags |= Op::MeetsByMask;
+  op.aux = shape;
+  return op;
+}
+
 /// `d|p` or plain `d`: the data part, and the predicate as a Ref (0: none wanted).
 struct Results {
   Ref data = kScratch;
@@ -226,7 +234,7 @@ bool lower_shuffle(Lowering& lowering, const ptx::Instruction& in) {
   const Ref c = lowering.source(in.operands[3], Type::B32);
   const Ref members = lowering.source(in.operands[4], Type::B32);
   const Results results = results_of(lowering, in.operands[0]);
-  Op& op = lowering.emit(handler, CostClass::Shared);
+  Op& op = emit_sync(lowering, handler, CostClass::Shared, 0);
   op.dst = results.data;
   op.imm = results.predicate;
   op.a = a;
@@ -245,9 +253,11 @@ bool lower_vote(Lowering& lowering, const ptx::Instruction& in) {
                                                   : exec_vote<Vote::Uniform>;
   const Ref members = lowering.source(in.operands[2], Type::B32);
   const Ref predicate = lowering.source_predicate(in.operands[1]);
-  Op& op = lowering.emit(handler, CostClass::Integer);
-  op.dst = ballot ? lowering.destination(in.operands[0], Type::B32)
-                  : lowering.predicate_destination(in.operands[0]);
+  const Ref dst = ballot ? lowering.destination(in.operands[0], Type::B32)
+                         : lowering.predicate_destination(in.operands[0]);
+  Op& op = emit_sync(lowering, handler, CostClass::Integer,
+                     SyncShape::TakesPredicate | (ballot ? 0U : SyncShape::GivesPredicate));
+  op.dst = dst;
   op.a = predicate;
   op.d = members;
   return true;
@@ -259,7 +269,8 @@ bool lower_with_value(Lowering& lowering, const ptx::Instruction& in, Handler ha
   const Ref a = lowering.source(in.operands[1], type);
   const Ref members = lowering.source(in.operands[2], Type::B32);
   const Results results = results_of(lowering, in.operands[0]);
-  Op& op = lowering.emit(handler, CostClass::Special);
+  Op& op = emit_sync(lowering, handler, CostClass::Special,
+                     type == Type::B64 ? SyncShape::TakesWide : 0U);
   op.dst = results.data;
   op.imm = results.predicate;
   op.a = a;
@@ -298,7 +309,7 @@ bool lower_warp(Lowering& lowering, const ptx::Instruction& in) {
       if (in.operands.size() != 2) return false;
       const Ref members = lowering.source(in.operands[1], Type::B32);
       const Results results = results_of(lowering, in.operands[0]);
-      Op& op = lowering.emit(exec_elect, CostClass::Integer);
+      Op& op = emit_sync(lowering, exec_elect, CostClass::Integer, 0);
       op.dst = results.data;
       op.imm = results.predicate == 0 ? kScratchPredicate : results.predicate;
       op.d = members;

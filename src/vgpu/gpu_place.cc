@@ -2,6 +2,7 @@
 // Blocks onto SMs and off again. Blocks of a grid start in order; grids in launch order share what
 // room there is.
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -38,7 +39,7 @@ void reset_warp(Warp& w, Block& block, std::uint32_t index, VTime start) {
   w.local.clear();
   w.local_stride = 0;
   w.async.clear();
-  w.async_groups.fill(0);
+  if (std::exchange(w.uses_async, false)) w.async_groups.fill(0);
   w.progress = 0;
   w.reads_clock = false;
   w.departed = false;
@@ -194,8 +195,8 @@ void Gpu::Impl::start_block(Sm& sm, const Sm::Pending& pending) {
   block->live_warps = grid.warps_per_block;
   block->last_exit = pending.start;
   block->shared.assign(grid.shared_bytes, std::byte{0});
-  for (Barrier& barrier : block->barriers) {
-    if (barrier.arrived != 0) barrier = Barrier{};
+  for (; block->armed != 0; block->armed &= block->armed - 1) {
+    block->barriers[static_cast<unsigned>(std::countr_zero(block->armed))] = Barrier{};
   }
   block->watches.clear();
   block->place = static_cast<std::uint32_t>(grid.blocks.size());

@@ -88,6 +88,7 @@ struct Block {
   VTime last_exit = 0;
   AlignedBytes shared;
   std::array<Barrier, 16> barriers;
+  std::uint32_t armed = 0;  ///< Barriers at which somebody has arrived, by bit.
   std::vector<std::unique_ptr<Warp>> warps;
   /// Splits parked on shared memory: byte range and who.
   struct SharedWatch {

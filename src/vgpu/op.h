@@ -30,6 +30,7 @@ struct alignas(64) Op {
     Guarded = 1,
     GuardNegated = 2,
     WaitsForLoads = 4,  ///< Consumes a loaded register: wait_slots says which.
+    MeetsByMask = 8,    ///< A .sync op with operands as exec_meet.cc knows them.
   };
   Handler run = nullptr;
   Ref dst = kNoRef;

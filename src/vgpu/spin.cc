@@ -216,7 +216,7 @@ void drop_watches(Warp& w) {
 void yield_before(Warp& w, const Op& op) {
   isolate(w, w.active);
   w.ip = &op;
-  w.segment = &op;
+  w.flush_segment();
   w.stop = nullptr;
   w.limit = w.clock - 1;  // Ends the quantum: the clock is past it.
 }

@@ -8,42 +8,6 @@
 
 namespace cuco::vgpu {
 
-CacheTags::CacheTags(std::uint64_t bytes, unsigned ways)
-    : sets_(std::bit_floor(std::max<std::uint64_t>(1, bytes / 128 / ways))),
-      ways_(static_cast<unsigned>(std::max<std::uint64_t>(1, bytes / 128 / sets_))),
-      shift_(static_cast<unsigned>(std::countr_zero(sets_))),
-      tags_(sets_ * ways_, 0) {}
-
-void CacheTags::clear() {
-  std::fill(tags_.begin(), tags_.end(), 0);
-}
-
-CacheTags::Touched CacheTags::touch(std::uint64_t line, std::uint32_t sectors, bool store) {
-  // Neighbouring lines go to neighbouring sets, which the host's cache likes; the upper bits are
-  // hashed in, because power-of-two strides must not fall into few sets. 27 bits of a hash stand
-  // for the line, which is wrong once in 2^27 lookups.
-  const std::uint64_t hash = ((line >> shift_) + 1) * 0x9E37'79B9'7F4A'7C15ULL;
-  std::uint32_t* set = tags_.data() + ((line ^ hash >> 40U) & (sets_ - 1)) * ways_;
-  const std::uint32_t wanted = (static_cast<std::uint32_t>(hash >> 12U) | 0x20U) & ~0x1FU;
-  const std::uint32_t added = sectors | (store ? 0x10U : 0U);
-  std::uint32_t carried = set[0];
-  if ((carried & ~0x1FU) == wanted) {
-    set[0] = carried | added;
-    return {carried & sectors, 0};
-  }
-  for (unsigned way = 1; way < ways_; ++way) {
-    const std::uint32_t tag = set[way];
-    set[way] = carried;
-    if ((tag & ~0x1FU) == wanted) {
-      set[0] = tag | added;
-      return {tag & sectors, 0};
-    }
-    carried = tag;
-  }
-  set[0] = wanted | added;
-  return {0, (carried & 0x10U) != 0 ? carried & 0xFU : 0};
-}
-
 namespace {
 
 struct ClassCost {
@@ -154,6 +118,14 @@ std::uint32_t tensor_cost(const ptx::Instruction& instruction,
   return static_cast<std::uint32_t>(std::lround(std::max(1.0, cycles) * 16));
 }
 
+Timing::SectorCosts sector_costs(double gigabytes_per_second) {
+  Timing::SectorCosts out{};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = static_cast<VTime>(32.0 * static_cast<double>(i) * (1000.0 / gigabytes_per_second));
+  }
+  return out;
+}
+
 }  // namespace
 
 CostTable make_cost_table(const Kernel& kernel, const hardware::GpuDescription& gpu) {
@@ -165,7 +137,6 @@ CostTable make_cost_table(const Kernel& kernel, const hardware::GpuDescription& 
   std::vector<std::uint64_t> issued(count + 1);  // The cycle at which op i issues.
   std::uint64_t cycle = 0;
   std::uint64_t slots = 0;
-  std::uint64_t shared = 0;
   const auto set = [&](std::size_t i) {
     const auto latency = static_cast<std::uint64_t>(static_cast<double>(issued[i]) * cycle_ps);
     const auto issue =
@@ -181,7 +152,6 @@ CostTable make_cost_table(const Kernel& kernel, const hardware::GpuDescription& 
     }
     issued[i] = start;
     set(i);
-    if (kernel.ops[i].cost == CostClass::Shared) ++shared;
     cycle = start + 1;  // What follows cannot issue before the next cycle.
     slots += kernel.ops[i].cost == CostClass::Tensor
                  ? tensor_cost(*kernel.origins[kernel.ops[i].source].instruction, gpu)
@@ -201,8 +171,8 @@ Timing::Timing(const hardware::GpuDescription& gpu)
       atomic_latency(gpu.atomic_latency * cycle),
       barrier_latency(gpu.barrier_latency * cycle),
       fence_cycles{gpu.fence_cta, gpu.fence_cta, gpu.fence_gpu, gpu.fence_sys},
-      l2_ps_per_byte(1000.0 / gpu.l2_gbs),
-      hbm_ps_per_byte(1000.0 / gpu.hbm_gbs),
+      l2_sectors(sector_costs(gpu.l2_gbs)),
+      hbm_sectors(sector_costs(gpu.hbm_gbs)),
       schedulers(gpu.schedulers),
       l2(16, 2048),
       hbm(16, 2048),

@@ -13,6 +13,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/aligned.h"
 #include "hardware/gpu_description.h"
 #include "vgpu/code.h"
 #include "vgpu/gpu.h"
@@ -22,6 +23,7 @@
 namespace cuco::vgpu {
 
 /// Tags of a cache of 128-byte lines with 32-byte sectors, set-associative, recently used first.
+/// Vector code: see exec_cache.cc.
 class CacheTags {
  public:
   CacheTags(std::uint64_t bytes, unsigned ways);
@@ -35,9 +37,11 @@ class CacheTags {
 
  private:
   std::uint64_t sets_;
-  unsigned ways_;
+  unsigned ways_;  ///< At most 16.
   unsigned shift_;
-  std::vector<std::uint32_t> tags_;  ///< fingerprint << 5 | dirty << 4 | sectors; 0: empty
+  unsigned stride_;  ///< Places of a set: 8 or 16; those beyond `ways_` stay empty.
+  /// fingerprint << 5 | dirty << 4 | sectors; 0: empty. One cache line before the first set.
+  std::vector<std::uint32_t, CacheLineAllocator<std::uint32_t>> tags_;
 };
 
 /// Static costs of a kernel on this GPU, in ps before op i. Only differences mean something.
@@ -45,7 +49,6 @@ struct CostTable {
   struct Before {
     std::uint32_t latency = 0;  ///< One warp alone.
     std::uint32_t issue = 0;    ///< Share of the SM's issue slots.
-    std::uint32_t shared = 0;   ///< Share of the SM's shared-memory pipe.
   };
   std::vector<Before> before;  ///< [ops + 1]
 };
@@ -62,7 +65,9 @@ struct Timing {
   VTime l1_latency, l2_latency, hbm_latency, shared_latency, atomic_latency, barrier_latency;
   std::array<std::uint32_t, 4> fence_cycles;  ///< By Scope.
   VTime remote_latency = 1'000'000;
-  double l2_ps_per_byte, hbm_ps_per_byte;
+  /// Time of that many sectors in a pipe.
+  using SectorCosts = std::array<VTime, 9>;
+  SectorCosts l2_sectors, hbm_sectors;
   std::uint32_t schedulers;
   Pipe l2;
   Pipe hbm;

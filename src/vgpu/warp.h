@@ -54,6 +54,7 @@ struct Split {
   std::uint32_t mask = 0;
   State state = State::Runnable;
   std::uint8_t barrier = 0;
+  std::uint32_t members = 0;   ///< Of a .sync operation: whom it waits for.
   std::uint32_t backward = 0;  ///< Backward branches since it last was picked.
   VTime ready_at = 0;
   VTime since = 0;  ///< When it began to wait.
@@ -97,6 +98,7 @@ struct Warp {
   const Op* ip = nullptr;       ///< The op after the current one; branches set it.
   const Op* stop = nullptr;     ///< The loop leaves when ip >= stop; null: at once.
   const Op* segment = nullptr;  ///< First op whose cost is not on the clock yet.
+  const Op* counted = nullptr;  ///< First op that is not in the grid's counts yet.
   VTime clock = 0;
   VTime limit = 0;         ///< End of the quantum.
   VTime strict_limit = 0;  ///< Strong operations do not run later than this.
@@ -132,6 +134,8 @@ struct Warp {
   bool running = false;        ///< Inside run_warp: wake-ups need no queueing.
   bool is_tail = false;        ///< Last warp of a block that is not a multiple of 32 threads.
   bool departed = false;       ///< The running split has no lanes left.
+  bool uses_async = false;     ///< async_groups has been written.
+  bool meeting = false;        ///< Inside an op that serves lanes of several places.
   std::uint64_t tickets = 0;   ///< Parks so far.
   std::uint32_t queue_index = UINT32_MAX;  ///< Place in the run queue.
   VTime queue_key = 0;
@@ -160,15 +164,18 @@ struct Warp {
   /// lanes that may execute now: all members of each such lane's mask are here (exited lanes count
   /// as arrived). The rest of the split is put aside until they are; if 0 is returned, or a lane is
   /// not in its own mask (a trap), the handler returns at once. Afterwards `active` is the result.
+  /// Members that wait at the same operation elsewhere in the code are served together with these
+  /// lanes, if the op has Op::MeetsByMask: see exec_meet.cc.
   std::uint32_t meet(const Op& op, Ref members);
-  std::uint32_t meet_mask(const Op& op, const std::uint32_t* members);
 
   /// Adds cycles to the clock: for costs only known at run time.
   void spend(std::uint32_t cycles);
   /// Brings the clock up to and including the current op: before anything that looks at it.
   void sync_clock();
-  /// Charges the straight-line code since `segment` and counts it. Before mask or ip change.
+  /// sync_clock, and counts the straight-line code since `counted`. Before mask or ip change.
   void flush_segment();
+  /// The running split continues at `op`. What it did before has been flushed.
+  void go_to(const Op* op) { ip = segment = counted = op; }
 };
 
 /// Registers to values and back.

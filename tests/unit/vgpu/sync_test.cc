@@ -195,6 +195,71 @@ TEST(Warp, SyncMeetsByMask) {
     EXPECT_EQ(values[i], i < 16 ? 100U : 1U) << i;
 }
 
+/// Lanes 0 … 11 and the others come to `low` and `high`; results in %r5.
+std::string two_places(std::string_view low, std::string_view high) {
+  return kernel(std::string("setp.lt.u32 %p1, %r1, 12; @%p1 bra LOW;\n") + std::string(high) +
+                " bra DONE;\nLOW: add.u32 %r2, %r1, 50;\n" + std::string(low) +
+                "\nDONE: st.global.u32 [%rd3], %r5; ret;");
+}
+
+TEST(Warp, SameOperationAtTwoPlacesMeets) {
+  const auto gpu = load(two_places(
+      "shfl.sync.idx.b32 %r5, %r2, 31, 31, 0xffffffff;",
+      "add.u32 %r8, %r1, 100; mov.u32 %r7, 3; shfl.sync.idx.b32 %r5, %r8, %r7, 31, 0xffffffff;"));
+  const Address out = gpu->allocate(128);
+  run_ok(*gpu, "k", {.block = {32, 1, 1}}, out);
+  const auto values = gpu->download<std::uint32_t>(out, 32);
+  for (unsigned i = 0; i < 32; ++i)
+    EXPECT_EQ(values[i], i < 12 ? 131U : 53U) << i;
+}
+
+TEST(Warp, VotesMatchesReductionsAndBarriersMeetToo) {
+  const auto body = [](std::string_view negate) {
+    return "and.b32 %r6, %r1, 1; setp.ne.u32 %p2, %r6, 0;"
+           "vote.sync.ballot.b32 %r5, " +
+           std::string(negate) +
+           "%p2, 0xffffffff;"
+           "match.any.sync.b32 %r7, %r6, 0xffffffff; xor.b32 %r5, %r5, %r7;"
+           "redux.sync.add.u32 %r7, %r1, 0xffffffff; add.u32 %r5, %r5, %r7;"
+           "bar.warp.sync 0xffffffff;";
+  };
+  const auto gpu = load(two_places(body(""), body("!")));
+  const Address out = gpu->allocate(128);
+  run_ok(*gpu, "k", {.block = {32, 1, 1}}, out);
+  const auto values = gpu->download<std::uint32_t>(out, 32);
+  const std::uint32_t votes = 0x5555'5AAAU;  // Odd lanes below 12, even ones from there on.
+  for (unsigned i = 0; i < 32; ++i) {
+    const std::uint32_t same = i % 2 != 0 ? 0xAAAA'AAAAU : 0x5555'5555U;
+    EXPECT_EQ(values[i], (votes ^ same) + 496) << i;
+  }
+}
+
+TEST(Warp, ThreePlacesMeetAndExitedLanesAreNotWaitedFor) {
+  const auto gpu = load(kernel(R"(
+    setp.ge.u32 %p1, %r1, 24; @%p1 exit;
+    setp.ge.u32 %p1, %r1, 16; @%p1 bra HIGH;
+    setp.ge.u32 %p1, %r1, 8; @%p1 bra MIDDLE;
+    redux.sync.add.u32 %r5, 1, 0xffffffff; bra DONE;
+  MIDDLE: redux.sync.add.u32 %r5, 10, 0xffffffff; bra DONE;
+  HIGH: redux.sync.add.u32 %r5, 100, 0xffffffff;
+  DONE: st.global.u32 [%rd3], %r5; ret;)"));
+  const Address out = gpu->allocate(128);
+  run_ok(*gpu, "k", {.block = {32, 1, 1}}, out);
+  EXPECT_THAT(gpu->download<std::uint32_t>(out, 24), Each(888U));
+}
+
+TEST(Warp, OtherOperationsOrMasksDoNotMeet) {
+  const auto waits = [](std::string_view low, std::string_view high) {
+    const auto gpu = load(two_places(low, high));
+    return run(*gpu, "k", {.block = {32, 1, 1}}, gpu->allocate(128)).deadlock.size();
+  };
+  constexpr std::string_view kSum = "redux.sync.add.u32 %r5, %r1, 0xffffffff;";
+  EXPECT_EQ(waits(kSum, kSum), 0U);
+  EXPECT_EQ(waits(kSum, "redux.sync.min.u32 %r5, %r1, 0xffffffff;"), 2U);
+  EXPECT_EQ(waits(kSum, "bar.warp.sync 0xffffffff;"), 2U);
+  EXPECT_EQ(waits(kSum, "redux.sync.add.u32 %r5, %r1, 0xfffffff8;"), 2U);
+}
+
 TEST(Warp, NanosleepAdvancesVirtualTimeOnly) {
   const auto gpu = load(kernel("mov.u32 %r2, 500000; nanosleep.u32 %r2; ret;"));
   const auto result = run_ok(*gpu, "k", {.block = {32, 1, 1}}, gpu->allocate(64));

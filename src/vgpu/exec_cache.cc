@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cache tags. A set is one or two vectors of tags, the most recently used first: it is searched
+// with a compare, and ordered anew with a shifted load and a blend.
+#include <algorithm>
+#include <bit>
+
+#include <immintrin.h>
+
+#include "vgpu/timing.h"
+
+namespace cuco::vgpu {
+
+namespace {
+
+constexpr std::uint32_t kState = 0x1F;  ///< Of a tag: dirty and sectors.
+constexpr unsigned kBefore = 16;        ///< Tags before the first set: shifted loads begin there.
+
+/// Which of 8 places hold the line.
+unsigned find(__m256i tags, __m256i wanted) {
+  const __m256i state = _mm256_set1_epi32(kState);
+  const __m256i same = _mm256_cmpeq_epi32(_mm256_andnot_si256(state, tags), wanted);
+  return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(same)));
+}
+
+/// Moves places up to `last` back by one; `first` is the number of the vector's first place.
+__m256i age(const std::uint32_t* set, __m256i tags, int first, int last) {
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i moves = _mm256_cmpgt_epi32(_mm256_set1_epi32(last + 1 - first), lane);
+  const __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(set + first - 1));
+  return _mm256_blendv_epi8(tags, before, moves);
+}
+
+}  // namespace
+
+CacheTags::CacheTags(std::uint64_t bytes, unsigned ways)
+    : sets_(std::bit_floor(std::max<std::uint64_t>(1, bytes / 128 / ways))),
+      ways_(static_cast<unsigned>(std::clamp<std::uint64_t>(bytes / 128 / sets_, 1, 16))),
+      shift_(static_cast<unsigned>(std::countr_zero(sets_))),
+      stride_(ways_ <= 8 ? 8 : 16),
+      tags_(kBefore + sets_ * stride_, 0) {}
+
+void CacheTags::clear() {
+  std::fill(tags_.begin(), tags_.end(), 0);
+}
+
+CacheTags::Touched CacheTags::touch(std::uint64_t line, std::uint32_t sectors, bool store) {
+  // Neighbouring lines go to neighbouring sets, which the host's cache likes; the upper bits are
+  // hashed in, because power-of-two strides must not fall into few sets. 27 bits of a hash stand
+  // for the line, which is wrong once in 2^27 lookups.
+  const std::uint64_t hash = ((line >> shift_) + 1) * 0x9E37'79B9'7F4A'7C15ULL;
+  std::uint32_t* set = tags_.data() + kBefore + ((line ^ hash >> 40U) & (sets_ - 1)) * stride_;
+  const std::uint32_t wanted = (static_cast<std::uint32_t>(hash >> 12U) | 0x20U) & ~kState;
+  const std::uint32_t added = sectors | (store ? 0x10U : 0U);
+  if ((set[0] & ~kState) == wanted) {
+    const std::uint32_t tag = set[0];
+    set[0] = tag | added;
+    return {tag & sectors, 0};
+  }
+  auto* const vectors = reinterpret_cast<__m256i*>(set);
+  const __m256i pattern = _mm256_set1_epi32(static_cast<int>(wanted));
+  const __m256i low = _mm256_load_si256(vectors);
+  unsigned places = find(low, pattern);
+  if (stride_ > 8) places |= find(_mm256_load_si256(vectors + 1), pattern) << 8U;
+  const int place = places != 0 ? std::countr_zero(places) : static_cast<int>(ways_) - 1;
+  const std::uint32_t tag = set[place];
+  const std::uint32_t fresh = (places != 0 ? tag : wanted) | added;
+  if (place >= 8) {
+    _mm256_store_si256(vectors + 1, age(set, _mm256_load_si256(vectors + 1), 8, place));
+  }
+  const __m256i aged = age(set, low, 0, place);
+  _mm256_store_si256(vectors,
+                     _mm256_blend_epi32(aged, _mm256_set1_epi32(static_cast<int>(fresh)), 1));
+  if (places != 0) return {tag & sectors, 0};
+  return {0, (tag & 0x10U) != 0 ? tag & 0xFU : 0};
+}
+
+}  // namespace cuco::vgpu
