@@ -77,6 +77,7 @@ struct Serialiser {
     return {wire::StreamWaitEvent::kType, to_payload(request)};
   }
   Serialised operator()(const FreeOperation&) const { return {0, {}}; }
+  Serialised operator()(const CollectiveOperation&) const { return {0, {}}; }
   Serialised operator()(const ChildOperation& child) const {
     wire::GraphLaunch request;
     request.exec = child.graph->id;

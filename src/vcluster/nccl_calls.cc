@@ -12,6 +12,7 @@
 
 #include "vcluster/calls.h"
 #include "vcluster/cluster.h"
+#include "vcluster/graph.h"
 #include "vcluster/nccl_world.h"
 #include "wire/messages_nccl.h"
 #include "wire/status.h"
@@ -75,6 +76,37 @@ std::function<void(NcclReply)> answer_to(Cluster& cluster,
   };
 }
 
+/// Records a group of one communicator as one node of the graph that its streams are captured into.
+std::optional<Problem> capture_group(Cluster& cluster,
+                                     const std::vector<wire::NcclOperation>& operations,
+                                     const CliqueRank& place,
+                                     const std::vector<Stream*>& streams,
+                                     NcclWorld::Posted* posted) {
+  Stream& first = *streams.front();
+  for (Stream* stream : streams) {
+    if (stream->capture == first.capture && stream->capture != nullptr) continue;
+    return Problem{Code::InvalidUsage,
+                   "the streams of one NCCL group are not all captured into the same graph"};
+  }
+  posted->problems = cluster.nccl().check(place, operations);
+  if (std::any_of(posted->problems.begin(), posted->problems.end(),
+                  [](const nccl_core::Check& problem) { return problem.has_value(); })) {
+    return std::nullopt;
+  }
+  for (const Stream* stream : streams) {
+    for (const std::uint64_t node : stream->capture_tail) {
+      auto& tail = first.capture_tail;
+      if (std::find(tail.begin(), tail.end(), node) == tail.end()) tail.push_back(node);
+    }
+  }
+  if (capture_operation(first, CollectiveOperation{operations}) != wire::kSuccess) {
+    return Problem{Code::UnhandledCudaError, "the capture of the stream has been invalidated"};
+  }
+  for (Stream* stream : streams)
+    stream->capture_tail = first.capture_tail;
+  return std::nullopt;
+}
+
 /// Hands one group of operations of one communicator to its streams. With several streams the
 /// group waits for all of them and all of them wait for the group.
 std::optional<Problem> hand_to_streams(Cluster& cluster,
@@ -92,13 +124,13 @@ std::optional<Problem> hand_to_streams(Cluster& cluster,
     if (stream->context->error != 0) {
       return Problem{Code::UnhandledCudaError, "an earlier kernel failed on this device"};
     }
-    if (stream->capture != nullptr) {
-      return Problem{Code::InvalidUsage,
-                     "NCCL calls cannot be captured into a CUDA graph on the virtual cluster yet"};
-    }
     if (std::find(streams.begin(), streams.end(), stream) == streams.end()) {
       streams.push_back(stream);
     }
+  }
+  const auto captures = [](const Stream* stream) { return stream->capture != nullptr; };
+  if (std::any_of(streams.begin(), streams.end(), captures)) {
+    return capture_group(cluster, operations, place, streams, posted);
   }
   *posted = cluster.nccl().post(place, operations);
   if (posted->work == nullptr) return std::nullopt;

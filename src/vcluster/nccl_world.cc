@@ -47,6 +47,13 @@ nccl_core::Call call_of(const wire::NcclOperation& operation) {
   return call;
 }
 
+ExchangePart part_of(const wire::NcclOperation& operation) {
+  ExchangePart part;
+  part.call = call_of(operation);
+  part.scalar_address = operation.scalar_address;
+  return part;
+}
+
 }  // namespace
 
 NcclWorld::NcclWorld(NcclServices services)
@@ -342,26 +349,35 @@ void NcclWorld::end(NcclItemKind kind, const CliqueRank& place, NcclCaller calle
   });
 }
 
+Check NcclWorld::check_part(const CliqueRank& place, const ExchangePart& part) {
+  if (Check wrong = exchange(*place.clique).check_call(place.rank, part)) return wrong;
+  if (part.scalar_address != 0 && !services_.memory.valid(part.scalar_address, 8)) {
+    return Problem{Code::InvalidArgument, "the scalar of a reduction is not device memory"};
+  }
+  return std::nullopt;
+}
+
+std::vector<Check> NcclWorld::check(const CliqueRank& place,
+                                    const std::vector<wire::NcclOperation>& operations) {
+  std::vector<Check> problems;
+  for (const wire::NcclOperation& operation : operations) {
+    problems.push_back(check_part(place, part_of(operation)));
+  }
+  return problems;
+}
+
 NcclWorld::Posted NcclWorld::post(const CliqueRank& place,
                                   const std::vector<wire::NcclOperation>& operations) {
-  Exchange& here = exchange(*place.clique);
   Posted posted;
-  std::vector<ExchangePart> parts;
-  bool all_good = true;
-  for (const wire::NcclOperation& operation : operations) {
-    ExchangePart part;
-    part.call = call_of(operation);
-    part.scalar_address = operation.scalar_address;
-    Check wrong = here.check_call(place.rank, part);
-    if (!wrong && part.scalar_address != 0 && !services_.memory.valid(part.scalar_address, 8)) {
-      wrong = Problem{Code::InvalidArgument, "the scalar of a reduction is not device memory"};
-    }
-    all_good = all_good && !wrong;
-    posted.problems.push_back(std::move(wrong));
-    parts.push_back(part);
+  posted.problems = check(place, operations);
+  if (std::any_of(posted.problems.begin(), posted.problems.end(),
+                  [](const Check& problem) { return problem.has_value(); })) {
+    return posted;
   }
-  if (!all_good) return posted;
-  Exchange::Posted result = here.post(place.rank, parts);
+  std::vector<ExchangePart> parts;
+  for (const wire::NcclOperation& operation : operations)
+    parts.push_back(part_of(operation));
+  Exchange::Posted result = exchange(*place.clique).post(place.rank, parts);
   if (result.problem) posted.problems.assign(operations.size(), result.problem);
   posted.work = std::move(result.work);
   return posted;

@@ -56,6 +56,9 @@ class NcclWorld {
     std::vector<nccl_core::Check> problems;  ///< By operation.
   };
   Posted post(const CliqueRank& place, const std::vector<wire::NcclOperation>& operations);
+  /// What is wrong with each of these, without posting them.
+  std::vector<nccl_core::Check> check(const CliqueRank& place,
+                                      const std::vector<wire::NcclOperation>& operations);
   /// How long these would take on idle links.
   [[nodiscard]] VTime predict(const CliqueRank& place, const wire::NcclOperation& operation) const;
 
@@ -94,6 +97,7 @@ class NcclWorld {
   void end(wire::NcclItemKind kind, const CliqueRank& place, NcclCaller caller);
   NcclReply release(wire::NcclItemKind kind, const CliqueRank& place, wire::Bytes payload);
   Exchange& exchange(Clique& clique);
+  nccl_core::Check check_part(const CliqueRank& place, const ExchangePart& part);
   void cancel_meetings(const Clique& clique, const nccl_core::Problem& why);
 
   NcclServices services_;

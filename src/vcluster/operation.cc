@@ -10,6 +10,7 @@
 #include "vcluster/graph.h"
 #include "vcluster/launch.h"
 #include "vcluster/module.h"
+#include "vcluster/nccl_world.h"
 #include "wire/messages_graph.h"
 #include "wire/status.h"
 
@@ -129,6 +130,12 @@ struct WorkMaker {
   WorkPtr operator()(const ChildOperation&) const {
     return WorkGraph::make("child graph", nullptr);
   }
+  WorkPtr operator()(const CollectiveOperation& collective) const {
+    const auto place = cluster.nccl().find(collective.calls.front().comm, context.process->index);
+    WorkPtr work = place ? cluster.nccl().post(*place, collective.calls).work : nullptr;
+    // A call that cannot be replayed has broken its communicator, which says so when asked.
+    return work != nullptr ? work : WorkGraph::make("NCCL call that failed", nullptr);
+  }
 };
 
 }  // namespace
@@ -220,6 +227,9 @@ std::string describe(const Operation& operation) {
   }
   if (const auto* copy = std::get_if<CopyOperation>(&operation)) {
     return fmt::format("copy of {} bytes", copy->bytes());
+  }
+  if (const auto* collective = std::get_if<CollectiveOperation>(&operation)) {
+    return fmt::format("{} NCCL call(s)", collective->calls.size());
   }
   return "operation";
 }

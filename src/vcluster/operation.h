@@ -16,6 +16,7 @@
 #include "vcluster/stream.h"
 #include "vcluster/work.h"
 #include "wire/messages_module.h"
+#include "wire/messages_nccl.h"
 #include "wire/messages_stream.h"
 #include "wire/view.h"
 
@@ -86,6 +87,12 @@ struct ChildOperation {
       graph;  // shared with the handle that cudaGraphChildGraphNodeGetGraph gives
 };
 
+/// NCCL calls of one rank in one group. Each replay of a graph posts them anew, so that ranks match
+/// by the order of their graph launches.
+struct CollectiveOperation {
+  std::vector<wire::NcclOperation> calls;
+};
+
 using Operation = std::variant<std::monostate,
                                KernelOperation,
                                CopyOperation,
@@ -94,7 +101,8 @@ using Operation = std::variant<std::monostate,
                                RecordOperation,
                                WaitOperation,
                                FreeOperation,
-                               ChildOperation>;
+                               ChildOperation,
+                               CollectiveOperation>;
 
 /// An operation read from a message, or the CUDA error of the call.
 struct Parsed {
