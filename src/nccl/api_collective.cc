@@ -59,7 +59,7 @@ int submit(Kind kind, const Arguments& arguments, ncclComm* comm, void* stream) 
   }
   // The group may be sent after comm's last error has been asked for: keep it simple, no callback.
   return static_cast<int>(
-      enqueue({wire::NcclItemKind::Operation, payload_of(operation), comm, nullptr}));
+      enqueue({wire::NcclItemKind::Operation, payload_of(operation), comm, nullptr, nullptr}));
 }
 
 }  // namespace

@@ -51,6 +51,10 @@ Code check_config(const char* function, const Config* config) {
 auto adopt(ncclComm** out, ncclComm* comm) {
   return [out, comm](Code code, wire::Bytes payload) {
     const auto info = wire::read_front<wire::NcclCommInfo>(payload);
+    if (code != Code::Success && !comm->is_blocking) {
+      comm->failed = code;  // The program holds it already, and will ask.
+      return;
+    }
     if (code != Code::Success || !info || info->comm == 0) {
       *out = nullptr;
       delete comm;  // NOLINT(cppcoreguidelines-owning-memory): the program owns it from here on.
@@ -64,7 +68,22 @@ auto adopt(ncclComm** out, ncclComm* comm) {
   };
 }
 
-Code init_rank(ncclComm** out, int ranks, const UniqueId& id, int rank, int device) {
+/// Not set: as the parent, or blocking.
+bool is_blocking(const Config* config, const ncclComm* parent) {
+  if (config != nullptr && config->blocking != INT_MIN) return config->blocking != 0;
+  return parent == nullptr || parent->is_blocking;
+}
+
+/// Where a communicator comes from.
+struct Origin {
+  int ranks;
+  int rank;
+  int device;
+  bool is_blocking;
+};
+
+Code init_rank(ncclComm** out, const UniqueId& id, const Origin& origin) {
+  const auto [ranks, rank, device, is_blocking] = origin;
   if (out == nullptr || ranks < 1 || rank < 0 || rank >= ranks) {
     return fail(nullptr,
                 {Code::InvalidArgument, "ncclCommInitRank: rank must be in [0, " +
@@ -85,6 +104,7 @@ Code init_rank(ncclComm** out, int ranks, const UniqueId& id, int rank, int devi
   comm->ranks = ranks;
   comm->device = device;
   comm->cluster_device = api->cluster_device(device);
+  comm->is_blocking = is_blocking;
   *out = comm;
   wire::NcclInit request;
   request.id[0] = words[1];
@@ -92,7 +112,7 @@ Code init_rank(ncclComm** out, int ranks, const UniqueId& id, int rank, int devi
   request.rank = rank;
   request.ranks = ranks;
   request.device = comm->cluster_device;
-  return enqueue({wire::NcclItemKind::Init, payload_of(request), nullptr, adopt(out, comm)});
+  return enqueue({wire::NcclItemKind::Init, payload_of(request), nullptr, comm, adopt(out, comm)});
 }
 
 int current_device() {
@@ -107,17 +127,29 @@ Code end(const char* function, wire::NcclItemKind kind, ncclComm* comm, bool for
                ? Code::Success
                : fail(nullptr, {Code::InvalidArgument, std::string(function) + ": comm is NULL"});
   }
-  return enqueue(
-      {kind, payload_of(wire::NcclComm{comm->handle}), comm, [comm, forget](Code, wire::Bytes) {
-         if (forget) delete comm;  // NOLINT(cppcoreguidelines-owning-memory)
-       }});
+  const auto drop = [comm, forget](Code, wire::Bytes) {
+    if (forget) delete comm;  // NOLINT(cppcoreguidelines-owning-memory)
+  };
+  if (kind == wire::NcclItemKind::Abort) {
+    abandon(*comm);
+  } else if (forget) {
+    // Destroying is the one call that always waits.
+    while (poll(*comm) == Code::InProgress) {
+    }
+  }
+  if (comm->handle == 0) {  // It was never made.
+    drop(Code::Success, {});
+    return Code::Success;
+  }
+  return enqueue({kind, payload_of(wire::NcclComm{comm->handle}), comm, nullptr, drop});
 }
 
 /// Copies a new communicator's client half from its parent.
-ncclComm* child_of(const ncclComm* parent) {
+ncclComm* child_of(const ncclComm* parent, const Config* config) {
   auto* comm = new ncclComm;  // NOLINT(cppcoreguidelines-owning-memory)
   comm->device = parent->device;
   comm->cluster_device = parent->cluster_device;
+  comm->is_blocking = is_blocking(config, parent);
   return comm;
 }
 
@@ -159,7 +191,7 @@ CUCO_NCCL_EXPORT(int, ncclGetUniqueId, (UniqueId * id)) {
 }
 
 CUCO_NCCL_EXPORT(int, ncclCommInitRank, (ncclComm * *comm, int ranks, UniqueId id, int rank)) {
-  return result(cuco::nccl::init_rank(comm, ranks, id, rank, cuco::nccl::current_device()));
+  return result(cuco::nccl::init_rank(comm, id, {ranks, rank, cuco::nccl::current_device(), true}));
 }
 
 CUCO_NCCL_EXPORT(int,
@@ -167,7 +199,9 @@ CUCO_NCCL_EXPORT(int,
                  (ncclComm * *comm, int ranks, UniqueId id, int rank, Config* config)) {
   const Code wrong = cuco::nccl::check_config("ncclCommInitRankConfig", config);
   if (wrong != Code::Success) return result(wrong);
-  return result(cuco::nccl::init_rank(comm, ranks, id, rank, cuco::nccl::current_device()));
+  return result(cuco::nccl::init_rank(
+      comm, id,
+      {ranks, rank, cuco::nccl::current_device(), cuco::nccl::is_blocking(config, nullptr)}));
 }
 
 CUCO_NCCL_EXPORT(int,
@@ -180,7 +214,9 @@ CUCO_NCCL_EXPORT(int,
         nullptr, {Code::InvalidArgument, "ncclCommInitRankScalable: nId must be in [1, nranks]"}));
   }
   // The ids only spread the load of the real library's bootstrap; the first names the clique.
-  return result(cuco::nccl::init_rank(comm, ranks, id[0], rank, cuco::nccl::current_device()));
+  return result(cuco::nccl::init_rank(
+      comm, id[0],
+      {ranks, rank, cuco::nccl::current_device(), cuco::nccl::is_blocking(config, nullptr)}));
 }
 
 CUCO_NCCL_EXPORT(int, ncclCommInitAll, (ncclComm * *comms, int count, const int* devices)) {
@@ -212,7 +248,8 @@ CUCO_NCCL_EXPORT(int, ncclCommInitAll, (ncclComm * *comms, int count, const int*
   if (const int wrong = pncclGetUniqueId(&id); wrong != 0) return wrong;
   (void)cuco::nccl::group_start();
   for (int i = 0; i < count; ++i) {
-    (void)cuco::nccl::init_rank(&comms[i], count, id, i, devices == nullptr ? i : devices[i]);
+    (void)cuco::nccl::init_rank(&comms[i], id,
+                                {count, i, devices == nullptr ? i : devices[i], true});
   }
   return result(cuco::nccl::group_end());
 }
@@ -229,11 +266,16 @@ CUCO_NCCL_EXPORT(int,
                                           "negative: " +
                                               std::to_string(color)}));
   }
-  ncclComm* child = cuco::nccl::child_of(comm);
+  auto payload = cuco::nccl::payload_of(wire::NcclSplit{comm->handle, color, key});
+  if (color < 0) {  // Takes part and gets nothing.
+    *out = nullptr;
+    return result(
+        cuco::nccl::enqueue({wire::NcclItemKind::Split, std::move(payload), comm, nullptr, {}}));
+  }
+  ncclComm* child = cuco::nccl::child_of(comm, config);
   *out = child;
   return result(cuco::nccl::enqueue(
-      {wire::NcclItemKind::Split, cuco::nccl::payload_of(wire::NcclSplit{comm->handle, color, key}),
-       comm, cuco::nccl::adopt(out, child)}));
+      {wire::NcclItemKind::Split, std::move(payload), comm, child, cuco::nccl::adopt(out, child)}));
 }
 
 CUCO_NCCL_EXPORT(
@@ -251,14 +293,14 @@ CUCO_NCCL_EXPORT(
           comm, {Code::InvalidUsage, "ncclCommShrink: an excluded rank must not call it"}));
     }
   }
-  ncclComm* child = cuco::nccl::child_of(comm);
+  ncclComm* child = cuco::nccl::child_of(comm, config);
   *out = child;
   std::vector<std::byte> payload = cuco::nccl::payload_of(wire::NcclShrink{
       comm->handle, static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(flags & 1)});
   for (int i = 0; i < count; ++i)
     wire::append(payload, excluded[i]);
-  return result(cuco::nccl::enqueue(
-      {wire::NcclItemKind::Shrink, std::move(payload), comm, cuco::nccl::adopt(out, child)}));
+  return result(cuco::nccl::enqueue({wire::NcclItemKind::Shrink, std::move(payload), comm, child,
+                                     cuco::nccl::adopt(out, child)}));
 }
 
 CUCO_NCCL_EXPORT(int, ncclCommFinalize, (ncclComm * comm)) {
@@ -296,6 +338,10 @@ CUCO_NCCL_EXPORT(int, ncclCommUserRank, (const ncclComm* comm, int* rank)) {
 
 CUCO_NCCL_EXPORT(int, ncclCommGetAsyncError, (ncclComm * comm, int* error)) {
   if (comm == nullptr || error == nullptr) return result(Code::InvalidArgument);
+  if (const Code code = cuco::nccl::poll(*comm); code != Code::Success) {
+    *error = result(code);
+    return 0;
+  }
   const wire::ClientApi* api = cuco::nccl::client();
   if (api == nullptr) return result(Code::SystemError);
   wire::NcclAsyncError::Reply reply;

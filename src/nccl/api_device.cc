@@ -104,7 +104,7 @@ Code create_dev_comm(ncclComm* comm, const abi::DevCommRequirements& wanted, abi
         "resource requirements, so that such a barrier hangs there; fixed in 2.29.2\n",
         comm->rank);
   }
-  return enqueue({wire::NcclItemKind::DevCommCreate, std::move(payload), comm,
+  return enqueue({wire::NcclItemKind::DevCommCreate, std::move(payload), comm, nullptr,
                   [outputs = std::move(outputs)](Code code, wire::Bytes answer) {
                     if (code == Code::Success) outputs.fill(answer);
                   }});
@@ -168,7 +168,7 @@ CUCO_NCCL_EXPORT(int,
       cuco::nccl::enqueue({wire::NcclItemKind::Register,
                            cuco::nccl::payload_of(wire::NcclRegister{
                                comm->handle, reinterpret_cast<std::uint64_t>(buffer), bytes}),
-                           comm, nullptr}));
+                           comm, nullptr, nullptr}));
 }
 
 CUCO_NCCL_EXPORT(int, ncclCommDeregister, (ncclComm * comm, void*)) {
@@ -184,7 +184,7 @@ CUCO_NCCL_EXPORT(int,
                                          bytes, flags, 0};
   return result(
       cuco::nccl::enqueue({wire::NcclItemKind::WindowRegister, cuco::nccl::payload_of(request),
-                           comm, [window](Code code, wire::Bytes payload) {
+                           comm, nullptr, [window](Code code, wire::Bytes payload) {
                              const auto answer = wire::read_front<wire::NcclWindow>(payload);
                              if (code == Code::Success && answer) {
                                *window = reinterpret_cast<void*>(answer->window);
@@ -198,7 +198,7 @@ CUCO_NCCL_EXPORT(int, ncclCommWindowDeregister, (ncclComm * comm, void* window))
   return result(cuco::nccl::enqueue({wire::NcclItemKind::WindowDeregister,
                                      cuco::nccl::payload_of(wire::NcclWindow{
                                          comm->handle, reinterpret_cast<std::uint64_t>(window)}),
-                                     comm, nullptr}));
+                                     comm, nullptr, nullptr}));
 }
 
 CUCO_NCCL_EXPORT(int,
@@ -213,7 +213,7 @@ CUCO_NCCL_EXPORT(int, ncclDevCommDestroy, (ncclComm * comm, const abi::DevComm* 
   return result(cuco::nccl::enqueue(
       {wire::NcclItemKind::DevCommDestroy,
        cuco::nccl::payload_of(wire::NcclDevCommDestroy{comm->handle, dev_comm->resource_window}),
-       comm, nullptr}));
+       comm, nullptr, nullptr}));
 }
 
 CUCO_NCCL_EXPORT(abi::Team, ncclTeamWorld, (ncclComm * comm)) {

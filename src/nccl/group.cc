@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nccl/group.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include <dlfcn.h>
@@ -59,11 +62,38 @@ Code hand_out(std::vector<PendingCall>& calls, wire::Bytes tail) {
   return result;
 }
 
+/// What a non-blocking communicator does not wait for: calls that other ranks have to make, too.
+bool may_stay_in_flight(const PendingCall& call) {
+  using enum wire::NcclItemKind;
+  const ncclComm* comm = call.made != nullptr ? call.made : call.comm;
+  if (comm == nullptr || comm->is_blocking) return false;
+  return call.kind == Init || call.kind == Split || call.kind == Shrink || call.kind == Finalize ||
+         call.kind == WindowRegister || call.kind == DevCommCreate;
+}
+
+std::uint64_t new_ticket() {
+  static std::atomic<std::uint64_t> last{0};  // Numbers of this process.
+  return ++last;
+}
+
+Code keep_in_flight(std::uint64_t ticket, std::vector<PendingCall> calls) {
+  auto group = std::make_shared<InFlight>(InFlight{ticket, std::move(calls)});
+  for (const PendingCall& call : group->calls) {
+    for (ncclComm* comm : {call.made, call.comm}) {
+      if (comm != nullptr) comm->in_flight = group;
+    }
+  }
+  return Code::InProgress;
+}
+
 Code send(std::vector<PendingCall> calls, bool simulate, double* seconds) {
   if (calls.empty()) return Code::Success;
   const wire::ClientApi* api = client();
   if (api == nullptr) return Code::SystemError;
   wire::NcclSubmit request;
+  if (!simulate && std::any_of(calls.begin(), calls.end(), may_stay_in_flight)) {
+    request.ticket = new_ticket();
+  }
   request.count = static_cast<std::uint32_t>(calls.size());
   request.simulate = simulate ? 1 : 0;
   std::vector<std::byte> tail;
@@ -81,6 +111,7 @@ Code send(std::vector<PendingCall> calls, bool simulate, double* seconds) {
   }
   if (seconds != nullptr) *seconds = static_cast<double>(reply.predicted_ps) * 1e-12;
   if (simulate) return Code::Success;
+  if (reply.pending != 0) return keep_in_flight(request.ticket, std::move(calls));
   // The answers live in the connection until the next call, which on_answer must not make.
   return hand_out(calls, answers);
 }
@@ -104,7 +135,49 @@ Code fail(ncclComm* comm, nccl_core::Problem problem) {
   return problem.code;
 }
 
+Code poll(ncclComm& comm) {
+  const std::shared_ptr<InFlight> group = comm.in_flight;
+  if (group == nullptr) return comm.failed;
+  const wire::ClientApi* api = client();
+  if (api == nullptr) return Code::SystemError;
+  wire::NcclPoll::Reply reply;
+  wire::Bytes answers;
+  if (wire::call(*api, wire::NcclPoll{group->ticket}, &reply, {}, &answers) != wire::kSuccess) {
+    return Code::SystemError;
+  }
+  if (reply.pending != 0) return Code::InProgress;
+  for (const PendingCall& call : group->calls) {
+    for (ncclComm* member : {call.made, call.comm}) {
+      if (member != nullptr) member->in_flight = nullptr;
+    }
+  }
+  const Code code = hand_out(group->calls, answers);
+  comm.failed = code;
+  return code;
+}
+
+void abandon(ncclComm& comm) {
+  if (comm.in_flight == nullptr) return;
+  for (PendingCall& call : comm.in_flight->calls) {
+    if (call.comm != &comm && call.made != &comm) continue;
+    call.comm = nullptr;
+    call.made = nullptr;
+    call.on_answer = nullptr;
+  }
+  comm.in_flight = nullptr;
+}
+
 Code enqueue(PendingCall call) {
+  ncclComm* comm = call.comm;
+  if (comm != nullptr && comm->in_flight != nullptr) {
+    if (poll(*comm) == Code::InProgress) {
+      return fail(comm, {Code::InvalidArgument,
+                         "the communicator's previous call is still in progress: wait until "
+                         "ncclCommGetAsyncError no longer says ncclInProgress"});
+    }
+    // It may have got its name only now; every payload but that of Init starts with it.
+    std::memcpy(call.payload.data(), &comm->handle, sizeof comm->handle);
+  }
   if (state.depth > 0) {
     state.calls.push_back(std::move(call));
     return Code::Success;

@@ -28,9 +28,21 @@ struct PendingCall {
   wire::NcclItemKind kind{};
   std::vector<std::byte> payload;
   ncclComm* comm = nullptr;  ///< Gets the error text; may be null.
+  ncclComm* made = nullptr;  ///< The communicator that this call makes, if any.
   /// Called with the answer's payload, also when the call failed.
   std::function<void(Code, wire::Bytes)> on_answer;
 };
+
+/// A group whose answers the program has to ask for.
+struct InFlight {
+  std::uint64_t ticket = 0;
+  std::vector<PendingCall> calls;
+};
+
+/// Asks for the answers of what the communicator has in flight; InProgress: not yet.
+Code poll(ncclComm& comm);
+/// The program gives up a communicator: answers to come must not reach it.
+void abandon(ncclComm& comm);
 
 /// Sends the call now, or with its group. Returns what NCCL would return at this point.
 Code enqueue(PendingCall call);

@@ -26,11 +26,17 @@ using nccl_core::Problem;
 /// One NcclSubmit under way: the session is answered when every item is.
 struct Submission {
   std::uint32_t session = 0;
+  bool is_detached = false;  ///< Nobody waits: the process will ask.
   std::vector<NcclReply> replies;
   std::size_t missing = 0;
   VTime predicted = 0;
 };
 using SubmissionPtr = std::shared_ptr<Submission>;
+/// Submissions that their process will ask for, by process and ticket.
+using Tickets = std::map<std::pair<std::uint32_t, std::uint64_t>, SubmissionPtr>;
+constexpr std::size_t kMaxTickets = 1U << 16U;
+/// A program that polls gets on in virtual time.
+constexpr VTime kPollCost = 500 * vgpu::kNanosecond;
 
 struct Item {
   wire::NcclItemKind kind{};
@@ -48,12 +54,9 @@ std::optional<std::vector<Item>> read_items(std::uint32_t count, wire::Bytes tai
   return items;
 }
 
-void reply_if_complete(Cluster& cluster, const SubmissionPtr& submission) {
-  if (submission->missing != 0) return;
-  Session* session = cluster.find_session(submission->session);
-  if (session == nullptr) return;
+std::vector<std::byte> answers_of(const Submission& submission) {
   std::vector<std::byte> tail;
-  for (const NcclReply& reply : submission->replies) {
+  for (const NcclReply& reply : submission.replies) {
     const std::string& text = reply.problem.message;
     wire::append(tail, wire::NcclAnswer{static_cast<std::int32_t>(reply.problem.code),
                                         static_cast<std::uint32_t>(reply.payload.size()),
@@ -62,7 +65,16 @@ void reply_if_complete(Cluster& cluster, const SubmissionPtr& submission) {
     const wire::Bytes words = wire::bytes_of_text(text);
     tail.insert(tail.end(), words.begin(), words.end());
   }
-  session->reply_with(wire::kSuccess, wire::NcclSubmit::Reply{submission->predicted}, tail);
+  return tail;
+}
+
+void reply_if_complete(Cluster& cluster, const SubmissionPtr& submission) {
+  if (submission->missing != 0 || submission->is_detached) return;
+  if (Session* session = cluster.find_session(submission->session)) {
+    session->reply_with(wire::kSuccess,
+                        wire::NcclSubmit::Reply{.predicted_ps = submission->predicted},
+                        answers_of(*submission));
+  }
 }
 
 /// Answers item `index` of a submission.
@@ -203,7 +215,11 @@ void simulate(Cluster& cluster, Session& session, const std::vector<Item>& items
   session.reply_with(wire::kSuccess, reply);
 }
 
-void submit(Cluster& cluster, Session& session, const wire::NcclSubmit& request, wire::Bytes tail) {
+void submit(Cluster& cluster,
+            Tickets& tickets,
+            Session& session,
+            const wire::NcclSubmit& request,
+            wire::Bytes tail) {
   const auto items = read_items(request.count, tail);
   if (!items) return session.refuse("a malformed NCCL group");
   if (request.simulate != 0) return simulate(cluster, session, *items);
@@ -222,7 +238,24 @@ void submit(Cluster& cluster, Session& session, const wire::NcclSubmit& request,
   }
   serve_operations(cluster, session, *items, submission);
   if (--submission->missing == 0) return reply_if_complete(cluster, submission);
+  if (request.ticket != 0) {
+    if (tickets.size() >= kMaxTickets) return session.refuse("too many NCCL calls in flight");
+    submission->is_detached = true;
+    tickets[{session.process->index, request.ticket}] = submission;
+    return session.reply_with(wire::kSuccess, wire::NcclSubmit::Reply{.pending = 1});
+  }
   session.park(what + " (other ranks have not called it)");
+}
+
+void poll(Tickets& tickets, Session& session, const wire::NcclPoll& request) {
+  const auto found = tickets.find({session.process->index, request.ticket});
+  if (found == tickets.end()) return session.refuse("an NCCL call that is not in flight");
+  if (found->second->missing != 0) {
+    return session.reply_with(wire::kSuccess, wire::NcclPoll::Reply{.pending = 1});
+  }
+  const SubmissionPtr submission = found->second;
+  tickets.erase(found);
+  session.reply_with(wire::kSuccess, wire::NcclPoll::Reply{}, answers_of(*submission));
 }
 
 void allocate(Cluster& cluster, Session& session, const wire::NcclMemAlloc& request) {
@@ -297,10 +330,14 @@ std::unique_ptr<NcclWorld> make_nccl_world(Cluster& cluster) {
 
 void register_nccl_calls(Cluster& cluster) {
   Dispatcher& dispatcher = cluster.dispatcher;
+  const auto tickets = std::make_shared<Tickets>();  // shared by the two handlers alone
   dispatcher.on<wire::NcclSubmit>(
-      [&cluster](Session& session, const wire::NcclSubmit& request, wire::Bytes tail) {
-        submit(cluster, session, request, tail);
+      [&cluster, tickets](Session& session, const wire::NcclSubmit& request, wire::Bytes tail) {
+        submit(cluster, *tickets, session, request, tail);
       });
+  dispatcher.on<wire::NcclPoll>([tickets](Session& session, const wire::NcclPoll& request,
+                                          wire::Bytes) { poll(*tickets, session, request); },
+                                Turn::InTime, kPollCost);
   dispatcher.on<wire::NcclUniqueId>(
       [&cluster](Session& session, const wire::NcclUniqueId&, wire::Bytes) {
         session.reply_with(wire::kSuccess, cluster.nccl().unique_id());

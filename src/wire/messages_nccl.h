@@ -48,10 +48,24 @@ struct NcclSubmit {
   static constexpr std::uint16_t kType = kNcclSubject + 1;
   struct Reply {
     std::int64_t predicted_ps = 0;  ///< When simulated.
+    std::uint32_t pending = 0;      ///< 1: the answers come later, see NcclPoll.
+    std::uint32_t reserved = 0;
   };
   std::uint32_t count = 0;
   std::uint32_t simulate =
       0;  ///< 1: nothing is done, only the time of the operations is predicted.
+  /// Not 0: do not wait for other ranks; the process asks for the answers under this number.
+  std::uint64_t ticket = 0;
+};
+
+/// Asks for the answers of a submission that was pending. Reply tail: as of NcclSubmit, once.
+struct NcclPoll {
+  static constexpr std::uint16_t kType = kNcclSubject + 6;
+  struct Reply {
+    std::uint32_t pending = 0;
+    std::uint32_t reserved = 0;
+  };
+  std::uint64_t ticket = 0;
 };
 
 struct NcclUniqueId {
