@@ -18,7 +18,7 @@ vgpu::Schedule make_gpu_schedule(Rng& rng) {
   vgpu::Schedule gpu;
   gpu.seed = rng.next() | 1U;
   gpu.shuffle_blocks = rng.below(4) != 0;
-  gpu.launch_delay = pick(rng, {0, 5 * kMicrosecond, 50 * kMicrosecond});
+  gpu.launch_delay = pick(rng, {0, 20 * kMicrosecond, 1000 * kMicrosecond});
   gpu.block_delay = pick(rng, {200 * kNanosecond, 2 * kMicrosecond, 20 * kMicrosecond});
   gpu.stall = pick(rng, {500 * kNanosecond, 5 * kMicrosecond, 50 * kMicrosecond});
   gpu.stall_one_in = static_cast<std::uint32_t>(pick(rng, {4, 16, 64}));
