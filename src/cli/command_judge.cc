@@ -23,6 +23,8 @@ class JudgeCommand final : public Command {
     arguments.option("--topology", topology_, "NAME",
                      "another cluster than the workload's: ib2x1, nvlink8 …");
     arguments.option("--seed", seed_, "N", "of the inputs; the same seed gives the same verdict");
+    arguments.flag("--full", full_,
+                   "check the full shapes too, every element against the GPU reference");
     arguments.flag("--own", own_,
                    "the code is yours: run it even where a sandbox fence is missing");
   }
@@ -34,7 +36,8 @@ class JudgeCommand final : public Command {
         .cache = evaluation::default_cache(system::Environment::current()),
         .seed = seed_,
         .tier = own_ ? system::Tier::Own : system::Tier::Hostile,
-        .topology = topology_};
+        .topology = topology_,
+        .full = full_};
     CUCO_TRY_ASSIGN(const auto judge, evaluation::Judge::create(options));
     context.terminal.progress(fmt::format("judging {} …", candidate_.filename().string()));
     const auto fidelity = fidelity_ == "quick"      ? candidate::Fidelity::Quick
@@ -94,6 +97,7 @@ class JudgeCommand final : public Command {
   std::string topology_;
   std::uint64_t seed_ = 0;
   bool own_ = false;
+  bool full_ = false;
 };
 
 }  // namespace

@@ -119,4 +119,18 @@ Comparison compare(std::span<const std::byte> output,
   return checker.result;
 }
 
+Comparison compare_with(std::span<const std::byte> output,
+                        Element type,
+                        const Tolerance& tolerance,
+                        std::span<const float> want,
+                        std::span<const float> scale) {
+  const Tolerance wide{2 * tolerance.relative, 2 * tolerance.scaled};
+  const Reference known = [&](std::size_t first, std::span<double> wants,
+                              std::span<double> scales) {
+    std::copy_n(want.begin() + static_cast<std::ptrdiff_t>(first), wants.size(), wants.begin());
+    std::copy_n(scale.begin() + static_cast<std::ptrdiff_t>(first), scales.size(), scales.begin());
+  };
+  return compare(output, type, wide, known, 0, ~std::size_t{0});
+}
+
 }  // namespace cuco::evaluation

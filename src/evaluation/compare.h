@@ -43,4 +43,12 @@ using Reference =
                                  std::uint64_t seed,
                                  std::size_t limit);
 
+/// Checks every element against answers in fp32. They carry rounding errors of their own, so that
+/// twice the tolerance is allowed.
+[[nodiscard]] Comparison compare_with(std::span<const std::byte> output,
+                                      Element type,
+                                      const Tolerance& tolerance,
+                                      std::span<const float> want,
+                                      std::span<const float> scale);
+
 }  // namespace cuco::evaluation

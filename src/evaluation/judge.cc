@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evaluation/reference.h"
 #include "evaluation/screen.h"
 
 namespace cuco::evaluation {
@@ -17,6 +18,8 @@ using candidate::Outcome;
 // Of a timed shape's outputs: so many elements each are compared with the fp64 reference.
 constexpr std::size_t kTimedCheckLimit = 16384;
 constexpr std::size_t kCheckAll = ~std::size_t{0};
+// Of a full shape's, where the GPU reference sees to the rest.
+constexpr std::size_t kFullCheckLimit = 2048;
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -54,7 +57,22 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
       fmt::format("{}{}", judge->gpu_.compute_major, judge->gpu_.compute_minor);
   CUCO_TRY_ASSIGN(judge->oracle_,
                   build_oracle(judge->workload_.folder / "oracle.cpp", judge->build_settings_));
+  if (options.full) CUCO_TRY(judge->build_reference());
   return judge;
+}
+
+Result<void> Judge::build_reference() {
+  const system::Path file = workload_.folder / "reference.cu";
+  CUCO_TRY_ASSIGN(const std::string text, system::read_file(file, 4U << 20U));
+  CUCO_TRY_ASSIGN(BuildResult built, build_candidate(text, build_settings_));
+  if (const auto* object = std::get_if<system::Path>(&built)) {
+    reference_ = *object;
+    return {};
+  }
+  const auto* failed = std::get_if<candidate::BuildFailed>(&built);
+  return Error{ErrorKind::InvalidInput,
+               fmt::format("{} does not compile: {}", file.string(),
+                           failed != nullptr ? failed->message : "it takes too long")};
 }
 
 candidate::Target Judge::target() const {
@@ -107,8 +125,14 @@ Result<TrialResult> Judge::trial(const system::Path& object, const Shape& shape,
                        .cluster = cluster_,
                        .tier = tier_,
                        .hold_back = purpose == Purpose::Check,
-                       .check_limit = purpose == Purpose::Check ? kCheckAll : kTimedCheckLimit};
-  return run_trial(spec, oracle);
+                       .check_limit = purpose == Purpose::Check  ? kCheckAll
+                                      : purpose == Purpose::Time ? kTimedCheckLimit
+                                                                 : kFullCheckLimit};
+  if (purpose != Purpose::Full) return run_trial(spec, oracle);
+  CUCO_TRY_ASSIGN(const auto reference, GpuReference::start(spec, *reference_));
+  TrialSpec full = spec;
+  full.reference = reference.get();
+  return run_trial(full, oracle);
 }
 
 Result<Outcome> Judge::run(const system::Path& object, Fidelity fidelity) {
@@ -129,6 +153,11 @@ Result<Outcome> Judge::run(const system::Path& object, Fidelity fidelity) {
   for (const Shape* shape : checks) {
     CUCO_TRY_ASSIGN(TrialResult result, trial(object, *shape, Purpose::Check));
     if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
+  }
+  for (const Shape* shape : reference_ ? workload_.shapes_for(Use::Full) : decltype(checks){}) {
+    CUCO_TRY_ASSIGN(TrialResult result, trial(object, *shape, Purpose::Full));
+    if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
+    ++scored.checked_shapes;
   }
   for (const Shape* shape : timed) {
     CUCO_TRY_ASSIGN(TrialResult result, trial(object, *shape, Purpose::Time));

@@ -29,6 +29,7 @@ struct JudgeOptions {
   std::uint64_t seed = 0;
   system::Tier tier = system::Tier::Hostile;
   std::string topology;  ///< Empty: the workload's.
+  bool full = false;     ///< Check the full shapes too: for days on a virtual cluster.
 };
 
 /// Where a person's cache is: $XDG_CACHE_HOME/cuco or ~/.cache/cuco.
@@ -56,7 +57,8 @@ class Judge final : public candidate::Evaluator {
   /// Screen, build, object screen: the object, or why not.
   using Built = std::variant<system::Path, candidate::Outcome>;
   Result<Built> build(const std::string& program);
-  enum class Purpose { Check, Time };
+  Result<void> build_reference();
+  enum class Purpose { Check, Time, Full };
   Result<TrialResult> trial(const system::Path& object, const Shape& shape, Purpose purpose);
   /// Correctness, then time.
   Result<candidate::Outcome> run(const system::Path& object, candidate::Fidelity fidelity);
@@ -73,6 +75,7 @@ class Judge final : public candidate::Evaluator {
   hardware::GpuDescription gpu_;
   fabric::Topology topology_;
   system::Path oracle_;
+  std::optional<system::Path> reference_;  ///< Built, if full shapes are wanted.
   std::mutex baseline_mutex_;
   std::map<std::string, double> baselines_;  ///< By shape name.
 };

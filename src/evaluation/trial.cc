@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "evaluation/rank_job.h"
+#include "evaluation/reference.h"
 
 namespace cuco::evaluation {
 namespace {
@@ -100,6 +101,7 @@ class Trial {
   std::vector<std::vector<std::uint64_t>> addresses_;            ///< By rank: inputs, then outputs.
   std::map<std::pair<int, std::size_t>, std::string> pristine_;  ///< Inputs of this iteration.
   std::map<std::pair<int, std::size_t>, std::string> previous_;  ///< Outputs of the last one.
+  std::vector<Answer> answers_;  ///< Of this iteration, if there is a reference.
   std::string poison_;
   std::string guard_;
   std::string schedule_;  ///< Of this iteration, for reports; empty: the plain one.
@@ -239,8 +241,12 @@ Result<std::optional<Outcome>> Trial::check_output(int iteration, int rank, std:
   CUCO_TRY_ASSIGN(std::string bytes, cluster_.read_snapshot(rank, output, buffer.bytes()));
   const Oracle::Question question{rank, static_cast<int>(output), buffer.type,
                                   key("sample", iteration), spec_.check_limit};
-  CUCO_TRY_ASSIGN(const Comparison found,
-                  oracle_.check(spec_.workload, spec_.shape, question, bytes));
+  CUCO_TRY_ASSIGN(Comparison found, oracle_.check(spec_.workload, spec_.shape, question, bytes));
+  if (found.wrong == 0 && !answers_.empty()) {
+    const Answer& answer = answers_[static_cast<std::size_t>(rank) * outputs_.size() + output];
+    found = compare_with(std::as_bytes(std::span(bytes)), buffer.type,
+                         spec_.workload.tolerance.at(buffer.type), answer.want, answer.scale);
+  }
   std::optional<Outcome> outcome;
   if (found.wrong > 0) {
     candidate::WrongResult result = wrong(iteration, rank, buffer.name);
@@ -290,6 +296,9 @@ Result<std::optional<Outcome>> Trial::check_untouched(int rank, int set) {
 }
 
 Result<std::optional<Outcome>> Trial::check(int iteration, int set) {
+  if (spec_.reference != nullptr) {
+    CUCO_TRY_ASSIGN(answers_, spec_.reference->answers(pristine_));
+  }
   for (int rank = 0; rank < spec_.workload.ranks; ++rank) {
     for (std::size_t output = 0; output < outputs_.size(); ++output) {
       CUCO_TRY_ASSIGN(auto outcome, check_output(iteration, rank, output));
@@ -326,6 +335,8 @@ Result<TrialResult> Trial::run() {
   return TrialResult(std::move(times));
 }
 
+}  // namespace
+
 Result<system::Process> start_ranks(const TrialSpec& spec, const VirtualCluster& cluster) {
   CUCO_TRY_ASSIGN(const system::Path program, system::find_helper("cuco-rank"));
   const system::Path libraries = program.parent_path().parent_path() / "lib" / "cuco";
@@ -347,8 +358,6 @@ Result<system::Process> start_ranks(const TrialSpec& spec, const VirtualCluster&
                                     .writable = {cluster.socket().parent_path()}};
   return system::Process::start(job);
 }
-
-}  // namespace
 
 Result<TrialResult> run_trial(const TrialSpec& spec, Oracle& oracle) {
   CUCO_TRY_ASSIGN(VirtualCluster cluster, VirtualCluster::start(spec.cluster));

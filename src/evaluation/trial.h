@@ -16,6 +16,8 @@
 
 namespace cuco::evaluation {
 
+class GpuReference;
+
 struct TrialSpec {
   const Workload& workload;
   const Shape& shape;
@@ -26,7 +28,8 @@ struct TrialSpec {
   /// Hold a rank back in every iteration but the first: one that does not wait for it is done
   /// before its data is there. Not for timing.
   bool hold_back = false;
-  std::size_t check_limit = ~0U;  ///< Elements of each output that are checked; see compare().
+  std::size_t check_limit = ~0U;      ///< Elements of each output that are checked; see compare().
+  GpuReference* reference = nullptr;  ///< If there is one, it checks the others too.
 };
 
 /// Right in every iteration; the slowest rank's seconds of each.
@@ -38,5 +41,9 @@ using TrialResult = std::variant<TrialTimes, candidate::Outcome>;
 
 /// The outcome is the candidate's; an Error is ours.
 [[nodiscard]] Result<TrialResult> run_trial(const TrialSpec& spec, Oracle& oracle);
+
+/// Starts `ranks` processes with the candidate, to be told what to do through `cluster`.
+[[nodiscard]] Result<system::Process> start_ranks(const TrialSpec& spec,
+                                                  const VirtualCluster& cluster);
 
 }  // namespace cuco::evaluation

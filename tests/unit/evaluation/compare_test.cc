@@ -81,5 +81,20 @@ TEST(Compare, Bf16RoundsToNearestEven) {
   EXPECT_EQ(load_element(bytes, 1, Element::Bf16), 1.0 + 4.0 / 256);
 }
 
+TEST(CompareWith, AllowsTwiceTheToleranceAndSeesEveryElement) {
+  constexpr Tolerance kTolerance{0.01, 0.001};
+  const std::vector<float> want = {1, 2, 3, 4};
+  const std::vector<float> scale = {1, 1, 1, 100};
+  const auto result = [&](std::vector<float> got) {
+    return compare_with(std::as_bytes(std::span(got)), Element::Fp32, kTolerance, want, scale);
+  };
+  EXPECT_EQ(result({1.02F, 2, 3, 4.27F}).wrong, 0);
+  const Comparison found = result({1, 2, 3.07F, 4.29F});
+  EXPECT_EQ(found.checked, 4);
+  EXPECT_EQ(found.wrong, 2);
+  EXPECT_EQ(found.index, 2);
+  EXPECT_EQ(result({1, 2, NAN, 4}).wrong, 1);
+}
+
 }  // namespace
 }  // namespace cuco::evaluation

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// At full shapes no element goes unseen: the GPU reference finds what sampling in fp64 would miss.
+// The full shape is a small one here, the way is the same.
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "evaluation/judge.h"
+
+namespace cuco::evaluation {
+namespace {
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+/// gemm_allgather with one full shape, of 4 x 96 x 256 elements on each rank.
+class everyday_FullShapes : public testing::Test {
+ protected:
+  void SetUp() override {
+    const system::Path source = system::Path(CUCO_SOURCE_DIR) / "workloads/gemm_allgather";
+    for (const char* name : {"program.cu", "oracle.cpp", "reference.cu", "workload.toml"}) {
+      std::string text = *system::read_file(source / name);
+      if (std::string_view(name) == "workload.toml") {
+        text = replaced(text, "params = { m = 512, n = 2048, k = 4096, bf16 = 1 }",
+                        "params = { m = 96, n = 256, k = 32, bf16 = 1 }");
+        text = replaced(text, "use = [\"full\"]\nparams = { m = 2048",
+                        "use = []\nparams = { m = 2048");
+        text = replaced(text, "iterations = 3", "iterations = 1");
+      }
+      ASSERT_TRUE(system::write_file(folder_.path() / name, text));
+    }
+    auto judge = Judge::create({.workload = folder_.path(),
+                                .cache = system::Path(CUCO_BINARY_DIR) / "judge-cache",
+                                .tier = system::Tier::Own,
+                                .full = true});
+    ASSERT_TRUE(judge) << judge.error().message();
+    judge_ = *std::move(judge);
+  }
+
+  candidate::Outcome judged(const std::string& program) {
+    auto outcome = judge_->judge(program, candidate::Fidelity::Quick);
+    if (!outcome) throw std::runtime_error(outcome.error().message());
+    return *std::move(outcome);
+  }
+
+  system::TempFolder folder_ = *system::TempFolder::create();
+  std::unique_ptr<Judge> judge_;
+};
+
+TEST_F(everyday_FullShapes, TheSeedPasses) {
+  const auto outcome = judged(judge_->workload().program);
+  const auto* scored = std::get_if<candidate::Scored>(&outcome);
+  ASSERT_NE(scored, nullptr) << candidate::explanation(outcome);
+  EXPECT_EQ(scored->checked_shapes, 2);  // one check shape, one full
+}
+
+TEST_F(everyday_FullShapes, OneWrongElementOfAHundredThousandIsFound) {
+  // Only at the full shape, only one element in each rank's rows, and not far off.
+  const std::string program = replaced(
+      judge_->workload().program, "out[e] = __float2bfloat16(staging",
+      "out[e] = __float2bfloat16((m == 96 && row == 61 && col + e == 101 ? 0.25f : 0.0f) + "
+      "staging");
+  const auto outcome = judged(program);
+  const auto* wrong = std::get_if<candidate::WrongResult>(&outcome);
+  ASSERT_NE(wrong, nullptr) << candidate::explanation(outcome);
+  EXPECT_EQ(wrong->wrong, 4);
+  EXPECT_EQ(wrong->index, 61 * 256 + 101);
+  EXPECT_EQ(wrong->total, 4 * 96 * 256);
+}
+
+}  // namespace
+}  // namespace cuco::evaluation
