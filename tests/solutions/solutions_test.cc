@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The judge accepts good work: every hand-written solution is correct and beats its seed, by at
+// least what is promised here. The table at the end is the summary.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "evaluation/judge.h"
+
+namespace cuco::evaluation {
+namespace {
+
+const system::Path kRoot = CUCO_SOURCE_DIR;
+
+struct Row {
+  std::string workload;
+  std::string program;  ///< Under the repository's root.
+  double score;         ///< At least; 0.5 is the seed's.
+  std::string topology;
+  candidate::Fidelity fidelity = candidate::Fidelity::Final;
+};
+
+std::string solution(const std::string& workload, const std::string& name) {
+  return fmt::format("tests/solutions/{}/{}.cu", workload, name);
+}
+
+std::vector<Row> all_rows() {
+  std::vector<Row> rows;
+  const auto add = [&](const std::string& workload, const std::string& name, double score,
+                       const std::string& topology = "") {
+    rows.push_back({workload, solution(workload, name), score, topology});
+  };
+  add("gemm_allgather", "fused_lsa", 0.52);
+  add("gemm_allgather", "one_kernel_lsa", 0.6);
+  add("kv_transfer", "fused_lsa", 0.65);
+  add("kv_transfer", "gin_chunks", 0.52, "ib2x1");
+  add("flash_attention_cp", "prefetch_lsa", 0.56);
+  add("moe_dispatch_combine", "lsa_dispatch", 0.54);
+  for (const std::string workload : {"silu_and_mul", "fused_add_rmsnorm", "merge_attn_states"}) {
+    rows.push_back({workload, fmt::format("workloads/{}/production.cu", workload), 0.55, ""});
+  }
+  add("silu_and_mul", "flat_packs", 0.7);
+  add("fused_add_rmsnorm", "one_pass", 0.7);
+  add("merge_attn_states", "flat_packs", 0.56);
+  return rows;
+}
+
+std::vector<Row> everyday_rows() {
+  std::vector<Row> rows;
+  for (Row row : all_rows()) {
+    const std::string name = system::Path(row.program).stem().string();
+    if (name != "one_kernel_lsa" && row.program != solution("silu_and_mul", "flat_packs")) continue;
+    row.fidelity = candidate::Fidelity::Quick;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<std::string>& table() {
+  static std::vector<std::string> rows;
+  return rows;
+}
+
+class Solution : public testing::TestWithParam<Row> {};
+
+TEST_P(Solution, IsAcceptedAndBeatsItsSeed) {
+  const Row& row = GetParam();
+  const auto judge = Judge::create({.workload = kRoot / "workloads" / row.workload,
+                                    .cache = system::Path(CUCO_BINARY_DIR) / "judge-cache",
+                                    .tier = system::Tier::Own,
+                                    .topology = row.topology});
+  ASSERT_TRUE(judge) << judge.error().message();
+  const auto text = system::read_file(kRoot / row.program);
+  ASSERT_TRUE(text) << text.error().message();
+  const auto outcome = (*judge)->judge(*text, row.fidelity);
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  const auto* scored = std::get_if<candidate::Scored>(&*outcome);
+  ASSERT_NE(scored, nullptr) << candidate::explanation(*outcome);
+  EXPECT_GE(scored->score, row.score);
+  table().push_back(
+      fmt::format("  {:<21} {:<15} {:<9} {:>9} {:>9} {:>7.2f} {:>7.3f}", row.workload,
+                  system::Path(row.program).stem().string(), (*judge)->target().topology,
+                  human_seconds(scored->baseline_seconds), human_seconds(scored->seconds),
+                  scored->baseline_seconds / scored->seconds, scored->score));
+}
+
+std::string name_of_row(const testing::TestParamInfo<Row>& row) {
+  return row.param.workload + "_" + system::Path(row.param.program).stem().string();
+}
+
+INSTANTIATE_TEST_SUITE_P(everyday, Solution, testing::ValuesIn(everyday_rows()), name_of_row);
+INSTANTIATE_TEST_SUITE_P(all, Solution, testing::ValuesIn(all_rows()), name_of_row);
+
+class PrintTable : public testing::Environment {
+ public:
+  void TearDown() override {
+    fmt::print("\n  {:<21} {:<15} {:<9} {:>9} {:>9} {:>7} {:>7}\n", "workload", "program",
+               "topology", "seed", "program", "x seed", "score");
+    for (const std::string& row : table())
+      fmt::print("{}\n", row);
+    fmt::print("  times are predicted for the topology's GPU\n");
+  }
+};
+// GoogleTest owns it.
+const auto* const kPrintTable = testing::AddGlobalTestEnvironment(new PrintTable);
+
+}  // namespace
+}  // namespace cuco::evaluation
