@@ -23,7 +23,7 @@ __device__ unsigned shuffle(unsigned value, unsigned from) {
   return result;
 }
 
-__device__ unsigned ballot(bool value) {
+__device__ unsigned vote_ballot(bool value) {
   unsigned result;
   asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
                : "=r"(result)
@@ -50,7 +50,7 @@ __global__ void meet(unsigned* out, volatile unsigned* flag) {
   if (lane % 3 == 0) {
     const unsigned value = lane * 7 + *flag;
     shuffled = shuffle(value, 31 - lane);
-    voted = ballot(lane % 2 == 0);
+    voted = vote_ballot(lane % 2 == 0);
     summed = sum(value);
     matched = match(lane % 4) ^ *flag;
     __syncwarp(kAll);
@@ -58,7 +58,7 @@ __global__ void meet(unsigned* out, volatile unsigned* flag) {
     const unsigned value = (lane + 100) * (3 + *flag);
     *flag = 0;
     shuffled = shuffle(value, (lane + 1) % 32);
-    voted = ballot(lane % 5 == 0) + *flag;
+    voted = vote_ballot(lane % 5 == 0) + *flag;
     summed = sum(value) + *flag;
     matched = match(lane % 4);
     __syncwarp(kAll);
