@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the tabular conformance cases, one small .ptx file per behaviour, into a folder.
 
-    generate.py FOLDER [--assemble] [--next]
+    generate.py FOLDER [--assemble]
 
---assemble: ptxas must accept every case of the folder; --next: with the cases that wait for a
-recording.
+--assemble: ptxas must accept every case of the folder.
 
 The directives at the head of a case are explained in case.h; the tables are in tables_*.py. Cases
 that no table describes are written by hand in cases/.
@@ -31,8 +30,7 @@ def assemble(path):
 def main():
     folder = pathlib.Path(sys.argv[1])
     cases = {}
-    everything = [case for table in (tables_alu, tables_float, tables_cvt, tables_memory, tables_warp) for case in table.cases()]
-    everything += tables_matrix.cases("--next" in sys.argv)
+    everything = [case for table in (tables_alu, tables_float, tables_cvt, tables_memory, tables_warp, tables_matrix) for case in table.cases()]
     for case in everything:
         assert case.name not in cases, f"two cases of one name: {case.name}"
         cases[case.name] = case.text()

@@ -14,9 +14,8 @@ SHAPES = {
 GEN = {"f16": "16x4", "bf16": "bf16x4", "tf32": "32x2", "f64": "64", "f32": "32x2"}
 PLAIN = {"f16": "f16x4", "bf16": "bf16x4", "tf32": "f32x2", "f64": "f64", "f32": "f32x2"}
 WARPS = 4
-# Cases feed raw random bits: every exponent, infinities and NaNs, "unit", "wide" and "any" by seed
-# only. The shaped ones (numbers near 1, or of many magnitudes) are recorded with the next recording;
-# until then generate.py leaves them out unless told --next.
+# Cases feed raw random bits (every exponent, infinities and NaNs), the _shaped ones numbers near 1 or
+# of many magnitudes.
 RAW = True
 
 
@@ -146,13 +145,11 @@ def matrices():
     yield Case(name="movmatrix", about="movmatrix transposes", body=body, slots=16, out=128)
 
 
-def cases(include_next=False):
+def cases():
     global RAW
     yield from mma()
     yield from wmma()
     yield from matrices()
-    if not include_next:
-        return
     RAW = False
     for family in (mma, wmma):
         for case in family():

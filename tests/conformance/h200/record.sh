@@ -23,7 +23,7 @@ done
 wait
 
 step record
-python3 "$here/generate.py" "$work/cases" --next
+python3 "$here/generate.py" "$work/cases"
 { echo "# driver $(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -1)"; } >"$work/driver"
 timeout 200 "$work/record" "$work/cases" "$work/records.txt"
 cat "$work/driver" "$work/records.txt" >"$out/records.txt"
