@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Times the seeds' kernels on one real GPU: the figures in the workloads' READMEs. Needs nvcc and NCCL.
+# Times the seeds' kernels, and the single-GPU solutions, on one real GPU: the figures in the workloads'
+# READMEs. Needs nvcc and NCCL.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 flags=(-std=c++20 -O3 -gencode arch=compute_90,code=sm_90 -I "$root/include" ${NCCL_INCLUDE:+-I "$NCCL_INCLUDE"})
 nvcc "${flags[@]}" -cudart shared "$root/bench/seeds/time_seed.cc" -o "$work/time_seed" -ldl -lnccl || exit 1
-for source in "$root"/workloads/*/*.cu; do
+sources=("$root"/workloads/*/pro*.cu)
+for workload in silu_and_mul fused_add_rmsnorm merge_attn_states; do
+  sources+=("$root/tests/solutions/$workload"/*.cu)
+done
+for source in "${sources[@]}"; do
   workload=$(basename "$(dirname "$source")")
   nvcc "${flags[@]}" -cudart shared -shared -Xcompiler -fPIC "$source" \
     -o "$work/$workload.$(basename "$source" .cu).so" -lnccl &
@@ -24,16 +29,23 @@ run() { # workload program types params -- inputs -- outputs
   "$work/time_seed" "$work/$1.$2.so" "$work/$1.oracle.so" "${@:3}" || echo "  (exit $?)"
 }
 exec > >(tee "${OUT:-$work}/seeds.txt") 2>&1
-for version in program production; do
+versions() { # of a workload: program, production, by hand
+  echo program production "$(basename "$root/tests/solutions/$1"/*.cu .cu)"
+}
+for version in $(versions silu_and_mul); do
   for shape in "16 4096" "64 5120" "8192 14336"; do
     read -r tokens width <<<"$shape"
     run silu_and_mul $version bb $tokens $width 1 -- $((tokens * 2 * width)) -- $((tokens * width))
   done
+done
+for version in $(versions fused_add_rmsnorm); do
   for shape in "16 4096" "64 7168" "16384 8192"; do
     read -r tokens hidden <<<"$shape"
     n=$((tokens * hidden))
     run fused_add_rmsnorm $version bbbbb $tokens $hidden 1 -- $n $n $hidden -- $n $n
   done
+done
+for version in $(versions merge_attn_states); do
   for shape in "64 32" "256 16" "16384 32"; do
     read -r tokens heads <<<"$shape"
     rows=$((tokens * heads)); n=$((rows * 128))
