@@ -38,7 +38,9 @@ AlignedBytes thread_indices(const Dim3& block, std::uint32_t warps) {
 std::uint32_t Gpu::Impl::block_registers(const KernelInfo& kernel, std::uint32_t threads) const {
   // Registers are given to warps in units of 256.
   const std::uint32_t warps = (threads + kLanes - 1) / kLanes;
-  return round_up(std::max(kernel.registers, 16U) * kLanes, 256) * warps;
+  // The number is an estimate, which must not refuse a block that ptxas would have made fit.
+  const std::uint32_t most = description.registers_per_sm / std::max(warps, 1U) / 256 * 256;
+  return std::min(round_up(std::max(kernel.registers, 16U) * kLanes, 256), most) * warps;
 }
 
 std::uint32_t Gpu::Impl::block_shared(std::uint32_t shared_bytes) const {
