@@ -40,13 +40,10 @@ Result<system::JobOutcome> run_nvcc(std::vector<std::string> argv) {
 }
 
 std::vector<std::string> fixed_flags(const BuildRequest& request, bool uses_nccl) {
-  std::vector<std::string> flags = {"-cudart",
-                                    "shared",
-                                    "-O3",
-                                    "-std=c++17",
-                                    "-lineinfo",
-                                    "-gencode",
-                                    fmt::format("arch=compute_{0},code=compute_{0}", request.sm)};
+  std::vector<std::string> flags = {
+      "-cudart", "shared", "-O3", "-std=c++17", "-lineinfo",
+      // PTX to run; machine code for its register counts.
+      "-gencode", fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", request.sm)};
   flags.insert(flags.end(), request.flags.begin(), request.flags.end());
   if (uses_nccl) flags.emplace_back("-lnccl");
   return flags;

@@ -93,18 +93,18 @@ Result<std::vector<FatbinEntry>> list_fatbin(std::span<const std::byte> image) {
   return entries;
 }
 
-Result<std::string> text_of(const FatbinEntry& entry) {
+Result<std::string> bytes_of(const FatbinEntry& entry) {
   const auto* body = reinterpret_cast<const char*>(entry.body.data());
   const bool is_compressed = (entry.flags & (kZstd | kLz4)) != 0;
   std::string text;
-  if (entry.body.size() > kMaxTextBytes) return malformed("PTX is too large");
+  if (entry.body.size() > kMaxTextBytes) return malformed("an entry is too large");
   if (!is_compressed) {
     text.assign(body, entry.body.size());
   } else {
-    // PTX repeats itself, but not a thousandfold: a larger claim is a bomb.
+    // Code repeats itself, but not a thousandfold: a larger claim is a bomb.
     const std::uint64_t limit = std::min(
         kMaxTextBytes, (std::uint64_t{1} << 20U) + std::uint64_t{1024} * entry.body.size());
-    if (entry.raw_bytes > limit) return malformed("PTX is too large");
+    if (entry.raw_bytes > limit) return malformed("an entry is too large");
     text.resize(entry.raw_bytes);
     std::uint64_t written = 0;
     if ((entry.flags & kZstd) != 0) {
@@ -118,6 +118,11 @@ Result<std::string> text_of(const FatbinEntry& entry) {
     }
     text.resize(written);
   }
+  return text;
+}
+
+Result<std::string> text_of(const FatbinEntry& entry) {
+  CUCO_TRY_ASSIGN(std::string text, bytes_of(entry));
   text.resize(text.find_last_not_of('\0') + 1);
   return text;
 }

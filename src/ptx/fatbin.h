@@ -33,6 +33,9 @@ struct FatbinEntry {
 /// prelinked images of a version 2). The entries are views of `image`.
 [[nodiscard]] Result<std::vector<FatbinEntry>> list_fatbin(std::span<const std::byte> image);
 
+/// An entry as it was before compression.
+[[nodiscard]] Result<std::string> bytes_of(const FatbinEntry& entry);
+
 /// The text of a PTX entry, decompressed, without the closing NUL.
 [[nodiscard]] Result<std::string> text_of(const FatbinEntry& entry);
 

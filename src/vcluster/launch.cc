@@ -123,7 +123,7 @@ Parsed parse_launch(Cluster& cluster,
   const std::int32_t device = request.stream.device;
   const auto program = program_on(cluster, process, *function.module, device);
   if (!program) return {wire::kNoKernelImageForDevice, {}};
-  const auto kernel = (*program)->find_kernel(function.name);
+  const auto kernel = find_kernel(*function.module, **program, function.name);
   if (!kernel) return {wire::kInvalidDeviceFunction, {}};
   const vgpu::KernelInfo& info = (*program)->kernel_info(*kernel);
   if (arguments.size() < info.argument_bytes) return {wire::kInvalidValue, {}};

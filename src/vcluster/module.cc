@@ -51,6 +51,7 @@ std::shared_ptr<Module> make_module(std::uint64_t id,
       module->texts.emplace_back(text.substr(0, text.find('\0')));
       continue;
     }
+    module->registers.merge(ptx::registers_of_fatbin(image, sm));
     auto text = ptx::ptx_of_fatbin(image, sm);
     if (text) {
       module->texts.push_back(*std::move(text));
@@ -92,6 +93,17 @@ Result<vgpu::Program*> program_on(Cluster& cluster,
     return std::move(program).error();
   }
   return (module.programs[device] = *std::move(program)).get();
+}
+
+std::optional<std::uint32_t> find_kernel(const Module& module,
+                                         vgpu::Program& program,
+                                         const std::string& name) {
+  const auto kernel = program.find_kernel(name);
+  const auto registers = module.registers.find(name);
+  if (kernel && registers != module.registers.end()) {
+    program.set_registers(*kernel, registers->second);
+  }
+  return kernel;
 }
 
 }  // namespace cuco::vcluster

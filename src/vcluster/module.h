@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "ptx/cubin.h"
 #include "ptx/module.h"
 #include "vgpu/program.h"
 
@@ -21,6 +23,7 @@ struct Process;
 struct Module {
   std::uint64_t id = 0;
   std::vector<std::string> texts;             ///< PTX, one per image; several are linked.
+  ptx::RegisterCounts registers;              ///< From ptxas, where the program holds its code.
   std::shared_ptr<const ptx::Module> parsed;  // shared with the programs of all devices
   std::string error;                          ///< Why it cannot be used; empty if it can.
   bool error_told = false;
@@ -47,5 +50,10 @@ struct Function {
                                                 Process& process,
                                                 Module& module,
                                                 std::int32_t device);
+
+/// A kernel of the module on a device, with the registers that ptxas gave it, if known.
+[[nodiscard]] std::optional<std::uint32_t> find_kernel(const Module& module,
+                                                       vgpu::Program& program,
+                                                       const std::string& name);
 
 }  // namespace cuco::vcluster

@@ -77,8 +77,9 @@ std::optional<Found> find_function(Cluster& cluster,
   std::int32_t status = wire::kInvalidDeviceFunction;
   if (found != process.functions.end() && process.sees(device)) {
     const auto program = program_on(cluster, process, *found->second->module, device);
-    const auto kernel =
-        program ? (*program)->find_kernel(found->second->name) : std::optional<std::uint32_t>{};
+    const auto kernel = program
+                            ? find_kernel(*found->second->module, **program, found->second->name)
+                            : std::optional<std::uint32_t>{};
     if (kernel) return Found{found->second, &(*program)->kernel_info(*kernel)};
     if (!program) status = wire::kNoKernelImageForDevice;
   }

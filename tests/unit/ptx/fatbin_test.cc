@@ -83,7 +83,7 @@ TEST(FatbinError, RefusesBombs) {
   const std::size_t entry = static_cast<std::size_t>((*entries)[1].body.data() - bytes.data()) - 80;
   const std::uint64_t huge = std::uint64_t{1} << 40U;
   std::memcpy(bytes.data() + entry + 56, &huge, sizeof huge);
-  EXPECT_EQ(ptx_of_fatbin(bytes, 90).error().message(), "fat binary: PTX is too large");
+  EXPECT_EQ(ptx_of_fatbin(bytes, 90).error().message(), "fat binary: an entry is too large");
 }
 
 }  // namespace

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What ptxas found out about kernels, read from the machine code beside the PTX.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+
+namespace cuco::ptx {
+
+/// Registers of a thread, by kernel.
+using RegisterCounts = std::map<std::string, std::uint32_t>;
+
+/// Of the kernels and functions of a cubin (ELF, as ptxas writes it; the bytes may come from
+/// anybody).
+[[nodiscard]] Result<RegisterCounts> registers_of_cubin(std::span<const std::byte> cubin);
+
+/// Of the kernels that a fat binary holds as machine code for exactly this GPU; empty if it holds
+/// none, or a damaged one: then occupancy is estimated.
+[[nodiscard]] RegisterCounts registers_of_fatbin(std::span<const std::byte> image,
+                                                 std::uint32_t sm);
+
+}  // namespace cuco::ptx
