@@ -238,9 +238,9 @@ void Server::look_for_sleepers() {
     peer->asleep_samples = is_asleep(session.pid, session.tid) ? peer->asleep_samples + 1 : 0;
     ++peer->silent_looks;
     const char* what = nullptr;
-    if (peer->asleep_samples == kAsleepSamples && !told_.contains(session.pid)) {
-      what = "something outside the virtual cluster";
-    } else if (peer->asleep_samples >= kAsleepSamplesIfTold) {
+    const bool asleep = peer->asleep_samples >= kAsleepSamplesIfTold ||
+                        (peer->asleep_samples == kAsleepSamples && !told_.contains(session.pid));
+    if (asleep) {
       what = "something outside the virtual cluster";
     } else if (peer->silent_looks >= kPollingLooks && sees_host_memory(*session.process)) {
       what = "a value in pinned memory, perhaps (it is busy and makes no calls)";

@@ -139,6 +139,7 @@ TEST_F(Hostile, ReaderOfParentsMemory) {
 
 TEST_F(Hostile, Network) {
   const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_TRUE(listener.is_open());
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
