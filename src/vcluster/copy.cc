@@ -72,7 +72,7 @@ void move_rows(const CopyOperation& copy, const Place& to, const Place& from) {
 }
 
 void notify_rows(Cluster& cluster, const CopyOperation& copy) {
-  if (copy.to.where != wire::CopyEnd::kServer || !cluster.memory->has_watches()) return;
+  if (copy.to.where != wire::CopyEnd::kServer) return;
   for (std::uint64_t z = 0; z < copy.depth; ++z) {
     for (std::uint64_t y = 0; y < copy.height; ++y) {
       cluster.memory->notify_write(copy.to.address + z * copy.to.slice + y * copy.to.pitch,

@@ -259,7 +259,7 @@ void after_write(Warp& w, ptx::Space space, Address address, std::uint32_t bytes
     }
   } else if (space != ptx::Space::Local && w.memory->has_watches()) {
     w.sync_clock();
-    w.memory->notify_write(address, bytes, w.clock);
+    w.memory->notify_kernel_write(address, bytes, w.clock);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "vgpu/grid.h"
 #include "vgpu/lowering.h"
 #include "vgpu/patterns.h"
+#include "vgpu/weak_memory.h"
 
 namespace cuco::vgpu {
 
@@ -97,14 +98,22 @@ S* destination(const Warp& w, Ref ref) {
   return reinterpret_cast<S*>(w.bank[ref >> 31U] + (ref & ~kConstantBit));
 }
 
+/// Where WeakMemory, if there is one, has a say.
+constexpr bool is_weak_space(Space space) {
+  return space == Space::Global || space == Space::Generic;
+}
+
 /// E: element in memory; S: slot; V: elements per lane; refs of element v in Kernel::refs.
 template <typename E, typename S, unsigned V>
 void load_lanes(Warp& w, const Op& op, const LaneAddresses& a, Space space) {
   const Ref* refs = V == 1 ? &op.dst : w.kernel->refs.data() + op.list;
+  WeakMemory* const weak = is_weak_space(space) ? w.grid->weak : nullptr;
   for_active(w.active, [&](unsigned l) {
     if (w.trapped()) return;
     const std::byte* from = resolve(w, op, space, l, a[l], sizeof(E) * V);
     if (from == nullptr) return;
+    std::array<std::byte, sizeof(E) * V> old;
+    if (weak != nullptr) from = weak->read(w, op, a[l], sizeof(E) * V, from, old.data());
     for (unsigned v = 0; v < V; ++v) {
       destination<S>(w, refs[v])[l] = widen<E, S>(from + v * sizeof(E));
     }
@@ -157,10 +166,16 @@ bool load_pattern(Warp& w, const Op& op) {
 /// Apart from the quick way, which then needs no stack.
 template <typename E, typename S, unsigned V>
 [[gnu::noinline]] void load_general(Warp& w, const Op& op) {
+  const auto space = static_cast<Space>(op.aux & 7U);
+  WeakMemory* const weak = is_weak_space(space) ? w.grid->weak : nullptr;
+  if (weak != nullptr && weak->postpone(w, op)) return;
   LaneAddresses a;
   gather_addresses(w, op, a);
-  load_lanes<E, S, V>(w, op, a, static_cast<Space>(op.aux & 7U));
-  if (!w.trapped()) account(w, op, AccessKind::Load, a, sizeof(E) * V);
+  if (weak != nullptr) weak->before_load(w, op, a);
+  load_lanes<E, S, V>(w, op, a, space);
+  if (w.trapped()) return;
+  account(w, op, AccessKind::Load, a, sizeof(E) * V);
+  if (weak != nullptr) weak->after_load(w, op);
 }
 
 template <typename E, typename S, unsigned V>
@@ -228,11 +243,17 @@ void exec_strong_load(Warp& w, const Op& op) {
     yield_before(w, op);
     return;
   }
+  const auto space = static_cast<Space>(op.aux & 7U);
+  WeakMemory* const weak = is_weak_space(space) ? w.grid->weak : nullptr;
+  if (weak != nullptr && weak->postpone(w, op)) return;
   LaneAddresses a;
   gather_addresses(w, op, a);
-  load_lanes<E, S, V>(w, op, a, static_cast<Space>(op.aux & 7U));
+  if (weak != nullptr) weak->before_load(w, op, a);
+  load_lanes<E, S, V>(w, op, a, space);
   if (w.trapped()) return;
   account(w, op, AccessKind::Load, a, sizeof(E) * V);
+  // What was seen is not what is there: nobody could wake it from waiting for a change.
+  if (weak != nullptr && weak->after_load(w, op)) return note_progress(w);
   note_strong_read(w, op, a, sizeof(E) * V, digest_of<S, V>(w, op));
 }
 
@@ -305,10 +326,13 @@ template <typename E, typename S, unsigned V>
   LaneAddresses a;
   gather_addresses(w, op, a);
   const auto space = static_cast<Space>(op.aux & 7U);
+  WeakMemory* const weak = is_weak_space(space) ? w.grid->weak : nullptr;
+  if (weak != nullptr && weak->before_store(w, op, a, sizeof(E) * V)) return;
   if (w.observer != nullptr || space != Space::Local) {
     account(w, op, AccessKind::Store, a, sizeof(E) * V);
   }
   store_lanes<E, S, V>(w, op, a, space);
+  if (weak != nullptr) weak->after_store(w);
 }
 
 template <typename E, typename S, unsigned V>

@@ -105,7 +105,8 @@ VTime Gpu::Impl::lowest_of_others() {
 
 bool Gpu::Impl::select_sm() {
   // Staying on one SM keeps its warps' registers in the host's cache.
-  if (sm_keys[current] == kNever || sm_keys[current] > add(lowest_of_others(), kSmSlack)) {
+  const VTime slack = std::min(kSmSlack, environment.schedule.run_ahead);
+  if (sm_keys[current] == kNever || sm_keys[current] > add(lowest_of_others(), slack)) {
     const auto least = std::min_element(sm_keys.begin(), sm_keys.end());
     current = static_cast<std::size_t>(least - sm_keys.begin());
     others_known = false;

@@ -63,6 +63,8 @@ struct Gpu::Impl final : Scheduler {
   [[nodiscard]] bool fits(const Sm& sm, const Grid& grid) const;
   /// The number of the block that is issued as the grid's `position`-th.
   [[nodiscard]] std::uint64_t issued_block(const Grid& grid, std::uint64_t position) const;
+  /// How late a block, and each of its warps, starts under an adversarial schedule.
+  [[nodiscard]] VTime draw_block_delay();
   void place_block(Grid& grid, Sm& sm, VTime start);
   /// Makes the warps of blocks whose start comes before any warp of the SM.
   void start_blocks(Sm& sm);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "vgpu/gpu_impl.h"
+#include "vgpu/weak_memory.h"
 
 namespace cuco::vgpu {
 
@@ -121,6 +122,7 @@ Result<std::unique_ptr<Grid>> Gpu::Impl::make_grid(LaunchRequest request, VTime 
   grid->spare_frames = &spare_frames;
   grid->observer = environment.observer;
   grid->weak = environment.weak;
+  if (grid->weak != nullptr) grid->weak->begin_grid(device, grid->id);
   grid->costs = table.get();
   grid->start = start + static_cast<VTime>(description.launch_us * kMicrosecond);
   if (environment.schedule.seed != 0 && environment.schedule.launch_delay > 0) {

@@ -134,6 +134,12 @@ std::uint64_t Gpu::Impl::issued_block(const Grid& grid, std::uint64_t position) 
   return base + ((position - base) * step + shift) % count;
 }
 
+VTime Gpu::Impl::draw_block_delay() {
+  const Schedule& schedule = environment.schedule;
+  if (schedule.seed == 0 || schedule.block_delay <= 0) return 0;
+  return static_cast<VTime>(adversary.below(static_cast<std::uint64_t>(schedule.block_delay)));
+}
+
 void Gpu::Impl::place_block(Grid& grid, Sm& sm, VTime start) {
   if (sm.last_grid != grid.id) {
     sm.l1.clear();
@@ -153,10 +159,7 @@ void Gpu::Impl::place_block(Grid& grid, Sm& sm, VTime start) {
     pending.start +=
         static_cast<VTime>(Rng(environment.seed ^ pending.sequence).below(kBlockJitter));
   }
-  if (environment.schedule.seed != 0 && environment.schedule.block_delay > 0) {
-    pending.start += static_cast<VTime>(
-        adversary.below(static_cast<std::uint64_t>(environment.schedule.block_delay)));
-  }
+  pending.start += draw_block_delay();
   const auto later = [](const Sm::Pending& a, const Sm::Pending& b) { return a.start < b.start; };
   sm.pending.insert(std::upper_bound(sm.pending.begin(), sm.pending.end(), pending, later),
                     pending);
@@ -202,11 +205,12 @@ void Gpu::Impl::start_block(Sm& sm, const Sm::Pending& pending) {
   block->place = static_cast<std::uint32_t>(grid.blocks.size());
   for (std::uint32_t i = 0; i < grid.warps_per_block; ++i) {
     Warp& w = *block->warps[i];
-    reset_warp(w, *block, i, pending.start);
+    const VTime start = pending.start + draw_block_delay();
+    reset_warp(w, *block, i, start);
     w.sequence = pending.sequence + i;
     const std::uint64_t seed = environment.seed ^ environment.schedule.seed;
     if (seed != 0) w.sequence = Rng(seed ^ w.sequence).next();
-    sm.queue.update(w, pending.start);
+    sm.queue.update(w, start);
   }
   grid.blocks.push_back(std::move(block));
 }

@@ -98,8 +98,17 @@ class Memory {
   void unwatch(WatchId id);
   /// Everything that writes calls this after the write: kernels, copies, NIC, collectives, host.
   void notify_write(Address address, std::uint64_t bytes, VTime when) {
+    if (outside_) outside_(address, bytes);
+    notify_kernel_write(address, bytes, when);
+  }
+  /// The same for kernels, whose writes observers see by themselves.
+  void notify_kernel_write(Address address, std::uint64_t bytes, VTime when) {
     if (watches_.empty()) return;
     notify_watchers(address, bytes, when);
+  }
+  /// Is told of every write that no kernel did. One listener; empty: none.
+  void on_outside_write(std::function<void(Address address, std::uint64_t bytes)> listener) {
+    outside_ = std::move(listener);
   }
   [[nodiscard]] bool has_watches() const { return !watches_.empty(); }
 
@@ -139,6 +148,7 @@ class Memory {
   std::map<WatchId, Watch> watches_;
   std::unordered_map<std::uint64_t, std::vector<WatchId>> watched_lines_;  ///< 64-byte lines
   WatchId next_watch_ = 1;
+  std::function<void(Address, std::uint64_t)> outside_;
 };
 
 }  // namespace cuco::vgpu
