@@ -184,13 +184,18 @@ void Gpu::step(VTime limit) {
   if (!impl_->select_sm()) return;
   Sm& sm = *impl_->sms[impl_->current];
   impl_->start_blocks(sm);
+  const VTime slack = std::min(kSlack, impl_->environment.schedule.run_ahead);
+  if (impl_->environment.schedule.seed != 0) {
+    // Its blocks may start so late that others come first.
+    impl_->note_key(sm);
+    if (sm.key() > add(std::min(limit, impl_->lowest_of_others()), slack)) return;
+  }
   Warp& w = sm.queue.pop();
   impl_->note_key(sm);
   Grid& grid = *w.grid;
   const VTime key = w.queue_key;
   const VTime neighbour = sm.key();
   const VTime strict = std::min({limit, neighbour, impl_->lowest_of_others()});
-  const VTime slack = std::min(kSlack, impl_->environment.schedule.run_ahead);
   const VTime end = std::min(
       {add(std::max(neighbour, key), slack), add(std::max(limit, key), slack), add(key, kQuantum)});
   const VTime before = w.clock;

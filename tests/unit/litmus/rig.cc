@@ -123,7 +123,7 @@ std::map<Outcome, int> LitmusRig::run(int times, std::uint64_t seed) {
   weak_ = std::make_unique<WeakMemory>(*memory_, WeakMemory::Settings{.seed = seed});
   Rng rng(seed);
   // A fence takes longer than a store: some schedules must leave room for one.
-  const VTime delay = (seed & 1U) != 0 ? 400 * kNanosecond : 4 * kMicrosecond;
+  const VTime delay = (seed & 1U) != 0 ? 400 * kNanosecond : 20 * kMicrosecond;
   for (std::size_t device = 0; device < programs_.size(); ++device) {
     Environment environment;
     environment.observer = weak_.get();
