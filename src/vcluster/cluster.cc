@@ -9,6 +9,7 @@
 #include "vcluster/calls.h"
 #include "vcluster/module.h"
 #include "vcluster/nccl_world.h"
+#include "vcluster/watchers.h"
 #include "wire/status.h"
 
 namespace cuco::vcluster {
@@ -29,8 +30,10 @@ Result<std::unique_ptr<Cluster>> Cluster::create(ClusterOptions options) {
     CUCO_TRY_ASSIGN(cluster->copy_log, CopyLog::create(cluster->options.copy_log));
   }
   CUCO_TRY_ASSIGN(cluster->memory, vgpu::Memory::create(devices));
+  cluster->watchers = std::make_unique<Watchers>(*cluster);
   for (std::uint32_t device = 0; device < devices; ++device) {
     vgpu::Environment environment;
+    cluster->watchers->join(environment);
     environment.seed = cluster->options.seed;
     const Schedule& schedule = cluster->adversary.schedule();
     if (!schedule.gpus.empty()) environment.schedule = schedule.gpus[device];

@@ -31,6 +31,7 @@
 namespace cuco::vcluster {
 
 class NcclWorld;
+class Watchers;
 
 struct ClusterOptions {
   hardware::GpuDescription gpu;
@@ -40,7 +41,9 @@ struct ClusterOptions {
   std::uint32_t expected_processes = 1;
   std::uint64_t schedule_seed = 0;  ///< See schedule.h; 0: the plain schedule.
   VTime delivery_delay = 0;         ///< Every delivery between GPUs comes so much later: a probe.
-  system::Path copy_log;  ///< What came back from devices, one line per copy; empty: none.
+  system::Path profile;    ///< What kernels did, as JSON, when all is over; empty: not asked for.
+  system::Path phase_log;  ///< When kernels ran and what they waited for; empty: not asked for.
+  system::Path copy_log;   ///< What came back from devices, one line per copy; empty: none.
 };
 
 /// What the server knows about an allocation beyond vgpu::Memory.
@@ -71,7 +74,8 @@ class Cluster {
   Dispatcher dispatcher;
   const ClusterOptions options;
   Adversary adversary;
-  std::unique_ptr<CopyLog> copy_log;  ///< Null: nobody asked.
+  std::unique_ptr<CopyLog> copy_log;   ///< Null: nobody asked.
+  std::unique_ptr<Watchers> watchers;  ///< Those who look at kernels from inside.
   HostSync host_sync{*this};
   [[nodiscard]] NcclWorld& nccl() const { return *nccl_; }
   /// From now on, every delivery between GPUs comes so much later than the links say.
