@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One block produces, the others wait for its flag and read. Right only if the producer's stores are
-// ordered before the flag (-DFENCE).
+// One block produces, the others wait for its flag and read. Right only if the producer's stores
+// are ordered before the flag (-DFENCE).
 #include <cstdio>
 
 __global__ void pass(int* data, int* flag, int* out) {
