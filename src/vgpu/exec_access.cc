@@ -291,6 +291,11 @@ void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::u
   w.sync_clock();
   const bool store = kind == AccessKind::Store;
   const bool use_l1 = uses_l1(op, kind);
+  if ((start & 127U) == 0 && bytes == 128) {  // One whole line: what coalesced code asks for.
+    const VTime entered = enter_l1(w, 1);
+    finish_access(w, op, kind, std::max(entered, line_time(w, start >> 7U, 0xF, store, use_l1)));
+    return;
+  }
   const Address first = start >> 5U;
   const Address last = (start + bytes - 1) >> 5U;
   VTime ready = enter_l1(w, static_cast<unsigned>((last >> 2U) - (first >> 2U) + 1));

@@ -13,7 +13,6 @@ namespace cuco::vgpu {
 namespace {
 
 constexpr std::uint32_t kState = 0x1F;  ///< Of a tag: dirty and sectors.
-constexpr unsigned kBefore = 16;        ///< Tags before the first set: shifted loads begin there.
 
 /// Which of 8 places hold the line.
 unsigned find(__m256i tags, __m256i wanted) {
@@ -22,12 +21,17 @@ unsigned find(__m256i tags, __m256i wanted) {
   return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(same)));
 }
 
-/// Moves places up to `last` back by one; `first` is the number of the vector's first place.
-__m256i age(const std::uint32_t* set, __m256i tags, int first, int last) {
+/// Moves the places of the vector up to the `last` of them back by one. What moves in at the front
+/// is the caller's business.
+__m256i age(__m256i tags, int last) {
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  const __m256i moves = _mm256_cmpgt_epi32(_mm256_set1_epi32(last + 1 - first), lane);
-  const __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(set + first - 1));
-  return _mm256_blendv_epi8(tags, before, moves);
+  const __m256i before = _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6);
+  const __m256i moves = _mm256_cmpgt_epi32(_mm256_set1_epi32(last + 1), lane);
+  return _mm256_blendv_epi8(tags, _mm256_permutevar8x32_epi32(tags, before), moves);
+}
+
+__m256i with_first(__m256i tags, std::uint32_t first) {
+  return _mm256_blend_epi32(tags, _mm256_set1_epi32(static_cast<int>(first)), 1);
 }
 
 }  // namespace
@@ -37,7 +41,7 @@ CacheTags::CacheTags(std::uint64_t bytes, unsigned ways)
       ways_(static_cast<unsigned>(std::clamp<std::uint64_t>(bytes / 128 / sets_, 1, 16))),
       shift_(static_cast<unsigned>(std::countr_zero(sets_))),
       stride_(ways_ <= 8 ? 8 : 16),
-      tags_(kBefore + sets_ * stride_, 0) {}
+      tags_(sets_ * stride_, 0) {}
 
 void CacheTags::clear() {
   std::fill(tags_.begin(), tags_.end(), 0);
@@ -48,7 +52,7 @@ CacheTags::Touched CacheTags::touch(std::uint64_t line, std::uint32_t sectors, b
   // hashed in, because power-of-two strides must not fall into few sets. 27 bits of a hash stand
   // for the line, which is wrong once in 2^27 lookups.
   const std::uint64_t hash = ((line >> shift_) + 1) * 0x9E37'79B9'7F4A'7C15ULL;
-  std::uint32_t* set = tags_.data() + kBefore + ((line ^ hash >> 40U) & (sets_ - 1)) * stride_;
+  std::uint32_t* set = tags_.data() + ((line ^ hash >> 40U) & (sets_ - 1)) * stride_;
   const std::uint32_t wanted = (static_cast<std::uint32_t>(hash >> 12U) | 0x20U) & ~kState;
   const std::uint32_t added = sectors | (store ? 0x10U : 0U);
   if ((set[0] & ~kState) == wanted) {
@@ -65,11 +69,10 @@ CacheTags::Touched CacheTags::touch(std::uint64_t line, std::uint32_t sectors, b
   const std::uint32_t tag = set[place];
   const std::uint32_t fresh = (places != 0 ? tag : wanted) | added;
   if (place >= 8) {
-    _mm256_store_si256(vectors + 1, age(set, _mm256_load_si256(vectors + 1), 8, place));
+    const __m256i high = _mm256_load_si256(vectors + 1);
+    _mm256_store_si256(vectors + 1, with_first(age(high, place - 8), set[7]));
   }
-  const __m256i aged = age(set, low, 0, place);
-  _mm256_store_si256(vectors,
-                     _mm256_blend_epi32(aged, _mm256_set1_epi32(static_cast<int>(fresh)), 1));
+  _mm256_store_si256(vectors, with_first(age(low, place), fresh));
   if (places != 0) return {tag & sectors, 0};
   return {0, (tag & 0x10U) != 0 ? tag & 0xFU : 0};
 }

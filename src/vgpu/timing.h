@@ -40,7 +40,7 @@ class CacheTags {
   unsigned ways_;  ///< At most 16.
   unsigned shift_;
   unsigned stride_;  ///< Places of a set: 8 or 16; those beyond `ways_` stay empty.
-  /// fingerprint << 5 | dirty << 4 | sectors; 0: empty. One cache line before the first set.
+  /// fingerprint << 5 | dirty << 4 | sectors; 0: empty.
   std::vector<std::uint32_t, CacheLineAllocator<std::uint32_t>> tags_;
 };
 
