@@ -192,7 +192,9 @@ Result<std::string> gather_beside_producer(const GatherSite& site, int chunk_kib
   edits.replace(
       outermost.begin, outermost.end,
       fmt::format("const int wanted = (int)(kChunkBytes / ({tile} * gather.row_bytes));\n"
-                  "  const int step = wanted > 1 ? wanted : 1;  // block rows of a chunk\n"
+                  "  // Fewer block rows than fill the GPU take as long as those that do.\n"
+                  "  const int wave = (gather.sms + (int){grid}.x - 1) / (int){grid}.x;\n"
+                  "  const int step = wanted > wave ? wanted : wave;  // block rows of a chunk\n"
                   "  for (int first = 0; first < (int){grid}.y; first += step) {{\n"
                   "    const int left = (int){grid}.y - first;\n"
                   "    const dim3 part({grid}.x, left < step ? left : step);\n"

@@ -4,6 +4,7 @@ struct Gather {
   ncclWindow_t* outputs;  // one window per buffer set
   cudaStream_t stream;
   cudaEvent_t begun, computed, arrived;
+  int sms;
 
   ncclWindow_t output;  // of the set that is being worked on
   size_t offset;        // of this rank's slice in it
@@ -26,7 +27,11 @@ int make_gather(const cuco_context& context, Gather* gather) {
   for (cudaEvent_t* event : {&gather->begun, &gather->computed, &gather->arrived}) {
     if (cudaEventCreateWithFlags(event, cudaEventDisableTiming) != cudaSuccess) return 13;
   }
-  return 0;
+  int device = 0;
+  if (cudaGetDevice(&device) != cudaSuccess) return 14;
+  return cudaDeviceGetAttribute(&gather->sms, cudaDevAttrMultiProcessorCount, device) == cudaSuccess
+             ? 0
+             : 14;
 }
 
 void free_gather(const cuco_context& context, Gather& gather) {
