@@ -87,13 +87,12 @@ void end_capture(Cluster& cluster, Session& session, const wire::CaptureEnd& req
   }
   std::int32_t status = capture->invalid ? wire::kStreamCaptureInvalidated : wire::kSuccess;
   const auto joined = ancestors(*capture->graph, stream->capture_tail);
-  for (const Stream* other : capture->streams) {
-    for (const std::uint64_t node : other->capture_tail) {
-      if (status == wire::kSuccess && !joined.contains(node)) {
-        status = wire::kStreamCaptureUnjoined;
-      }
-    }
-  }
+  std::vector<std::uint64_t> ends = capture->left_behind;
+  for (const Stream* other : capture->streams)
+    add_all(ends, other->capture_tail);
+  const bool all_joined =
+      std::ranges::all_of(ends, [&](std::uint64_t node) { return joined.contains(node); });
+  if (status == wire::kSuccess && !all_joined) status = wire::kStreamCaptureUnjoined;
   release(*capture);
   wire::CaptureEnd::Reply reply;
   if (status == wire::kSuccess) {
@@ -178,6 +177,15 @@ bool join_capture(Stream& stream, const Event& event) {
   stream.capture_tail.clear();
   capture->streams.push_back(&stream);
   return true;
+}
+
+void leave_capture(Stream& stream) {
+  const std::shared_ptr<Capture> capture = std::move(stream.capture);
+  std::erase(capture->streams, &stream);
+  add_all(capture->left_behind, stream.capture_tail);
+  if (capture->origin != &stream) return;
+  invalidate(*capture);
+  release(*capture);
 }
 
 void invalidate(Capture& capture) {

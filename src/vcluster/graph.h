@@ -48,7 +48,8 @@ struct Capture {
   Mode mode = Mode::Global;
   std::uint32_t thread = 0;
   bool invalid = false;
-  std::vector<Stream*> streams;  ///< All that joined, the origin first.
+  std::vector<Stream*> streams;            ///< All that joined, the origin first.
+  std::vector<std::uint64_t> left_behind;  ///< Last nodes of streams that were destroyed since.
   Cluster* cluster = nullptr;
 };
 
@@ -58,6 +59,9 @@ struct Capture {
 bool join_capture(Stream& stream, const Event& event);
 /// Calls that a capture forbids break it.
 void invalidate(Capture& capture);
+/// The stream is about to be destroyed. What it has captured must still be joined; without its
+/// origin a capture ends.
+void leave_capture(Stream& stream);
 /// Ends the capture for all its streams.
 void release(Capture& capture);
 /// A global capture of the process, which forbids waiting calls in any of its threads.

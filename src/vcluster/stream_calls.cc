@@ -95,10 +95,7 @@ void register_stream_calls(Cluster& cluster) {
                              ? nullptr
                              : cluster.stream(session, {.stream = request.stream});
         if (stream == nullptr) return session.reply(wire::kInvalidResourceHandle);
-        if (stream->capture != nullptr) {
-          invalidate(*stream->capture);
-          if (stream->capture->origin == stream) release(*stream->capture);
-        }
+        if (stream->capture != nullptr) leave_capture(*stream);
         stream->context->streams.destroy(*stream);
         session.reply(wire::kSuccess);
       });

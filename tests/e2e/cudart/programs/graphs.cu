@@ -126,5 +126,22 @@ int main() {
   FAILS(cudaErrorStreamCaptureUnjoined, cudaStreamEndCapture(a, &graph));
   OK(cudaStreamSynchronize(a));
   OK(cudaGraphExecDestroy(exec));
+  // A stream that joined a capture may go before it ends, if what it did is joined.
+  for (const bool joins : {true, false}) {
+    cudaStream_t helper;
+    OK(cudaStreamCreate(&helper));
+    OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+    OK(cudaEventRecord(fork, a));
+    OK(cudaStreamWaitEvent(helper, fork, 0));
+    add<<<1, 1, 0, helper>>>(d, 1);
+    OK(cudaEventRecord(join, helper));
+    if (joins) OK(cudaStreamWaitEvent(a, join, 0));
+    OK(cudaStreamDestroy(helper));
+    if (joins) {
+      OK(cudaStreamEndCapture(a, &graph));
+    } else {
+      FAILS(cudaErrorStreamCaptureUnjoined, cudaStreamEndCapture(a, &graph));
+    }
+  }
   std::puts("graphs are right");
 }
