@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "program/nccl_lint.h"
 #include "system/environment.h"
 #include "system/process.h"
 
@@ -155,6 +156,10 @@ Result<system::Path> build_program(const BuildRequest& request) {
     uses_nccl |= content.find("nccl") != std::string::npos && source.extension() != ".o";
     // The path is part of it: it is in -lineinfo and decides which "headers" are found.
     identity += std::filesystem::absolute(source).string() + "\n" + content + "\n";
+    for (const program::NcclWarning& warning : program::lint_nccl_2_28(content)) {
+      fmt::print(stderr, "cuco: warning: {}:{}: {}\n", source.string(), warning.line,
+                 warning.message);
+    }
   }
   const std::vector<std::string> flags = fixed_flags(request, uses_nccl);
   identity += join(flags, "\n");

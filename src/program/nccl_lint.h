@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Calls that are right by NCCL's contract but that the device headers of NCCL 2.28.9 get wrong.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cuco::program {
+
+struct NcclWarning {
+  std::size_t line = 0;
+  std::string message;  ///< What 2.28.9 does, and the version that does it right.
+};
+
+/// Looks at CUDA C++ text, without its comments and literals. The headers are inlined into the
+/// program, so that only its source tells these calls apart; calls that reach the server are
+/// warned of there.
+[[nodiscard]] std::vector<NcclWarning> lint_nccl_2_28(std::string_view text);
+
+}  // namespace cuco::program
