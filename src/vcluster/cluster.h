@@ -138,6 +138,7 @@ class Cluster {
   bool advance();
   /// Who waits for what, one line each.
   [[nodiscard]] std::vector<std::string> describe_waits() const;
+  [[nodiscard]] std::string name_awaited(const std::string& wait) const;
 
  private:
   explicit Cluster(ClusterOptions wanted);

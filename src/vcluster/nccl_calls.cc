@@ -131,7 +131,9 @@ std::optional<Problem> hand_to_streams(Cluster& cluster,
     Stream* stream = cluster.stream(session, operation.stream);
     if (stream == nullptr || stream->context->device != place.member().device) {
       return Problem{Code::UnhandledCudaError,
-                     "the stream does not belong to the communicator's device"};
+                     fmt::format("the stream is not one of device {}, which rank {} of {} uses: "
+                                 "create it after cudaSetDevice of that device",
+                                 place.member().device, place.rank, place.clique->name())};
     }
     if (stream->context->error != 0) {
       return Problem{Code::UnhandledCudaError, "an earlier kernel failed on this device"};

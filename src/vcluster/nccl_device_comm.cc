@@ -22,7 +22,10 @@ namespace {
 /// The library's own consumers come first, in this order, then the caller's.
 constexpr std::size_t kRailGinBarrier = 0;
 constexpr std::size_t kLsaBarrier = 1;
-constexpr std::size_t kOwnNeeds = 2;
+constexpr std::size_t kGuard = 2;
+constexpr std::size_t kOwnNeeds = 3;
+/// Nobody has this: who writes here uses a barrier that was not asked for.
+constexpr ResourceNeed kGuardNeed{4096, 4, 0, 0};
 
 bool same_team(const abi::Team& a, const abi::Team& b) {
   return a.n_ranks == b.n_ranks && a.stride == b.stride;
@@ -92,14 +95,20 @@ DevCommRegistry::Created DevCommRegistry::create(Clique& clique,
   const int contexts = fabric_.topology().nic ? abi::kMaxGinContexts : 1;
   std::vector<ResourceNeed> needs = {
       nccl_core::gin_barrier_need(request.rail_gin_barriers),
-      nccl_core::lsa_barrier_need(request.lsa_barriers, clique.lsa_size)};
+      nccl_core::lsa_barrier_need(request.lsa_barriers, clique.lsa_size), kGuardNeed};
   needs.insert(needs.end(), request.needs.begin(), request.needs.end());
   const ResourceLayout layout =
       nccl_core::lay_out_resources(needs, request.gin_signals, request.gin_counters, contexts);
   auto set = std::make_unique<DevCommSet>();
   set->clique = &clique;
   set->users = clique.ranks();
+  set->lsa_barriers = Address{layout.grants[kLsaBarrier].handle} * abi::kResourceUnit;
+  set->lsa_barrier_bytes = needs[kLsaBarrier].bytes;
   Result<void> made = make_resources(*set, layout.bytes);
+  if (made) {
+    guard_barriers(*set, request.lsa_barriers,
+                   Address{layout.grants[kGuard].handle} * abi::kResourceUnit);
+  }
   if (made) made = make_gin(*set, contexts, layout);
   Created created;
   for (int rank = 0; made && rank < clique.ranks(); ++rank) {
@@ -131,6 +140,27 @@ Result<void> DevCommRegistry::make_resources(DevCommSet& set, std::uint64_t byte
   if (registered.problem) return Error{ErrorKind::Unavailable, registered.problem->message};
   set.resources = registered.window;
   return {};
+}
+
+void DevCommRegistry::guard_barriers(DevCommSet& set, int barriers, Address guard) {
+  // From the very end of the barriers: what aligns the guard is nobody's, too.
+  const Address offset = set.lsa_barriers + set.lsa_barrier_bytes;
+  const std::uint64_t bytes = guard + kGuardNeed.bytes - offset;
+  const std::string what = fmt::format(
+      "a kernel uses an LSA barrier that {} does not have: its device communicator has {}; ask for "
+      "as many with lsaBarrierCount or barrierCount as there are blocks that use one",
+      set.clique->name(), barriers);
+  const auto end_all = [this, devices = set.clique->devices(), what] {
+    for (const int device : devices)
+      gin_services_.fail_device(device, what);
+  };
+  const auto said = std::make_shared<bool>(false);  // shared by the guards of all ranks
+  for (const Address memory : set.memory) {
+    set.guards.push_back(memory_.watch(memory + offset, bytes, [this, end_all, said](VTime when) {
+      // Once, and not at once: the kernel is in the middle of an instruction.
+      if (!std::exchange(*said, true)) gin_services_.timeline.at(when, end_all);
+    }));
+  }
 }
 
 Result<void> DevCommRegistry::make_gin(DevCommSet& set,
@@ -199,6 +229,8 @@ bool DevCommRegistry::release(const Clique& clique, int rank, Address resource_w
 
 void DevCommRegistry::destroy(DevCommSet& set) {
   set.nics.clear();
+  for (const vgpu::WatchId guard : set.guards)
+    memory_.unwatch(guard);
   if (set.resources != nullptr) {
     for (int rank = 0; rank < set.clique->ranks(); ++rank) {
       windows_.release(*set.clique, rank,
@@ -211,6 +243,42 @@ void DevCommRegistry::destroy(DevCommSet& set) {
     for (const GinLayout& layout : set.gin->layouts)
       (void)memory_.free(layout.base);
   }
+}
+
+std::optional<std::string> DevCommRegistry::identify(Address address) const {
+  const auto inside = [address](Address base, std::uint64_t bytes) {
+    return address >= base && address - base < bytes;
+  };
+  const auto value = [address] {
+    std::uint64_t now = 0;
+    std::memcpy(&now, vgpu::Memory::at(address / 8 * 8), sizeof now);
+    return now;
+  };
+  for (const auto& set : sets_) {
+    const std::string owner = " on " + set->clique->name();
+    for (std::size_t rank = 0; rank < set->memory.size(); ++rank) {
+      if (inside(set->memory[rank] + set->lsa_barriers, set->lsa_barrier_bytes)) {
+        return fmt::format("an LSA barrier of rank {}{}", rank, owner);
+      }
+      const GinLayout& gin = set->gin->layouts[rank];
+      for (std::size_t i = 0; i < gin.contexts.size(); ++i) {
+        const abi::GinProxyContext& context = gin.contexts[i];
+        if (inside(context.signals, std::uint64_t{gin.signals} * 8)) {
+          return fmt::format("signal {} of rank {}{} (context {}, now {})",
+                             (address - context.signals) / 8, rank, owner, i, value());
+        }
+        if (inside(context.counters, std::uint64_t{gin.counters} * 8)) {
+          return fmt::format("counter {} of rank {}{} (context {}, now {})",
+                             (address - context.counters) / 8, rank, owner, i, value());
+        }
+        if (inside(context.consumer_indices, static_cast<std::uint64_t>(context.n_ranks) * 4)) {
+          return fmt::format("completion of puts of rank {} to rank {}{} (context {})", rank,
+                             (address - context.consumer_indices) / 4, owner, i);
+        }
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> DevCommRegistry::describe_pending() const {

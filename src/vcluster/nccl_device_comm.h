@@ -60,12 +60,17 @@ class DevCommRegistry {
   bool release(const Clique& clique, int rank, vgpu::Address resource_window);
 
   [[nodiscard]] std::vector<std::string> describe_pending() const;
+  /// "signal 0 of rank 1 on communicator 2 (context 0, now 3)", if that is what lies there.
+  [[nodiscard]] std::optional<std::string> identify(vgpu::Address address) const;
 
  private:
   struct DevCommSet {
     Clique* clique = nullptr;
     NcclWindowSet* resources = nullptr;
     std::vector<vgpu::Address> memory;  ///< The resource windows' pages, by rank.
+    vgpu::Address lsa_barriers = 0;     ///< Offset and size in the resource window.
+    std::uint64_t lsa_barrier_bytes = 0;
+    std::vector<vgpu::WatchId> guards;  ///< By rank: behind the barriers.
     std::shared_ptr<GinTeam> gin;
     std::vector<std::unique_ptr<GinNic>> nics;  ///< By rank; empty without NICs.
     int users = 0;
@@ -73,6 +78,7 @@ class DevCommRegistry {
 
   nccl_core::Check check(const Clique& clique, const std::vector<DevCommRequest>& requests) const;
   Result<void> make_resources(DevCommSet& set, std::uint64_t bytes);
+  void guard_barriers(DevCommSet& set, int barriers, vgpu::Address guard);
   Result<void> make_gin(DevCommSet& set, int contexts, const nccl_core::ResourceLayout& layout);
   Result<DevCommAnswer> fill(const DevCommSet& set,
                              int rank,

@@ -73,6 +73,10 @@ class NcclWorld {
   [[nodiscard]] std::optional<std::string> explain(vgpu::Address address, int device) const {
     return windows_.explain(address, device);
   }
+  /// What NCCL keeps at an address of its own: a signal, a counter, a barrier.
+  [[nodiscard]] std::optional<std::string> identify(vgpu::Address address) const {
+    return dev_comms_.identify(services_.memory.canonical(address));
+  }
   /// What waits inside NCCL, one line each.
   [[nodiscard]] std::vector<std::string> describe_waits() const;
   /// A process is gone: its communicators are broken.

@@ -8,6 +8,7 @@
 // GPUs by number. So the order of all effects depends on virtual times and numbers alone, never on
 // how fast this machine ran which process.
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include <fmt/format.h>
@@ -62,6 +63,16 @@ bool Cluster::advance() {
   return true;
 }
 
+/// ", signal 0 of rank 1 ...": what NCCL has at the address that a kernel waits for, if it is its.
+std::string Cluster::name_awaited(const std::string& wait) const {
+  constexpr std::string_view kBefore = "a write to 0x";
+  const std::size_t at = wait.rfind(kBefore);
+  if (at == std::string::npos) return "";
+  const char* digits = wait.c_str() + at + kBefore.size();
+  const auto name = nccl_->identify(std::strtoull(digits, nullptr, 16));
+  return name ? ": " + *name : "";
+}
+
 std::vector<std::string> Cluster::describe_waits() const {
   std::vector<std::string> lines;
   for (const std::string& name : casualties_) {
@@ -86,7 +97,7 @@ std::vector<std::string> Cluster::describe_waits() const {
     lines.push_back("NCCL: " + line);
   for (const auto& gpu : gpus) {
     for (const std::string& line : gpu->describe_waits()) {
-      lines.push_back(fmt::format("device {}: {}", gpu->device(), line));
+      lines.push_back(fmt::format("device {}: {}{}", gpu->device(), line, name_awaited(line)));
     }
   }
   return lines;
