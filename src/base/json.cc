@@ -41,6 +41,8 @@ Result<Json> parse_json(std::string_view text) {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     return Error{ErrorKind::InvalidInput, "malformed JSON at " + position(text, error.byte)};
+  } catch (const Json::exception&) {
+    return Error{ErrorKind::InvalidInput, "malformed JSON: a number is too large"};
   }
 }
 

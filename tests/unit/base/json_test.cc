@@ -33,6 +33,12 @@ TEST(Json, TextOfBrokenBytesIsStillUtf8) {
   EXPECT_EQ(to_text(Json("a\xff")), "\"a\xef\xbf\xbd\"");
 }
 
+TEST(Json, ANumberBeyondAnyTypeIsAnError) {
+  EXPECT_FALSE(parse_json("{\"x\": 1e999999}"));
+  EXPECT_FALSE(parse_json("555555e555555"));
+  EXPECT_TRUE(parse_json("18446744073709551616"));  // A double.
+}
+
 TEST(ManualClock, MovesOnlyWhenSleptOn) {
   ManualClock clock(Nanoseconds{100});
   EXPECT_EQ(clock.now(), Nanoseconds{0});
