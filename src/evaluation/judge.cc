@@ -231,6 +231,7 @@ Result<double> Judge::bound(const Shape& shape) const {
   const fabric::Link& link = inside || !topology_.nic ? topology_.load_store : *topology_.nic;
   peak.wire_bytes = link.gigabytes_per_second * 1e9;
   peak.latency_seconds = static_cast<double>(link.latency) * 1e-12;
+  peak.launch_seconds = gpu_.gap_us * 1e-6;
   return measure::speed_of_light(demand, peak).seconds;
 }
 

@@ -21,10 +21,12 @@ Bound speed_of_light(const Demand& demand, const Peak& peak) {
   bound.hbm_seconds = time_of(demand.hbm_bytes, peak.hbm_bytes);
   bound.wire_seconds = time_of(demand.wire_bytes, peak.wire_bytes);
   if (bound.wire_seconds > 0) bound.wire_seconds += peak.latency_seconds;
-  bound.seconds = std::max({bound.flops_seconds, bound.hbm_seconds, bound.wire_seconds});
-  bound.limited_by = bound.seconds == bound.wire_seconds && bound.wire_seconds > 0 ? "links"
-                     : bound.seconds == bound.hbm_seconds                          ? "HBM"
-                                                                                   : "math";
+  const double longest = std::max({bound.flops_seconds, bound.hbm_seconds, bound.wire_seconds});
+  bound.seconds = peak.launch_seconds + longest;
+  bound.limited_by = peak.launch_seconds > longest                             ? "launch"
+                     : longest == bound.wire_seconds && bound.wire_seconds > 0 ? "links"
+                     : longest == bound.hbm_seconds                            ? "HBM"
+                                                                               : "math";
   return bound;
 }
 

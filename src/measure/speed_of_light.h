@@ -20,14 +20,15 @@ struct Peak {
   double hbm_bytes = 0;
   double wire_bytes = 0;       ///< 0: there are no links.
   double latency_seconds = 0;  ///< Of one message; counts once if anything is sent.
+  double launch_seconds = 0;   ///< Of one kernel, before its first instruction; counts once.
 };
 
 struct Bound {
-  double seconds = 0;  ///< The largest of the three, and the latency.
+  double seconds = 0;  ///< The largest of the three, after one launch.
   double flops_seconds = 0;
   double hbm_seconds = 0;
   double wire_seconds = 0;
-  /// "bf16 math", "HBM" or "links": what the bound is made of.
+  /// "math", "HBM", "links" or "launch": what the bound is made of.
   std::string limited_by;
 };
 

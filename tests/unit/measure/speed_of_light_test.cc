@@ -17,6 +17,12 @@ TEST(SpeedOfLight, IsTheLongestOfWhatCanOverlap) {
       << "no latency without a message";
 }
 
+TEST(SpeedOfLight, NothingEndsBeforeOneKernelHasStarted) {
+  const Peak peak = {1e12, 1e12, 1e11, 1e-6, 2e-6};
+  EXPECT_DOUBLE_EQ(speed_of_light({1e6, 5e9, 0}, peak).seconds, 5e-3 + 2e-6);
+  EXPECT_EQ(speed_of_light({1e3, 1e5, 0}, peak).limited_by, "launch");
+}
+
 TEST(Score, IsAHalfAtTheBaselineAndOneAtTheBound) {
   EXPECT_DOUBLE_EQ(score(10, 10, 2), 0.5);
   EXPECT_DOUBLE_EQ(score(2, 10, 2), 1);
