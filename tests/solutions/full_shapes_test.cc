@@ -18,6 +18,53 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
+std::string replaced_all(std::string text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+/// Every shipped workload, its check shapes taken for full ones: the seed's results agree with the
+/// fp64 oracle and with the fp32 reference, so the two agree with each other.
+class all_References : public testing::TestWithParam<const char*> {};
+
+TEST_P(all_References, AgreeWithTheOracle) {
+  const system::Path source = system::Path(CUCO_SOURCE_DIR) / "workloads" / GetParam();
+  const system::TempFolder folder = *system::TempFolder::create();
+  for (const char* name : {"program.cu", "oracle.cpp", "reference.cu", "workload.toml"}) {
+    std::string text = *system::read_file(source / name);
+    if (std::string_view(name) == "workload.toml") {
+      text = replaced_all(text, "use = [\"full\"]", "use = []");
+      text = replaced_all(text, "\"time\", \"full\"", "\"time\"");
+      text = replaced_all(text, "use = [\"check\"]", "use = [\"check\", \"full\"]");
+      text = replaced_all(text, "use = [\"hidden\"]", "use = [\"hidden\", \"full\"]");
+    }
+    ASSERT_TRUE(system::write_file(folder.path() / name, text));
+  }
+  const auto judge = Judge::create({.workload = folder.path(),
+                                    .cache = system::Path(CUCO_BINARY_DIR) / "judge-cache",
+                                    .tier = system::Tier::Own,
+                                    .full = true});
+  ASSERT_TRUE(judge) << judge.error().message();
+  const auto outcome = (*judge)->judge((*judge)->workload().program, candidate::Fidelity::Quick);
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  const auto* scored = std::get_if<candidate::Scored>(&*outcome);
+  ASSERT_NE(scored, nullptr) << candidate::explanation(*outcome);
+  EXPECT_EQ(scored->checked_shapes, 5);  // one checked, four "full"
+}
+
+INSTANTIATE_TEST_SUITE_P(shipped,
+                         all_References,
+                         testing::Values("gemm_allgather",
+                                         "flash_attention_cp",
+                                         "moe_dispatch_combine",
+                                         "kv_transfer",
+                                         "silu_and_mul",
+                                         "fused_add_rmsnorm",
+                                         "merge_attn_states"),
+                         [](const auto& workload) { return std::string(workload.param); });
+
 /// gemm_allgather with one full shape, of 4 x 96 x 256 elements on each rank.
 class everyday_FullShapes : public testing::Test {
  protected:
