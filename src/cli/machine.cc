@@ -105,9 +105,9 @@ bool is_mps_running(const system::Environment& environment) {
   return std::filesystem::exists(system::Path(folder) / "control");
 }
 
-/// The libraries that ranks load, in lib/ beside the server's bin/.
+/// The libraries that ranks load, in lib/cuco/ beside the server's bin/.
 bool has_libraries(const system::Path& programs) {
-  const system::Path libraries = programs.parent_path() / "lib";
+  const system::Path libraries = programs.parent_path() / "lib/cuco";
   return std::filesystem::exists(libraries / "libcudart.so.13") &&
          std::filesystem::exists(libraries / "libnccl.so.2");
 }
