@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Speed of mma.sync on the virtual GPU, which rounds bit for bit as an H200 does, against the same
 // products in plain f32 C++. One core.
-#include <algorithm>
-#include <ctime>
 #include <fstream>
-#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "best_of.h"
 #include "vgpu/harness.h"
 
 namespace cuco::vgpu {
@@ -19,22 +17,6 @@ namespace {
 constexpr unsigned kTurns = 200;
 constexpr unsigned kWarps = 32;
 constexpr double kMacs = 2048.0 * 8 * kTurns * kWarps;
-
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-double best_of(int repeats, const std::function<void()>& work) {
-  double best = 1e30;
-  for (int i = 0; i < repeats; ++i) {
-    const double start = cpu_seconds();
-    work();
-    best = std::min(best, cpu_seconds() - start);
-  }
-  return best;
-}
 
 /// 32x32 results, K = 16, as a compiler vectorises them.
 [[gnu::noinline]] void native_products(const float* a, const float* b, float* c, unsigned turns) {
@@ -70,7 +52,7 @@ int run(const std::string& root) {
   HarnessLaunch launch{.grid = {kWarps / 4, 1, 1}, .block = {128, 1, 1}};
   launch.instruction_budget = 0;
   bool right = true;
-  const double virtual_seconds = best_of(5, [&] {
+  const double virtual_seconds = bench::best_of(20, [&] {
     const auto result = gpu.run("mma_bf16", launch, from, to, kTurns);
     right = right && result && result->ok();
   });
@@ -78,7 +60,8 @@ int run(const std::string& root) {
   std::vector<float> b(16 * 32, 1.0F);
   std::vector<float> c(32 * 32);
   const double native_seconds =
-      best_of(5, [&] { native_products(a.data(), b.data(), c.data(), kTurns * kWarps); });
+      bench::best_of(20, [&] { native_products(a.data(), b.data(), c.data(), kTurns * kWarps); });
+  fmt::print("{}; best of 20, thread CPU time, one core\n", bench::machine());
   fmt::print("mma.sync bf16  {:.2f} GMAC/s  native f32 {:.2f} GMAC/s  slowdown {:.1f}x{}\n",
              1e-9 * kMacs / virtual_seconds, 1e-9 * kMacs / native_seconds,
              virtual_seconds / native_seconds, right ? "" : "  FAILED");
