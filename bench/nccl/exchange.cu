@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-gather and all-to-all through GIN, `argv[1]` bytes per rank: how long the virtual cluster takes
-// (real time, with `time`) and what it predicts (printed, virtual time). Run on 2, 4 and 8 ranks:
-//   time cuco run --ranks 8 bench/nccl/exchange.cu -- 16777216
+// All-gather and all-to-all through GIN, `argv[1]` bytes per rank: how long the virtual cluster
+// takes and what it predicts (printed, virtual time). linearity.py makes the table of README.md
+// with it:
+//   cuco run --ranks 8 bench/nccl/exchange.cu -- 16777216
 #include <cstdlib>
 
 #include "../../tests/e2e/nccl/device.h"
@@ -9,10 +10,14 @@
 namespace {
 
 /// `stride` 0: everybody gets the same block (all-gather), else its own (all-to-all).
-__global__ void exchange(ncclDevComm comm, ncclWindow_t send, ncclWindow_t recv, size_t bytes,
-                         size_t stride) {
+__global__ void exchange(ncclDevComm comm,
+                         ncclWindow_t send,
+                         ncclWindow_t recv,
+                         size_t bytes,
+                         size_t stride,
+                         uint64_t before) {
+  // `before` is the host's: to read the signal here would be a race with the peers' first puts.
   ncclGin gin{comm, 0};
-  const uint64_t before = gin.readSignal(0);
   for (int peer = threadIdx.x; peer < comm.nRanks; peer += blockDim.x) {
     gin.put(ncclTeamWorld(comm), peer, recv, comm.rank * bytes, send, peer * stride, bytes,
             ncclGin_SignalInc{0});
@@ -46,7 +51,7 @@ int main(int argc, char** argv) {
     for (const Rank& r : ranks) {
       CUDA(cudaSetDevice(r.rank));
       exchange<<<1, 32, 0, r.stream>>>(comms[r.rank], send.windows[r.rank], recv.windows[r.rank],
-                                       block, stride);
+                                       block, stride, stride == 0 ? 0 : n);
     }
     CUDA(cudaSetDevice(0));
     CUDA(cudaEventRecord(stop, ranks[0].stream));

@@ -60,11 +60,12 @@ CommState* find(MPI_Comm comm) {
   return &(all.states[comm] = make_state(comm, comm == MPI_COMM_WORLD ? 1 : 2));
 }
 
-MessageName name_of(int peer, int tag, MPI_Comm comm, bool is_send) {
+MessageName name_of(int peer, int tag, MPI_Comm comm, bool is_send, bool takes = true) {
   const std::lock_guard lock(comms().mutex);
   CommState* state = find(comm);
   if (state == nullptr || peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG) return {};
-  const std::uint64_t number = (is_send ? state->sent : state->received)[{peer, tag}]++;
+  std::uint64_t& next = (is_send ? state->sent : state->received)[{peer, tag}];
+  const std::uint64_t number = takes ? next++ : next;
   const int source = is_send ? state->rank : peer;
   const int destination = is_send ? peer : state->rank;
   const std::uint64_t name = mix(state->name, source, destination, tag, number);
@@ -94,6 +95,16 @@ MessageName next_sent(int peer, int tag, MPI_Comm comm) {
 
 MessageName next_received(int peer, int tag, MPI_Comm comm) {
   return name_of(peer, tag, comm, false);
+}
+
+MessageName peek_received(int peer, int tag, MPI_Comm comm) {
+  return name_of(peer, tag, comm, false, false);
+}
+
+int size_of(MPI_Comm comm) {
+  const std::lock_guard lock(comms().mutex);
+  const CommState* state = find(comm);
+  return state == nullptr ? 0 : state->size;
 }
 
 std::int64_t bytes_of(int count, MPI_Datatype type) {

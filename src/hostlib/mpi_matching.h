@@ -34,6 +34,11 @@ void synchronise(MPI_Comm comm);
 [[nodiscard]] MessageName next_sent(int peer, int tag, MPI_Comm comm);
 [[nodiscard]] MessageName next_received(int peer, int tag, MPI_Comm comm);
 
+/// The name that next_received would give, without giving it.
+[[nodiscard]] MessageName peek_received(int peer, int tag, MPI_Comm comm);
+/// Ranks of the communicator; 0: one that came from a call we do not wrap.
+[[nodiscard]] int size_of(MPI_Comm comm);
+
 [[nodiscard]] std::int64_t bytes_of(int count, MPI_Datatype type);
 
 /// Gives a communicator made from `parent` a name that all its ranks agree on. `colour` tells apart

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "vcluster/session.h"
 
@@ -24,14 +25,19 @@ class MessageBoard {
   void wait(Session& session, std::uint64_t key);
   /// True: announced by `now`, and taken.
   [[nodiscard]] bool test(std::uint64_t key, VTime now);
+  void wait_any(Session& session, std::vector<std::uint64_t> keys);
 
  private:
+  /// Answers whoever waits for several, if one of them was announced by now.
+  void resolve(std::uint32_t session);
+
   Cluster& cluster_;
   std::map<std::uint64_t, VTime> posted_;
-  std::map<std::uint64_t, std::uint32_t> waiters_;  ///< Key to session.
+  std::map<std::uint64_t, std::uint32_t> waiters_;                   ///< Key to session.
+  std::map<std::uint32_t, std::vector<std::uint64_t>> any_waiters_;  ///< Session to keys.
 };
 
-/// Registers MessagePost, MessageWait and MessageTest.
+/// Registers the messages of messages_matching.h.
 void register_message_calls(Cluster& cluster);
 
 }  // namespace cuco::vcluster

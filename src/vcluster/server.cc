@@ -32,6 +32,8 @@ constexpr std::uint32_t kPollingLooks = 30;
 /// With threads blocked outside the server's sight, how long nothing may happen before it is called
 /// a dead-lock.
 constexpr int kOutsideGraceMs = 5000;
+/// After so long without a word from any thread the user is told who is waited for.
+constexpr int kSilenceMs = 60'000;
 /// GPU steps between two looks at the sockets: a killed process must end its kernels.
 constexpr int kStepsPerLook = 512;
 
@@ -110,7 +112,9 @@ Result<Ending> Server::run() {
     if (cluster_->must_wait()) {
       // Threads that run have their say first; only silence is looked into.
       CUCO_TRY_ASSIGN(const bool heard, poll(kLookMs));
+      silent_ms_ = heard ? 0 : silent_ms_ + kLookMs;
       if (!heard) look_for_sleepers();
+      if (silent_ms_ == kSilenceMs) tell_who_is_waited_for();
       continue;
     }
     bool moved = false;
@@ -253,6 +257,19 @@ void Server::look_for_sleepers() {
                  session.process->name(), session.thread, what);
     }
   }
+}
+
+void Server::tell_who_is_waited_for() const {
+  fmt::print(stderr, "cuco: note: nothing has happened for {} s; the virtual cluster waits for\n",
+             kSilenceMs / 1000);
+  for (const auto& [number, session] : cluster_->sessions()) {
+    if (session->state() != Session::State::Running || session->process == nullptr) continue;
+    fmt::print(stderr,
+               "  {} thread {} (tid {}), which computes or is blocked outside CUDA, NCCL and "
+               "MPI\n",
+               session->process->name(), session->thread, session->tid);
+  }
+  std::fflush(stderr);
 }
 
 bool Server::somebody_waits() const {

@@ -57,6 +57,7 @@ class Server {
   void look_for_sleepers();
   [[nodiscard]] bool somebody_waits() const;
   void report_dead_lock() const;
+  void tell_who_is_waited_for() const;
 
   std::unique_ptr<Cluster> cluster_;
   wire::Fd listener_;
@@ -65,6 +66,7 @@ class Server {
   std::map<int, std::unique_ptr<Peer>> peers_;
   std::set<std::uint32_t> told_;  ///< Processes whose host library tells of their waits.
   bool parent_gone_ = false;
+  int silent_ms_ = 0;             ///< Since a thread that runs was last heard of.
   std::unique_ptr<Judge> judge_;  ///< Null: not a judged run.
 };
 

@@ -35,4 +35,16 @@ struct MessageTest {
   std::uint64_t key = 0;
 };
 
+/// Waits for the first of several, in virtual time; of those announced at one time the first in the
+/// list. Tail: `count` keys.
+struct MessageWaitAny {
+  static constexpr std::uint16_t kType = kHostSubject + 0x24;
+  struct Reply {
+    std::uint32_t index = 0;
+    std::uint32_t reserved = 0;
+  };
+  std::uint32_t count = 0;
+  std::uint32_t reserved = 0;
+};
+
 }  // namespace cuco::wire
