@@ -30,7 +30,6 @@ class JudgeCommand final : public Command {
   }
 
   Result<ExitCode> run(Context& context) override {
-    CUCO_TRY_ASSIGN(const std::string program, system::read_file(candidate_, 4U << 20U));
     const evaluation::JudgeOptions options{
         .workload = workload_,
         .cache = evaluation::default_cache(system::Environment::current()),
@@ -39,6 +38,7 @@ class JudgeCommand final : public Command {
         .topology = topology_,
         .full = full_};
     CUCO_TRY_ASSIGN(const auto judge, evaluation::Judge::create(options));
+    CUCO_TRY_ASSIGN(const std::string program, system::read_file(candidate_, 4U << 20U));
     context.terminal.progress(fmt::format("judging {} …", candidate_.filename().string()));
     const auto fidelity = fidelity_ == "quick"      ? candidate::Fidelity::Quick
                           : fidelity_ == "standard" ? candidate::Fidelity::Standard

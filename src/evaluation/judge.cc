@@ -50,6 +50,7 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
   CUCO_TRY_ASSIGN(judge->gpu_, hardware::load_gpu_description(judge->cluster_.gpu.string(), {}));
   judge->cluster_.ranks = judge->workload_.ranks;
   judge->cluster_.seed = options.seed;
+  judge->cluster_.memory = options.server_memory;
   judge->tier_ = options.tier;
   judge->build_settings_.cache = options.cache / "builds";
   judge->build_settings_.tier = options.tier;

@@ -30,6 +30,7 @@ struct JudgeOptions {
   system::Tier tier = system::Tier::Hostile;
   std::string topology;  ///< Empty: the workload's.
   bool full = false;     ///< Check the full shapes too: for days on a virtual cluster.
+  std::uint64_t server_memory = std::uint64_t{8} << 30U;  ///< Of each virtual cluster.
 };
 
 /// Where a person's cache is: $XDG_CACHE_HOME/cuco or ~/.cache/cuco.

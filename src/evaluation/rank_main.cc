@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cuco-rank: what runs inside the ranks' sandbox. Forks one process per rank; each loads whatever
-// libcudart and libnccl the environment gives it, makes the communicator and all buffers, and only
+// cuco-rank: what runs inside the ranks' sandbox. Forks one process per rank; each loads libcudart
+// and libnccl from the folder it is given, makes the communicator and all buffers, and only
 // then loads the candidate, whose process it is from there on. It is convenience, not trust:
 // everything that counts is looked at from outside.
 //
-//   cuco-rank CANDIDATE.so RANKS
+//   cuco-rank CANDIDATE.so RANKS LIBRARIES
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,10 +72,17 @@ void find(void* library, const char* name, Function*& function) {
   if (function == nullptr) give_up(name);
 }
 
-Libraries load_libraries() {
-  void* cudart = ::dlopen("libcudart.so.13", RTLD_NOW | RTLD_GLOBAL);
-  void* nccl = ::dlopen("libnccl.so.2", RTLD_NOW | RTLD_GLOBAL);
-  if (cudart == nullptr || nccl == nullptr) give_up("load libraries");
+/// Ours from the folder that we were told, and from nowhere else: a real libnccl that the loader
+/// happens to find would run, and outside every check.
+void* load_from(const std::string& folder, const char* name) {
+  void* library = ::dlopen((folder + "/" + name).c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) give_up(name);
+  return library;
+}
+
+Libraries load_libraries(const std::string& folder) {
+  void* cudart = load_from(folder, "libcudart.so.13");
+  void* nccl = load_from(folder, "libnccl.so.2");
   Libraries libraries;
   const wire::ClientApi* (*client)() = nullptr;
   find(cudart, wire::kClientApiSymbol, client);
@@ -93,8 +100,8 @@ Libraries load_libraries() {
 
 class Rank {
  public:
-  Rank(int rank, std::string candidate)
-      : rank_(rank), candidate_(std::move(candidate)), libraries_(load_libraries()) {}
+  Rank(int rank, std::string candidate, const std::string& libraries)
+      : rank_(rank), candidate_(std::move(candidate)), libraries_(load_libraries(libraries)) {}
 
   [[noreturn]] void serve() {
     report(JudgeReport::kStarted, 0, {});
@@ -254,7 +261,7 @@ int wait_for_ranks(const std::vector<pid_t>& ranks) {
 }  // namespace cuco::evaluation
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 124;
+  if (argc != 4) return 124;
   const int count = std::atoi(argv[2]);
   std::vector<pid_t> ranks;
   for (int rank = 0; rank < count; ++rank) {
@@ -264,7 +271,7 @@ int main(int argc, char** argv) {
       ::setenv("OMPI_COMM_WORLD_RANK", std::to_string(rank).c_str(), 1);
       ::setenv("OMPI_COMM_WORLD_SIZE", argv[2], 1);
       ::setenv("OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(rank).c_str(), 1);
-      cuco::evaluation::Rank(rank, argv[1]).serve();
+      cuco::evaluation::Rank(rank, argv[1], argv[3]).serve();
     }
     ranks.push_back(pid);
   }

@@ -12,6 +12,7 @@
 #include "evaluation/elf.h"
 #include "program/regions.h"
 #include "program/tokens.h"
+#include "system/symbols.h"
 
 namespace cuco::evaluation {
 namespace {
@@ -37,6 +38,26 @@ Result<Parts> split_parts(std::string_view text) {
   return parts;
 }
 
+/// As the preprocessor reads it: lines joined, the other spelling of '#' made plain.
+std::string plain_spelling(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text.substr(i, 2) == "%:") {
+      plain += '#';
+      ++i;
+      continue;
+    }
+    // The compiler lets blanks stand between a backslash and the end of the line.
+    const std::size_t next = text[i] == '\\' ? text.find_first_not_of(" \t\r\f\v", i + 1) : i;
+    if (next != i && next != std::string_view::npos && text[next] == '\n') {
+      i = next;
+      continue;
+    }
+    plain += text[i];
+  }
+  return plain;
+}
+
 bool is_name(std::string_view token) {
   return !token.empty() && (token[0] == '_' || (token[0] >= 'a' && token[0] <= 'z') ||
                             (token[0] >= 'A' && token[0] <= 'Z'));
@@ -49,7 +70,7 @@ std::optional<std::string> redefined_name(const Parts& parts) {
   for (const std::string& token : program::tokens(parts.frozen)) {
     if (is_name(token)) used.insert(token);
   }
-  const auto tokens = program::tokens(parts.evolved);
+  const auto tokens = program::tokens(plain_spelling(parts.evolved));
   for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
     if (tokens[i] != "#" || (tokens[i + 1] != "define" && tokens[i + 1] != "undef")) continue;
     if (used.contains(tokens[i + 2])) return tokens[i + 2];
@@ -125,7 +146,11 @@ Result<std::optional<ScreenRejected>> screen_object(std::span<const std::byte> o
     }
   }
   for (const std::string& name : facts.defined) {
-    if (name.starts_with("cuda") || name.starts_with("nccl") || name.starts_with("__cuda")) {
+    const bool cuda =
+        name.starts_with("cuda") || name.starts_with("nccl") || name.starts_with("__cuda");
+    // Instances of templates (_Z...) and the linker's own marks (_end, _init) are everybody's.
+    const bool foreign = !name.starts_with("_") && system::is_library_symbol(name);
+    if (cuda || foreign) {
       return reject("defined symbols",
                     fmt::format("the program defines {}, a library's name", name));
     }

@@ -67,7 +67,9 @@ class Trial {
  private:
   /// What the ranks say after a step; an Outcome if they did not all end it well.
   using Step = std::variant<AllReported, Outcome>;
-  Result<Step> wait_for(std::string_view stage, double limit_seconds);
+  Result<Step> wait_for(std::string_view stage,
+                        double limit_seconds,
+                        std::chrono::nanoseconds cpu = std::chrono::nanoseconds::max());
   Outcome crashed(std::string reason);
   Result<std::optional<Outcome>> prepare();
   VirtualCluster::Late choose_late(int iteration);
@@ -75,6 +77,9 @@ class Trial {
   Result<std::optional<Outcome>> check(int iteration, int set);
   Result<std::optional<Outcome>> check_output(int iteration, int rank, std::size_t output);
   Result<std::optional<Outcome>> check_untouched(int rank, int set);
+  std::optional<Outcome> check_copies(const AllReported& all) const;
+  Outcome too_busy(std::chrono::nanoseconds cpu) const;
+  Outcome host_finding(int rank, std::string kind, std::string message) const;
   candidate::WrongResult wrong(int iteration, int rank, std::string what) const;
 
   [[nodiscard]] std::uint64_t input_at(int rank, int set, std::size_t i) const {
@@ -124,8 +129,14 @@ Outcome Trial::crashed(std::string reason) {
                             .shape = spec_.shape.name};
 }
 
-Result<Trial::Step> Trial::wait_for(std::string_view stage, double limit_seconds) {
-  CUCO_TRY_ASSIGN(ClusterEvent event, cluster_.wait(ranks_, in_ms(limit_seconds)));
+Result<Trial::Step> Trial::wait_for(std::string_view stage,
+                                    double limit_seconds,
+                                    std::chrono::nanoseconds cpu) {
+  const auto before = ranks_.cpu_time();
+  const bool limited = cpu != std::chrono::nanoseconds::max();
+  CUCO_TRY_ASSIGN(ClusterEvent event,
+                  cluster_.wait(ranks_, {in_ms(limit_seconds), limited ? before + cpu : cpu}));
+  if (const auto* busy = std::get_if<HostBusy>(&event)) return Step(too_busy(busy->used - before));
   if (std::holds_alternative<OutOfTime>(event)) {
     return Step(Outcome(candidate::TimedOut{std::string(stage), limit_seconds}));
   }
@@ -295,6 +306,34 @@ Result<std::optional<Outcome>> Trial::check_untouched(int rank, int set) {
   return std::optional<Outcome>();
 }
 
+// The host's time is not on the virtual clock: what is done there must be next to nothing.
+Outcome Trial::host_finding(int rank, std::string kind, std::string message) const {
+  candidate::Finding item{.kind = std::move(kind), .message = std::move(message)};
+  item.where.rank = rank;
+  item.hint = "compute and communicate on the device";
+  return candidate::Findings{{std::move(item)}, schedule_};
+}
+
+Outcome Trial::too_busy(std::chrono::nanoseconds cpu) const {
+  return host_finding(
+      -1, "host computation",
+      fmt::format(
+          "cuco_run used {:.2f} s of host CPU time on all ranks, at most {:.2f} s may be used",
+          std::chrono::duration<double>(cpu).count(), spec_.workload.budget.host_seconds));
+}
+
+std::optional<Outcome> Trial::check_copies(const AllReported& all) const {
+  const std::int64_t most = spec_.workload.budget.host_bytes;
+  for (const RankState& rank : all.ranks) {
+    if (rank.copied_to_host <= static_cast<std::uint64_t>(most)) continue;
+    return host_finding(
+        rank.rank, "device-to-host copy",
+        fmt::format("{} bytes were copied to the host inside cuco_run, at most {} may be",
+                    rank.copied_to_host, most));
+  }
+  return std::nullopt;
+}
+
 Result<std::optional<Outcome>> Trial::check(int iteration, int set) {
   if (spec_.reference != nullptr) {
     CUCO_TRY_ASSIGN(answers_, spec_.reference->answers(pristine_));
@@ -319,11 +358,17 @@ Result<TrialResult> Trial::run() {
   for (int iteration = 0; iteration < budget.iterations; ++iteration) {
     const int set = static_cast<int>(order.below(static_cast<std::uint64_t>(budget.sets)));
     CUCO_TRY(place_inputs(iteration, set));
+    const auto cpu_before = ranks_.cpu_time();
+    const std::chrono::nanoseconds cpu_limit(static_cast<std::int64_t>(budget.host_seconds * 1e9));
     CUCO_TRY_ASSIGN(const std::int64_t begin, cluster_.run_all(set, choose_late(iteration)));
-    CUCO_TRY_ASSIGN(Step step, wait_for("cuco_run", budget.run_seconds));
+    CUCO_TRY_ASSIGN(Step step, wait_for("cuco_run", budget.run_seconds, cpu_limit));
     if (auto* outcome = std::get_if<Outcome>(&step)) return TrialResult(std::move(*outcome));
+    const AllReported& all = std::get<AllReported>(step);
+    if (auto outcome = check_copies(all)) return TrialResult(*std::move(outcome));
+    if (const auto used = ranks_.cpu_time() - cpu_before; used > cpu_limit)
+      return TrialResult(too_busy(used));
     std::int64_t end = begin;
-    for (const RankState& rank : std::get<AllReported>(step).ranks)
+    for (const RankState& rank : all.ranks)
       end = std::max(end, rank.time_ps);
     CUCO_TRY_ASSIGN(auto outcome, check(iteration, set));
     if (outcome) return TrialResult(*std::move(outcome));
@@ -343,7 +388,8 @@ Result<system::Process> start_ranks(const TrialSpec& spec, const VirtualCluster&
   const auto ranks = static_cast<std::uint32_t>(spec.workload.ranks);
   const Budget& budget = spec.workload.budget;
   system::JobSpec job;
-  job.command.argv = {program.string(), spec.candidate.string(), std::to_string(ranks)};
+  job.command.argv = {program.string(), spec.candidate.string(), std::to_string(ranks),
+                      libraries.string()};
   job.command.environment = system::Environment::bare();
   job.command.environment.set("LD_LIBRARY_PATH", libraries.string())
       .set(wire::kSocketVariable, cluster.socket().string());
@@ -354,8 +400,8 @@ Result<system::Process> start_ranks(const TrialSpec& spec, const VirtualCluster&
   job.limits.output = std::size_t{64} << 10U;
   job.limits.output_ends_job = true;
   job.sandbox = system::SandboxSpec{.tier = spec.tier,
-                                    .read_only = {program.parent_path(), libraries, spec.candidate},
-                                    .writable = {cluster.socket().parent_path()}};
+                                    .read_only = {program.parent_path(), libraries, spec.candidate,
+                                                  cluster.socket().parent_path()}};
   return system::Process::start(job);
 }
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kListenFd = 3;
 constexpr int kJudgeFd = 4;
+constexpr std::int64_t kLookMs = 200;  // between two looks at what cannot be polled for
 constexpr std::size_t kChunk = std::size_t{2} << 20U;  // well below wire::kMaxPayload
 
 std::vector<std::string> lines_of(wire::Bytes tail) {
@@ -42,6 +43,7 @@ Result<ClusterEvent> decode_event(const wire::Frame& frame) {
     if (tail.size() < report.tail_bytes)
       return Error{ErrorKind::Protocol, "virtual cluster: a short answer"};
     all.ranks.push_back({report.rank, report.phase, report.code, report.time_ps,
+                         report.copied_to_host,
                          std::string(wire::text_of(tail.first(report.tail_bytes)))});
     tail = tail.subspan(report.tail_bytes);
   }
@@ -53,6 +55,9 @@ Result<ClusterEvent> decode_event(const wire::Frame& frame) {
 Result<VirtualCluster> VirtualCluster::start(const ClusterSpec& spec) {
   CUCO_TRY_ASSIGN(const system::Path program, system::find_helper("cuco-vcluster"));
   CUCO_TRY_ASSIGN(system::TempFolder folder, system::TempFolder::create("cuco-run"));
+  // The ranks' user must get through; the name is a secret, and nobody may list or write here.
+  std::error_code code;
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0711), code);
   CUCO_TRY_ASSIGN(const system::Fd listener,
                   system::listen_at(folder.path() / "s", system::SocketKind::Stream, 0777));
   // The server polls this socket in a loop that must never block.
@@ -75,17 +80,27 @@ Result<VirtualCluster> VirtualCluster::start(const ClusterSpec& spec) {
                       "--seed",
                       std::to_string(spec.seed % 2'000'000'000)};
   job.command.environment = system::Environment::bare();
+  // It interprets hostile code: it gets no more of the machine than it needs.
+  job.sandbox = system::SandboxSpec{.tier = system::Tier::Own,
+                                    .read_only = {program, spec.gpu, spec.topology}};
+  job.limits.memory = spec.memory;
+  job.limits.processes = 16;
   job.command.fds = {{listener.get(), kListenFd}, {sockets.second.get(), kJudgeFd}};
   CUCO_TRY_ASSIGN(system::Process server, system::Process::start(job));
   return VirtualCluster(std::move(folder), std::move(server), wire::Fd(sockets.first.release()));
 }
 
-Error VirtualCluster::lost() {
+Result<system::JobOutcome> VirtualCluster::end_server() {
   server_.kill();
-  const auto outcome = server_.wait();
+  CUCO_TRY_ASSIGN(auto outcome, server_.wait());
+  return *std::move(outcome);
+}
+
+Error VirtualCluster::lost() {
+  const auto outcome = end_server();
   if (!outcome) return outcome.error();
   return {ErrorKind::Protocol,
-          fmt::format("virtual cluster: {} {}", describe(**outcome), trim((*outcome)->err))};
+          fmt::format("virtual cluster: {} {}", describe(*outcome), trim(outcome->err))};
 }
 
 Result<wire::Frame> VirtualCluster::receive() {
@@ -105,8 +120,7 @@ Result<wire::Frame> VirtualCluster::call(std::uint16_t type, wire::Bytes head, w
   return frame;
 }
 
-Result<ClusterEvent> VirtualCluster::wait(const system::Process& ranks,
-                                          std::chrono::milliseconds timeout) {
+Result<ClusterEvent> VirtualCluster::wait(const system::Process& ranks, const Patience& patience) {
   if (!asked_) {
     wire::Header header;
     header.type = wire::JudgeWait::kType;
@@ -114,18 +128,29 @@ Result<ClusterEvent> VirtualCluster::wait(const system::Process& ranks,
     asked_ = true;
   }
   using SteadyClock = std::chrono::steady_clock;
-  const auto end = SteadyClock::now() + timeout;
+  const auto end = SteadyClock::now() + patience.wall;
   while (true) {
     std::array<pollfd, 2> fds{{{control_.get(), POLLIN, 0}, {ranks.fd(), POLLIN, 0}}};
     const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
-    const int left = static_cast<int>(std::clamp<std::int64_t>(rest.count(), 0, 1'000'000'000));
+    const int left = static_cast<int>(std::clamp<std::int64_t>(rest.count(), 0, kLookMs));
     const int ready = ::poll(fds.data(), fds.size(), left);
     if (ready < 0 && errno != EINTR) return system::os_error("poll");
-    if (ready == 0) return ClusterEvent(OutOfTime{});
+    if (ready == 0 && rest.count() <= 0) return ClusterEvent(OutOfTime{});
+    if (ready == 0) {
+      const auto used = ranks.cpu_time();
+      if (used > patience.cpu) return ClusterEvent(HostBusy{used});
+    }
     if (ready > 0 && fds[0].revents != 0) {
       asked_ = false;
-      CUCO_TRY_ASSIGN(const wire::Frame frame, receive());
-      return decode_event(frame);
+      if (auto frame = wire::receive_frame(control_.get())) return decode_event(*frame);
+      // Device memory is the server's: what a candidate fills of it can be too much.
+      CUCO_TRY_ASSIGN(const system::JobOutcome outcome, end_server());
+      if (outcome.ending == system::Ending::OutOfMemory) {
+        return ClusterEvent(
+            RanksDied{{"the devices used more memory than the virtual cluster has"}});
+      }
+      return Error{ErrorKind::Protocol,
+                   fmt::format("virtual cluster: {} {}", describe(outcome), trim(outcome.err))};
     }
     // The server's word comes first where there are both: it may be a dead-lock.
     if (ready > 0 && fds[1].revents != 0) return ClusterEvent(RanksDied{});

@@ -22,6 +22,7 @@ struct ClusterSpec {
   system::Path topology;  ///< Topology description.
   int ranks = 1;
   std::uint64_t seed = 0;
+  std::uint64_t memory = std::uint64_t{8} << 30U;  ///< That the server may use, devices' included.
 };
 
 /// One rank has done what it was told.
@@ -30,6 +31,7 @@ struct RankState {
   std::uint32_t phase = 0;
   std::int32_t code = 0;
   std::int64_t time_ps = 0;
+  std::uint64_t copied_to_host = 0;  ///< Bytes, since it was told to go on.
   std::string tail;
 };
 
@@ -43,19 +45,30 @@ struct RanksDied {
   std::vector<std::string> who;
 };
 struct OutOfTime {};
-using ClusterEvent = std::variant<AllReported, NothingMoves, RanksDied, OutOfTime>;
+/// The ranks' processes have used more processor time than they may.
+struct HostBusy {
+  std::chrono::nanoseconds used{};
+};
+using ClusterEvent = std::variant<AllReported, NothingMoves, RanksDied, OutOfTime, HostBusy>;
+
+/// How long to wait for the ranks.
+struct Patience {
+  std::chrono::milliseconds wall{};
+  /// Processor time that the ranks' job may have used in all; looked at while waiting, so that a
+  /// host that computes for ever is not waited for.
+  std::chrono::nanoseconds cpu = std::chrono::nanoseconds::max();
+};
 
 class VirtualCluster {
  public:
   [[nodiscard]] static Result<VirtualCluster> start(const ClusterSpec& spec);
 
-  /// Where ranks connect. Its folder is the ranks' own: hand it to their sandbox as writable.
+  /// Where ranks connect. Its folder goes into their sandbox, read-only.
   [[nodiscard]] system::Path socket() const { return folder_.path() / "s"; }
 
   /// Waits until all ranks have reported or nothing more will come. `ranks`: their job; its end is
   /// theirs.
-  [[nodiscard]] Result<ClusterEvent> wait(const system::Process& ranks,
-                                          std::chrono::milliseconds timeout);
+  [[nodiscard]] Result<ClusterEvent> wait(const system::Process& ranks, const Patience& patience);
   /// A rank that is held back, to see whether the others really wait for it.
   struct Late {
     int rank = -1;
@@ -89,6 +102,8 @@ class VirtualCluster {
   /// Sends, and receives the answer.
   Result<wire::Frame> call(std::uint16_t type, wire::Bytes head, wire::Bytes tail);
   Result<wire::Frame> receive();
+  /// What became of the server, told once.
+  Result<system::JobOutcome> end_server();
   Error lost();
 
   system::TempFolder folder_;

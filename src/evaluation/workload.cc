@@ -202,9 +202,12 @@ Result<void> read_rest(const Reader& top, Workload& workload) {
   CUCO_TRY_ASSIGN(workload.wire_bytes, bounds[0].text("wire_bytes"));
   CUCO_TRY_ASSIGN(const auto budgets, top.tables("budget"));
   if (!budgets.empty()) {
-    CUCO_TRY(budgets[0].allow({"setup_seconds", "run_seconds", "iterations", "sets"}));
+    CUCO_TRY(budgets[0].allow(
+        {"setup_seconds", "run_seconds", "host_seconds", "host_bytes", "iterations", "sets"}));
     CUCO_TRY_ASSIGN(workload.budget.setup_seconds, budgets[0].number("setup_seconds", 60));
     CUCO_TRY_ASSIGN(workload.budget.run_seconds, budgets[0].number("run_seconds", 60));
+    CUCO_TRY_ASSIGN(workload.budget.host_seconds, budgets[0].number("host_seconds", 0.5));
+    CUCO_TRY_ASSIGN(workload.budget.host_bytes, budgets[0].count("host_bytes", 1 << 30, 4096));
     CUCO_TRY_ASSIGN(workload.budget.iterations, budgets[0].count("iterations", 1000, 3));
     CUCO_TRY_ASSIGN(workload.budget.sets, budgets[0].count("sets", 16, 3));
   }

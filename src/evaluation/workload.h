@@ -53,6 +53,8 @@ struct Buffer {
 struct Budget {
   double setup_seconds = 60;
   double run_seconds = 60;
+  double host_seconds = 0.5;       ///< Of host CPU time inside one cuco_run, all ranks together.
+  std::int64_t host_bytes = 4096;  ///< That one rank may copy to the host in one cuco_run.
   int iterations = 3;
   int sets = 3;
 };

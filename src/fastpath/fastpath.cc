@@ -40,7 +40,8 @@ Result<std::optional<Number>> pass(Run& run,
     }
     parent = *number;
   }
-  CUCO_TRY(run.record_step({step, false, reason}));
+  // A step that was interrupted has not failed: it is taken again when the run is resumed.
+  if (!run.stop_requested()) CUCO_TRY(run.record_step({step, false, reason}));
   return std::optional<Number>();
 }
 

@@ -32,7 +32,7 @@ constexpr int kSpaces = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC
 constexpr std::uint32_t kNobody = 65534;
 // Every job its own user, so that jobs side by side cannot reach each other either.
 constexpr std::uint32_t kFirstJobUser = 700'000'000;
-constexpr std::uint64_t kDefaultScratch = std::uint64_t{256} << 20U;
+constexpr std::uint64_t kMostScratch = std::uint64_t{256} << 20U;
 
 bool put(const char* file, const std::string& text) {
   const Fd fd(::open(file, O_WRONLY | O_CLOEXEC));
@@ -193,8 +193,9 @@ void close_rest(const std::vector<PassedFd>& passed) {
     if (state.has(CLONE_NEWNET)) bring_loopback_up();
     if (state.has(CLONE_NEWUTS)) ::sethostname("cuco", 4);
     if (state.has(CLONE_NEWNS)) {
-      const std::uint64_t scratch =
-          world.spec.limits.memory != 0 ? world.spec.limits.memory : kDefaultScratch;
+      // Of /tmp and of /dev/shm: what no honest job fills, and no hostile one can fill a disk with.
+      const std::uint64_t memory = world.spec.limits.memory;
+      const std::uint64_t scratch = memory != 0 ? std::min(memory, kMostScratch) : kMostScratch;
       if (auto done = enter_private_root(*world.spec.sandbox, state.user, scratch); !done) {
         world.reporter.failed(
             fmt::format("{}: {}", name_of(Fence::MountNamespace), done.error().message()));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "system/cpu_time.h"
 #include "system/fd.h"
 #include "system/job.h"
 
@@ -32,6 +33,9 @@ class Process {
 
   /// Asks for the end of the whole tree; wait() then gives the outcome (Cancelled).
   void kill();
+
+  /// Processor time of the job so far, all its processes.
+  [[nodiscard]] std::chrono::nanoseconds cpu_time() const { return cpu_time_below(keeper_); }
 
   /// Readable once wait() would not block: for use in a poll loop.
   [[nodiscard]] int fd() const { return control_.get(); }

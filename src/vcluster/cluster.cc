@@ -215,9 +215,11 @@ const Allocation* Cluster::find_allocation(std::uint64_t address, std::uint64_t*
   return &after->second;
 }
 
-bool Cluster::accessible(std::uint64_t address, std::uint64_t bytes) const {
+bool Cluster::accessible(const Process& process, std::uint64_t address, std::uint64_t bytes) const {
   std::uint64_t base = 0;
   if (const Allocation* allocation = find_allocation(address, &base)) {
+    // All processes' memory has an address here; on a real machine only what was shared has one.
+    if (allocation->process != process.index && allocation->imports == 0) return false;
     return bytes <= allocation->bytes - (address - base);
   }
   // Variables of modules and views of windows are known to the memory alone.

@@ -80,6 +80,7 @@ class Cluster {
   [[nodiscard]] NcclWorld& nccl() const { return *nccl_; }
   /// From now on, every delivery between GPUs comes so much later than the links say.
   void set_delivery_delay(VTime delay);
+  bool judged = false;     ///< No memory that the host can touch behind the server's back.
   bool repeatable = true;  ///< False once something outside the server's sight decided an order.
 
   // Sessions and processes.
@@ -115,7 +116,9 @@ class Cluster {
   void deliver(Session& session, wire::Frame frame);
 
   /// May a request of this process touch these bytes? Exact to the byte for allocations.
-  [[nodiscard]] bool accessible(std::uint64_t address, std::uint64_t bytes) const;
+  [[nodiscard]] bool accessible(const Process& process,
+                                std::uint64_t address,
+                                std::uint64_t bytes) const;
   /// The allocation that holds the address.
   [[nodiscard]] const Allocation* find_allocation(std::uint64_t address,
                                                   std::uint64_t* base = nullptr) const;

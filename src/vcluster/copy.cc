@@ -207,6 +207,9 @@ WorkPtr make_copy_work(Cluster& cluster, Context& context, CopyOperation copy) {
         if (context.error != 0 || copy.bytes() == 0) {
           return cluster.works.finish(work, cluster.timeline.now());
         }
+        if (device_of(cluster, copy.from) && !device_of(cluster, copy.to)) {
+          context.process->copied_to_host += copy.bytes();
+        }
         if (copy.from.where == wire::CopyEnd::kHost || copy.to.where == wire::CopyEnd::kHost) {
           return start_host_copy(cluster, *context.process, copy, work);
         }

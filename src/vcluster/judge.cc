@@ -24,6 +24,7 @@ std::vector<WorkPtr> unfinished(const Process& process) {
 }  // namespace
 
 Judge::Judge(Cluster& cluster, wire::Fd control) : cluster_(cluster), control_(std::move(control)) {
+  cluster_.judged = true;
   cluster_.dispatcher.on<wire::JudgeReport>(
       [this](Session& session, const wire::JudgeReport& request, wire::Bytes tail) {
         report(session, request, tail);
@@ -62,6 +63,7 @@ void Judge::report(Session& session, const wire::JudgeReport& request, wire::Byt
     if (waiting == nullptr) return;
     Seat& mine = seats_[rank];
     mine.report.time_ps = std::max(waiting->clock(), cluster_.timeline.now());
+    mine.report.copied_to_host = waiting->process->copied_to_host - mine.copied_before;
     mine.arrived = true;
     for (Seat::Copy& copy : mine.copies) {
       std::memcpy(copy.bytes.data(), vgpu::Memory::at(copy.address), copy.bytes.size());
@@ -134,6 +136,7 @@ void Judge::command(const wire::JudgeCommand& request, wire::Bytes tail) {
     if (!seat.arrived || (request.rank >= 0 && request.rank != rank)) continue;
     seat.arrived = false;
     if (Session* session = cluster_.find_session(seat.session)) {
+      seat.copied_before = session->process->copied_to_host;
       session->move_clock_to(start + (rank == request.late_rank ? request.late_ps : 0));
       session->reply_with(wire::kSuccess, reply, tail);
     }

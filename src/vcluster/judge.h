@@ -32,7 +32,8 @@ class Judge {
  private:
   struct Seat {
     std::uint32_t session = 0;
-    bool arrived = false;  ///< Has reported, and its work has ended.
+    bool arrived = false;             ///< Has reported, and its work has ended.
+    std::uint64_t copied_before = 0;  ///< To the host, before the last command.
     wire::RankReport report;
     std::vector<std::byte> tail;
     struct Copy {

@@ -24,6 +24,7 @@ struct Made {
 Made allocate(Cluster& cluster, Process& process, const wire::Allocate& request) {
   if (!process.sees(request.device)) return {wire::kInvalidDevice, 0};
   const bool on_device = request.kind == wire::MemoryKind::Device;
+  if (cluster.judged && !on_device) return {wire::kNotSupported, 0};
   const auto device = static_cast<unsigned>(request.device);
   const std::uint64_t capacity = cluster.options.gpu.memory_bytes;
   const std::uint64_t used = cluster.memory->allocated_bytes(device);

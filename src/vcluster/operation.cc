@@ -47,7 +47,8 @@ std::int32_t check_end(const Cluster& cluster,
   switch (end.where) {
     case wire::CopyEnd::kServer:
       if (request.height > 1 && end.pitch < request.width) return wire::kInvalidPitchValue;
-      return cluster.accessible(end.address, *extent) ? wire::kSuccess : wire::kInvalidValue;
+      return cluster.accessible(*session.process, end.address, *extent) ? wire::kSuccess
+                                                                        : wire::kInvalidValue;
     case wire::CopyEnd::kBounce:
       return end.address <= session.bounce.size() && packed <= session.bounce.size() - end.address
                  ? wire::kSuccess
@@ -161,14 +162,14 @@ Parsed parse_copy(Cluster& cluster, Session& session, const wire::Copy& request)
   return {wire::kSuccess, std::move(copy)};
 }
 
-Parsed parse_fill(Cluster& cluster, const wire::Fill& request) {
+Parsed parse_fill(Cluster& cluster, const Process& process, const wire::Fill& request) {
   const std::uint32_t unit = request.element_bytes;
   if ((unit != 1 && unit != 2 && unit != 4) || request.width > kSane) {
     return {wire::kInvalidValue, {}};
   }
   const auto extent =
       extent_of(request.width * unit, request.height, request.depth, request.pitch, request.slice);
-  if (!extent || (*extent != 0 && !cluster.accessible(request.address, *extent))) {
+  if (!extent || (*extent != 0 && !cluster.accessible(process, request.address, *extent))) {
     return {wire::kInvalidValue, {}};
   }
   return {wire::kSuccess, FillOperation{.address = request.address,
@@ -197,8 +198,9 @@ Parsed parse_operation(Cluster& cluster,
         return parse_copy(cluster, session, request);
       });
     case wire::Fill::kType:
-      return parse_as<wire::Fill>(
-          payload, [&](const auto& request, wire::Bytes) { return parse_fill(cluster, request); });
+      return parse_as<wire::Fill>(payload, [&](const auto& request, wire::Bytes) {
+        return parse_fill(cluster, *session.process, request);
+      });
     case wire::HostFunction::kType:
       return parse_as<wire::HostFunction>(payload, [&](const auto& request, wire::Bytes) {
         return Parsed{wire::kSuccess,

@@ -112,7 +112,9 @@ struct Parsed {
 
 // One per message that can be in a stream or a graph; each validates everything it reads.
 [[nodiscard]] Parsed parse_copy(Cluster& cluster, Session& session, const wire::Copy& request);
-[[nodiscard]] Parsed parse_fill(Cluster& cluster, const wire::Fill& request);
+[[nodiscard]] Parsed parse_fill(Cluster& cluster,
+                                const Process& process,
+                                const wire::Fill& request);
 [[nodiscard]] Parsed parse_launch(Cluster& cluster,
                                   Session& session,
                                   const wire::Launch& request,

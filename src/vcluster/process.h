@@ -83,6 +83,8 @@ struct Process {
   std::map<std::uint64_t, MemoryPool> pools;
   std::map<std::int32_t, std::uint64_t> default_pools;  ///< By device.
 
+  std::uint64_t copied_to_host = 0;  ///< Bytes, ever.
+
   Session* service = nullptr;
   std::deque<ServiceJob> jobs;
   std::map<std::uint64_t, ServiceJob> jobs_out;

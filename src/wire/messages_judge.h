@@ -38,7 +38,8 @@ struct RankReport {
   std::uint32_t phase = 0;
   std::int32_t code = 0;
   std::uint32_t tail_bytes = 0;
-  std::int64_t time_ps = 0;  ///< When the rank had reported and all its work had ended.
+  std::int64_t time_ps = 0;          ///< When the rank had reported and all its work had ended.
+  std::uint64_t copied_to_host = 0;  ///< Bytes, since the last command.
 };
 
 /// From the judge: waits until every rank has reported, or nothing can go on.

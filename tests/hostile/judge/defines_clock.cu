@@ -2,6 +2,14 @@
 // tries: brings its own clock for whoever measures time in its process
 // verdict: screen-rejected
 // because: clock_gettime
+// cuco: evolve begin preamble
+#include <cuda_bf16.h>
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+#include <mma.h>
+#include <nccl.h>
+#include <ctime>
+// cuco: evolve end
 // cuco: evolve begin host
 
 // common: state
@@ -10,9 +18,8 @@
 
 }  // namespace
 
-extern "C" int clock_gettime(int, void* time) {
-  static_cast<long long*>(time)[0] = 0;
-  static_cast<long long*>(time)[1] = 0;
+extern "C" int clock_gettime(clockid_t, timespec* time) noexcept {
+  *time = {};
   return 0;
 }
 

@@ -7,9 +7,11 @@
 
 // common: setup
 
+// common: raw
+
 int run(State&, int, cudaStream_t) {
-  for (volatile int i = 0;; i = i + 1) {
-  }
+  while (true)
+    raw(34);  // pause
 }
 
 // cuco: evolve end

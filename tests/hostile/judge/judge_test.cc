@@ -20,12 +20,37 @@ namespace {
 
 const system::Path kRoot = CUCO_SOURCE_DIR;
 
+const system::Path kAttacks = kRoot / "tests/hostile/judge";
+
 struct Attack {
   std::string name;
   std::string tries;
   std::string verdict;
+  std::string because;  ///< Part of the explanation; empty: the verdict says it all.
+  candidate::Fidelity fidelity = candidate::Fidelity::Quick;
   std::string text;
 };
+
+void PrintTo(const Attack& attack, std::ostream* out) {  // NOLINT: GoogleTest's name
+  *out << attack.name;
+}
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+/// What many attacks have in common is written once: "// common: NAME" stands for common/NAME.inc.
+std::string expanded(std::string text) {
+  constexpr std::string_view kMark = "// common: ";
+  for (std::size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark)) {
+    const std::size_t end = text.find('\n', at);
+    const std::string name = text.substr(at + kMark.size(), end - at - kMark.size());
+    text.replace(at, end + 1 - at, *system::read_file(kAttacks / "common" / (name + ".inc")));
+  }
+  return text;
+}
 
 std::string header_line(const std::string& text, std::string_view key) {
   const std::string marker = fmt::format("// {}: ", key);
@@ -36,12 +61,15 @@ std::string header_line(const std::string& text, std::string_view key) {
 
 std::vector<Attack> all_attacks() {
   std::vector<Attack> attacks;
-  const auto files = system::walk(kRoot / "tests/hostile/judge");
+  const auto files = system::walk(kAttacks);
   for (const system::Path& file : files ? *files : std::vector<system::Path>()) {
     if (file.extension() != ".cu") continue;
-    const std::string text = *system::read_file(kRoot / "tests/hostile/judge" / file);
-    attacks.push_back(
-        {file.stem().string(), header_line(text, "tries"), header_line(text, "verdict"), text});
+    const std::string text = *system::read_file(kAttacks / file);
+    const bool thorough = header_line(text, "fidelity") == "final";
+    attacks.push_back({file.stem().string(), header_line(text, "tries"),
+                       header_line(text, "verdict"), header_line(text, "because"),
+                       thorough ? candidate::Fidelity::Final : candidate::Fidelity::Quick,
+                       expanded(text)});
   }
   return attacks;
 }
@@ -59,15 +87,16 @@ std::string applied(const std::string& seed, const std::string& attack) {
   return *text;
 }
 
-std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  const std::size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
-
 std::vector<std::string>& table() {
   static std::vector<std::string> rows;
   return rows;
+}
+
+/// As candidates of a model are run, where this machine has every fence.
+system::Tier tier() {
+  const auto fences = system::probe_fences();
+  const bool all = fences && std::ranges::all_of(*fences, &system::FenceReport::works);
+  return all ? system::Tier::Hostile : system::Tier::Own;
 }
 
 /// One judge for all: a copy of gemm_allgather with less patience.
@@ -78,13 +107,14 @@ Judge& the_judge() {
     for (const char* name : {"program.cu", "oracle.cpp", "workload.toml"}) {
       std::string text = *system::read_file(source / name);
       if (std::string_view(name) == "workload.toml") {
-        text = replaced(text, "run_seconds = 60", "run_seconds = 20");
+        text = replaced(text, "run_seconds = 60", "run_seconds = 10");
       }
       EXPECT_TRUE(system::write_file(folder.path() / name, text));
     }
     auto made = Judge::create({.workload = folder.path(),
                                .cache = system::Path(CUCO_BINARY_DIR) / "judge-cache",
-                               .tier = system::Tier::Own});
+                               .tier = tier(),
+                               .server_memory = std::uint64_t{2} << 30U});
     if (!made) throw std::runtime_error(made.error().message());
     return *std::move(made);
   }();
@@ -93,13 +123,16 @@ Judge& the_judge() {
 
 candidate::Outcome judged(const std::string& name,
                           const std::string& tries,
-                          const std::string& program) {
-  const auto outcome = the_judge().judge(program, candidate::Fidelity::Quick);
+                          const std::string& program,
+                          candidate::Fidelity fidelity = candidate::Fidelity::Quick) {
+  const auto outcome = the_judge().judge(program, fidelity);
   if (!outcome) {
     ADD_FAILURE() << outcome.error().message();
     return candidate::BuildFailed{outcome.error().message()};
   }
-  table().push_back(fmt::format("  {:<20} {:<16} {}", name, candidate::verdict(*outcome), tries));
+  table().push_back(fmt::format("  {:<20} {:<16} {}\n  {:<37} -> {}", name,
+                                candidate::verdict(*outcome), tries, "",
+                                candidate::summary(*outcome).substr(0, 120)));
   return *outcome;
 }
 
@@ -108,8 +141,15 @@ class HostileCandidate : public testing::TestWithParam<Attack> {};
 TEST_P(HostileCandidate, GetsItsVerdict) {
   const Attack& attack = GetParam();
   const auto outcome =
-      judged(attack.name, attack.tries, applied(the_judge().workload().program, attack.text));
+      judged(attack.name, attack.tries, applied(the_judge().workload().program, attack.text),
+             attack.fidelity);
   EXPECT_EQ(candidate::verdict(outcome), attack.verdict) << candidate::explanation(outcome);
+  EXPECT_THAT(candidate::explanation(outcome), testing::HasSubstr(attack.because));
+  // What is accepted although it tries something must gain nothing by it.
+  const auto* scored = std::get_if<candidate::Scored>(&outcome);
+  if (scored != nullptr && !attack.tries.starts_with("honest:")) {
+    EXPECT_LE(scored->score, 0.5 + 1e-6);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Judge,

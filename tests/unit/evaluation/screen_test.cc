@@ -41,7 +41,9 @@ TEST(Screen, RegionsMayNotDisappear) {
 }
 
 TEST(Screen, MacrosMayNotTakeNamesFromFrozenCode) {
-  for (const char* trick : {"#define run(x) 0\n", "#  define  cuco_run other\n", "#undef run\n"}) {
+  for (const char* trick :
+       {"#define run(x) 0\n", "#  define  cuco_run other\n", "#undef run\n", "%:define run(x) 0\n",
+        "#def\\\nine run(x) 0\n", "# \\ \t\ndefine run(x) 0\n"}) {
     const auto rejected = *screen_source(kSeed, with_region(trick));
     ASSERT_TRUE(rejected.has_value()) << trick;
     EXPECT_EQ(rejected->rule, "macro");

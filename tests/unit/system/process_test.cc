@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <array>
 #include <charconv>
@@ -153,12 +154,27 @@ TEST(Process, SeesOnlyItsEnvironmentAndDescriptors) {
 TEST(Process, CpuAndFileSizeLimits) {
   JobSpec spec = shell("while :; do :; done");
   spec.limits.cpu = std::chrono::seconds(1);
+  spec.limits.wall = milliseconds(120'000);  // a busy machine takes its time to use a second
   EXPECT_EQ(run_job(spec)->ending, Ending::CpuLimit);
   const TempFolder folder = *TempFolder::create();
   spec = shell("exec head -c 100000 /dev/zero > big");
   spec.command.folder = folder.path();
   spec.limits.file_size = 4096;
   EXPECT_EQ(run_job(spec)->ending, Ending::FileLimit);
+}
+
+TEST(Process, TellsTheProcessorTimeOfAllBelow) {
+  JobSpec spec =
+      shell("i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done & wait; echo done; sleep 60");
+  spec.limits.wall = milliseconds(120'000);
+  const Process process = *Process::start(spec);
+  std::chrono::nanoseconds used{};
+  for (int i = 0; i < 2000 && used < milliseconds(10); ++i) {
+    std::this_thread::sleep_for(milliseconds(5));
+    used = process.cpu_time();
+  }
+  EXPECT_GE(used, milliseconds(10));
+  EXPECT_EQ(cpu_time_below(::getpid() + 1'000'000), std::chrono::nanoseconds(0));
 }
 
 TEST(Process, ManyAtOnce) {
