@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/whole_program.h"
 #include "evaluation/judge.h"
 
 namespace cuco::cli {
@@ -30,12 +32,21 @@ class CheckCommand final : public Command {
   }
 
   Result<ExitCode> run(Context& context) override {
+    CUCO_TRY_ASSIGN(const auto whole, load_whole_program(workload_));
+    if (whole) return check_whole(context, *whole);
     const evaluation::JudgeOptions options{
         .workload = workload_,
         .cache = evaluation::default_cache(system::Environment::current()),
         .tier = system::Tier::Own};
     CUCO_TRY_ASSIGN(const auto judge, evaluation::Judge::create(options));
     std::vector<Check> checks{{"workload.toml, program.cu and oracle.cpp", true, ""}};
+    CUCO_TRY_ASSIGN(const auto sizes, judge->memory_of_shapes());
+    for (const evaluation::ShapeMemory& size : sizes) {
+      checks.push_back({fmt::format("shape fits, {}", size.shape), size.bytes <= size.capacity,
+                        fmt::format("{} of {} for all buffer sets of a rank",
+                                    human_bytes(static_cast<double>(size.bytes)),
+                                    human_bytes(static_cast<double>(size.capacity)))});
+    }
     CUCO_TRY_ASSIGN(const auto oracle, judge->test_oracle());
     for (const evaluation::OracleTest& test : oracle) {
       checks.push_back({fmt::format("oracle, {}: {}", test.shape, test.what), test.passed, ""});
@@ -54,6 +65,20 @@ class CheckCommand final : public Command {
   }
 
  private:
+  /// There is no oracle to try: the seed must run, bring something back, and agree with itself.
+  Result<ExitCode> check_whole(Context& context, const WholeProgram& program) {
+    const InterruptScope interrupts;
+    CUCO_TRY_ASSIGN(const WholeVerdict verdict, judge_whole_program(program, program.seed, 1));
+    const std::vector<Check> checks{
+        {"workload.toml and program.cu", true, std::string(kWholeProgramMark)},
+        {"the seed brings data back, and the same under another schedule", verdict.same,
+         verdict.same ? fmt::format("{} pieces", verdict.copies)
+                      : join(verdict.differences, "; ")}};
+    context.terminal.write(context.json ? as_json(checks, verdict.same)
+                                        : as_text(checks, context.terminal));
+    return verdict.same ? ExitCode::Done : ExitCode::JobFailed;
+  }
+
   static void add_seed(std::vector<Check>& checks, const candidate::Outcome& outcome) {
     const auto* scored = std::get_if<candidate::Scored>(&outcome);
     checks.push_back({"the seed passes on check, hidden and timed shapes", scored != nullptr,

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "candidate/event_json.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
+#include "cli/whole_program.h"
 #include "evaluation/judge.h"
 
 namespace cuco::cli {
@@ -19,9 +21,11 @@ class JudgeCommand final : public Command {
         .completes(Completion::Folder);
     arguments.positional("CANDIDATE", candidate_, "the program to judge, a .cu file");
     arguments.option("--fidelity", fidelity_, "LEVEL", "how thorough (default: final)")
-        .one_of({"quick", "standard", "final"});
+        .one_of({"check", "quick", "standard", "final"});
     arguments.option("--topology", topology_, "NAME",
                      "another cluster than the workload's: ib2x1, nvlink8 …");
+    arguments.option("--on", on_, "TARGET", "virtual (default), or gpu: this machine's, one rank")
+        .one_of({"virtual", "gpu"});
     arguments.option("--seed", seed_, "N", "of the inputs; the same seed gives the same verdict");
     arguments.flag("--full", full_,
                    "check the full shapes too, every element against the GPU reference");
@@ -30,12 +34,15 @@ class JudgeCommand final : public Command {
   }
 
   Result<ExitCode> run(Context& context) override {
+    CUCO_TRY_ASSIGN(const auto whole, load_whole_program(workload_));
+    if (whole) return judge_whole(context, *whole);
     const evaluation::JudgeOptions options{
         .workload = workload_,
         .cache = evaluation::default_cache(system::Environment::current()),
         .seed = seed_,
         .tier = own_ ? system::Tier::Own : system::Tier::Hostile,
         .topology = topology_,
+        .on_gpu = on_ == "gpu",
         .full = full_};
     CUCO_TRY_ASSIGN(const auto judge, evaluation::Judge::create(options));
     CUCO_TRY_ASSIGN(const std::string program, system::read_file(candidate_, 4U << 20U));
@@ -43,6 +50,7 @@ class JudgeCommand final : public Command {
     const auto fidelity = fidelity_ == "quick"      ? candidate::Fidelity::Quick
                           : fidelity_ == "standard" ? candidate::Fidelity::Standard
                                                     : candidate::Fidelity::Final;
+    if (fidelity_ == "check") return check_only(context, *judge, program);
     auto judged = judge->judge(program, fidelity);
     context.terminal.clear_progress();
     CUCO_TRY_ASSIGN(const candidate::Outcome outcome, std::move(judged));
@@ -53,6 +61,59 @@ class JudgeCommand final : public Command {
   }
 
  private:
+  /// No time, no schedules: the quickest answer to "is it right?".
+  Result<ExitCode> check_only(Context& context,
+                              evaluation::Judge& judge,
+                              const std::string& program) const {
+    auto checked = judge.check(program);
+    context.terminal.clear_progress();
+    CUCO_TRY_ASSIGN(const auto outcome, std::move(checked));
+    if (outcome) {
+      context.terminal.write(context.json ? as_json(judge, *outcome)
+                                          : as_text(context.terminal, judge, *outcome));
+      return ExitCode::JobFailed;
+    }
+    context.terminal.write(context.json ? to_text(Json{{"workload", judge.workload().name},
+                                                       {"candidate", candidate_.string()},
+                                                       {"verdict", "correct"},
+                                                       {"stages", judge.stages()}}) +
+                                              "\n"
+                                        : fmt::format("{} correct on the check shapes; not timed\n",
+                                                      context.terminal.tick()));
+    return ExitCode::Done;
+  }
+
+  Result<ExitCode> judge_whole(Context& context, const WholeProgram& program) const {
+    if (!own_) {
+      return Error{ErrorKind::InvalidInput,
+                   "a whole program runs outside the sandbox: only your own code, with --own"};
+    }
+    const InterruptScope interrupts;
+    const int schedules = fidelity_ == "quick" ? 0 : fidelity_ == "standard" ? 1 : 4;
+    CUCO_TRY_ASSIGN(const WholeVerdict verdict,
+                    judge_whole_program(program, candidate_, schedules));
+    if (context.json) {
+      context.terminal.write(to_text(Json{{"workload", program.name},
+                                          {"candidate", candidate_.string()},
+                                          {"verdict", verdict.same ? "same" : "different"},
+                                          {"mode", "whole program"},
+                                          {"note", kWholeProgramMark},
+                                          {"copies", verdict.copies},
+                                          {"differences", verdict.differences}}) +
+                             "\n");
+    } else if (verdict.same) {
+      context.terminal.write(
+          fmt::format("{} as the seed: {} pieces of data came back from devices, the same under {} "
+                      "schedules\n  {}\n",
+                      context.terminal.tick(), verdict.copies, schedules + 1, kWholeProgramMark));
+    } else {
+      context.terminal.write(fmt::format("{} differs from the seed\n  {}\n  {}\n",
+                                         context.terminal.cross(),
+                                         join(verdict.differences, "\n  "), kWholeProgramMark));
+    }
+    return verdict.same ? ExitCode::Done : ExitCode::JobFailed;
+  }
+
   std::string as_json(const evaluation::Judge& judge, const candidate::Outcome& outcome) const {
     CUCO_ASSERT(parse_json(candidate::to_json(outcome)));
     Json object = *parse_json(candidate::to_json(outcome));
@@ -62,6 +123,8 @@ class JudgeCommand final : public Command {
     object["verdict"] = candidate::verdict(outcome);
     object["target"] = target.name;
     object["topology"] = target.topology;
+    object["stages"] = judge.stages();
+    if (!judge.decisions().empty()) object["decisions"] = judge.decisions();
     return to_text(object) + "\n";
   }
 
@@ -74,9 +137,10 @@ class JudgeCommand final : public Command {
                          candidate::explanation(outcome));
     }
     const candidate::Target target = judge.target();
-    std::string text =
-        fmt::format("{} correct: {} shapes, {} hidden shapes, every iteration checked\n",
-                    terminal.tick(), scored->checked_shapes, scored->checked_hidden_shapes);
+    std::string text = fmt::format(
+        "{} correct: {} shapes, {} hidden shapes, {} schedules, every iteration checked\n",
+        terminal.tick(), scored->checked_shapes, scored->checked_hidden_shapes,
+        scored->checked_schedules);
     Table table(
         {Table::Align::Left, Table::Align::Right, Table::Align::Right, Table::Align::Right});
     table.row({"shape", "time", "seed", "bound"});
@@ -85,9 +149,13 @@ class JudgeCommand final : public Command {
                  human_seconds(time.bound_seconds)});
     }
     text += table.text(2);
-    text += fmt::format("  predicted {} on {} ({}): {:.2f} x the seed, score {:.3f}\n",
-                        human_seconds(scored->seconds), target.hardware, target.topology,
-                        scored->baseline_seconds / scored->seconds, scored->score);
+    text +=
+        fmt::format("  {} {} on {} ({}): {:.2f} x the seed, score {:.3f}\n",
+                    scored->predicted ? "predicted" : "measured", human_seconds(scored->seconds),
+                    scored->predicted ? target.hardware : scored->hardware, target.topology,
+                    scored->baseline_seconds / scored->seconds, scored->score);
+    for (const std::string& line : judge.decisions())
+      text += fmt::format("  {}\n", line);
     return text;
   }
 
@@ -95,6 +163,7 @@ class JudgeCommand final : public Command {
   std::filesystem::path candidate_;
   std::string fidelity_ = "final";
   std::string topology_;
+  std::string on_ = "virtual";
   std::uint64_t seed_ = 0;
   bool own_ = false;
   bool full_ = false;

@@ -14,6 +14,7 @@ std::unique_ptr<Command> make_config_command();
 std::unique_ptr<Command> make_demo_command();
 std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_explain_command();
+std::unique_ptr<Command> make_init_command();
 std::unique_ptr<Command> make_judge_command();
 std::unique_ptr<Command> make_optimize_command();
 std::unique_ptr<Command> make_report_command();
@@ -36,6 +37,8 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
      "cuco run --ranks 4 prog.cu -- --size 1024", make_run_command},
     {"judge", kJob, "decide whether one program is correct, and how fast it is",
      "cuco judge workloads/gemm_allgather mine.cu", make_judge_command},
+    {"init", kJob, "make a workload folder to start from, or one around an existing program",
+     "cuco init workloads/mine --ranks 4", make_init_command},
     {"check", kJob, "tell whether a workload folder is right: files, oracle, seed",
      "cuco check workloads/gemm_allgather", make_check_command},
     {"resume", kJob, "go on with a run that was interrupted or has ideas left",

@@ -15,16 +15,32 @@ namespace {
 
 using system::Path;
 
-/// What the object depends on besides the source: flags, headers, the compiler itself.
-Result<std::string> fingerprint(const std::vector<std::string>& words, const Path& include) {
-  std::string text;
-  for (const std::string& word : words)
-    text += word + "\n";
-  CUCO_TRY_ASSIGN(const auto headers, system::walk(include));
-  for (const Path& header : headers) {
-    CUCO_TRY_ASSIGN(const std::string content, system::read_file(include / header));
-    text += header.string() + "\n" + content;
+/// Those of our headers that the source names, and those that they name: a new header elsewhere
+/// must not have everything built again.
+Result<std::string> named_headers(std::string_view source, const Path& include) {
+  CUCO_TRY_ASSIGN(auto left, system::walk(include));
+  std::string text(source);
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (auto header = left.begin(); header != left.end(); ++header) {
+      if (text.find(header->string()) == std::string::npos) continue;
+      CUCO_TRY_ASSIGN(const std::string content, system::read_file(include / *header));
+      text += "\n" + header->string() + "\n" + content;
+      left.erase(header);
+      grew = true;
+      break;
+    }
   }
+  return text;
+}
+
+/// All that the object depends on: source, flags, headers, the compiler itself.
+Result<std::string> fingerprint(std::string_view source,
+                                const std::vector<std::string>& words,
+                                const Path& include) {
+  CUCO_TRY_ASSIGN(std::string text, named_headers(source, include));
+  for (const std::string& word : words)
+    text += "\n" + word;
   std::error_code code;
   const auto changed = std::filesystem::last_write_time(words.front(), code);
   return text + std::to_string(changed.time_since_epoch().count());
@@ -69,8 +85,8 @@ std::vector<std::string> nvcc_words(const BuildSettings& settings, const Path& i
 Result<BuildResult> build_candidate(std::string_view source, const BuildSettings& settings) {
   CUCO_TRY_ASSIGN(const Path include, system::find_data("include"));
   std::vector<std::string> words = nvcc_words(settings, include);
-  CUCO_TRY_ASSIGN(std::string identity, fingerprint(words, include));
-  const Path place = settings.cache / (to_hex(sha256(identity.append(source))) + ".so");
+  CUCO_TRY_ASSIGN(const std::string identity, fingerprint(source, words, include));
+  const Path place = settings.cache / (to_hex(sha256(identity)) + ".so");
   if (std::filesystem::exists(place)) return BuildResult(place);
   CUCO_TRY(system::make_folder(settings.cache));
 
@@ -115,9 +131,9 @@ Result<Path> build_oracle(const Path& source, const BuildSettings& settings) {
   CUCO_TRY_ASSIGN(const Path compiler, system::find_program("g++", *environment.get("PATH")));
   std::vector<std::string> words = {compiler.string(), "-std=c++20", "-O3",
                                     "-shared",         "-fPIC",      "-I" + include.string()};
-  CUCO_TRY_ASSIGN(std::string identity, fingerprint(words, include));
   CUCO_TRY_ASSIGN(const std::string text, system::read_file(source));
-  const Path place = settings.cache / (to_hex(sha256(identity + text)) + ".oracle.so");
+  CUCO_TRY_ASSIGN(const std::string identity, fingerprint(text, words, include));
+  const Path place = settings.cache / (to_hex(sha256(identity)) + ".oracle.so");
   if (std::filesystem::exists(place)) return place;
   CUCO_TRY(system::make_folder(settings.cache));
   CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));

@@ -30,6 +30,7 @@ class Checker {
     for (std::size_t i = 0; i < count; ++i) {
       const double got = load_element(output_, first + i, type_);
       ++result.checked;
+      result.scale = std::max(result.scale, scale_[i]);
       if (!is_right(got, want_[i], scale_[i], tolerance_)) note(first + i, got, want_[i]);
     }
   }
@@ -131,6 +132,23 @@ Comparison compare_with(std::span<const std::byte> output,
     std::copy_n(scale.begin() + static_cast<std::ptrdiff_t>(first), scales.size(), scales.begin());
   };
   return compare(output, type, wide, known, 0, ~std::size_t{0});
+}
+
+std::optional<std::size_t> first_unlike(std::span<const std::byte> one,
+                                        std::span<const std::byte> other,
+                                        Element type,
+                                        const Tolerance& tolerance,
+                                        double scale) {
+  // Each may err by the tolerance; and the scale is that of a sample.
+  constexpr double kSlack = 4;
+  for (std::size_t i = 0; i < one.size() / bytes_of(type); ++i) {
+    const double a = load_element(one, i, type);
+    const double b = load_element(other, i, type);
+    const double most = kSlack * (tolerance.relative * std::max(std::abs(a), std::abs(b)) +
+                                  tolerance.scaled * scale);
+    if (!(std::abs(a - b) <= most)) return i;  // NaN is unlike everything
+  }
+  return std::nullopt;
 }
 
 }  // namespace cuco::evaluation

@@ -25,6 +25,7 @@ struct Comparison {
   std::int64_t index = -1;  ///< The first wrong element.
   double got = 0;
   double want = 0;
+  double scale = 0;  ///< The largest of those that were checked.
 };
 
 /// Right: finite and within the tolerance. NaN is never right, whatever is wanted.
@@ -50,5 +51,13 @@ using Reference =
                                       const Tolerance& tolerance,
                                       std::span<const float> want,
                                       std::span<const float> scale);
+
+/// Whether two answers to the same question may both be right, element by element: the first that
+/// may not. A second opinion where the reference is too slow for all elements; coarser than it.
+[[nodiscard]] std::optional<std::size_t> first_unlike(std::span<const std::byte> one,
+                                                      std::span<const std::byte> other,
+                                                      Element type,
+                                                      const Tolerance& tolerance,
+                                                      double scale);
 
 }  // namespace cuco::evaluation

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evaluation/rank_job.h"
 #include "evaluation/reference.h"
 #include "evaluation/screen.h"
 
@@ -24,6 +25,14 @@ constexpr std::size_t kFullCheckLimit = 2048;
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
+}
+
+/// What each resource alone would take: which of them is the bound, and how far the others are.
+std::vector<candidate::PhaseTime> roofline(const measure::Bound& bound) {
+  std::vector<candidate::PhaseTime> parts{{"at least, math alone", bound.flops_seconds},
+                                          {"at least, HBM alone", bound.hbm_seconds}};
+  if (bound.wire_seconds > 0) parts.push_back({"at least, links alone", bound.wire_seconds});
+  return parts;
 }
 
 }  // namespace
@@ -51,6 +60,12 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
   judge->cluster_.ranks = judge->workload_.ranks;
   judge->cluster_.seed = options.seed;
   judge->cluster_.memory = options.server_memory;
+  judge->cluster_.real = options.on_gpu;
+  if (options.on_gpu && judge->workload_.ranks != 1) {
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("{} has {} ranks: on a real GPU only workloads of one rank are judged",
+                             judge->workload_.name, judge->workload_.ranks)};
+  }
   judge->tier_ = options.tier;
   judge->build_settings_.cache = options.cache / "builds";
   judge->build_settings_.tier = options.tier;
@@ -78,7 +93,8 @@ Result<void> Judge::build_reference() {
 
 candidate::Target Judge::target() const {
   candidate::Target target;
-  target.name = "virtual cluster";
+  target.name = cluster_.real ? "real GPU" : "virtual cluster";
+  target.predicted = !cluster_.real;
   target.hardware = fmt::format("{} x {}", workload_.ranks, gpu_.name);
   target.topology = topology_.name;
   target.facts.ranks = workload_.ranks;
@@ -97,19 +113,32 @@ Result<Outcome> Judge::evaluate(const candidate::Candidate& candidate, Fidelity 
 }
 
 Result<Outcome> Judge::judge(const std::string& program, Fidelity fidelity) {
-  CUCO_TRY_ASSIGN(Built built, build(program));
+  CUCO_TRY_ASSIGN(Built built, build(program, &stages_));
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::move(*outcome);
   return run(std::get<system::Path>(built), fidelity);
 }
 
-Result<Judge::Built> Judge::build(const std::string& program) {
+Result<std::optional<Outcome>> Judge::check(const std::string& program) {
+  CUCO_TRY_ASSIGN(Built built, build(program, &stages_));
+  if (auto* outcome = std::get_if<Outcome>(&built)) return std::optional(std::move(*outcome));
+  for (const Shape* shape : workload_.shapes_for(Use::Check)) {
+    CUCO_TRY_ASSIGN(auto outcome, check_shape(std::get<system::Path>(built), *shape, 0));
+    if (outcome) return outcome;
+  }
+  return std::optional<Outcome>();
+}
+
+Result<Judge::Built> Judge::build(const std::string& program, Stages* stages) {
+  std::optional<Stages::Lap> lap(std::in_place, stages, "screen");
   CUCO_TRY_ASSIGN(auto screened, screen_source(workload_.program, program));
   if (screened) return Built(Outcome(*std::move(screened)));
+  lap.emplace(stages, "build");
   CUCO_TRY_ASSIGN(BuildResult result, build_candidate(program, build_settings_));
   if (auto* failed = std::get_if<candidate::BuildFailed>(&result))
     return Built(Outcome(std::move(*failed)));
   if (auto* late = std::get_if<candidate::TimedOut>(&result))
     return Built(Outcome(std::move(*late)));
+  lap.emplace(stages, "object screen");
   const system::Path object = std::get<system::Path>(result);
   CUCO_TRY_ASSIGN(const std::string bytes, system::read_file(object));
   CUCO_TRY_ASSIGN(auto refused, screen_object(std::as_bytes(std::span(bytes))));
@@ -117,26 +146,110 @@ Result<Judge::Built> Judge::build(const std::string& program) {
   return Built(object);
 }
 
-Result<TrialResult> Judge::trial(const system::Path& object, const Shape& shape, Purpose purpose) {
+TrialSpec Judge::trial_spec(const system::Path& object, const Shape& shape) {
+  return {.workload = workload_,
+          .shape = shape,
+          .secret = secret_,
+          .candidate = object,
+          .cluster = cluster_,
+          .tier = tier_,
+          .stages = &stages_};
+}
+
+Result<TrialResult> Judge::check_trial(const system::Path& object,
+                                       const Shape& shape,
+                                       std::uint64_t schedule_seed) {
   CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
-  const TrialSpec spec{.workload = workload_,
-                       .shape = shape,
-                       .secret = secret_,
-                       .candidate = object,
-                       .cluster = cluster_,
-                       .tier = tier_,
-                       .hold_back = purpose == Purpose::Check,
-                       .check_limit = purpose == Purpose::Check  ? kCheckAll
-                                      : purpose == Purpose::Time ? kTimedCheckLimit
-                                                                 : kFullCheckLimit};
-  if (purpose != Purpose::Full) return run_trial(spec, oracle);
+  TrialSpec spec = trial_spec(object, shape);
+  spec.hold_back = true;
+  spec.check_limit = kCheckAll;
+  spec.cluster.schedule_seed = schedule_seed;
+  return run_trial(spec, oracle);
+}
+
+Result<TrialResult> Judge::time_trial(const system::Path& object,
+                                      const Shape& shape,
+                                      const TrialOutputs* like) {
+  CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
+  TrialSpec spec = trial_spec(object, shape);
+  spec.check_limit = kTimedCheckLimit;
+  spec.like = like;
+  if (like == nullptr) {  // the seed itself
+    spec.keep_outputs = true;
+    spec.stages = nullptr;
+  }
+  return run_trial(spec, oracle);
+}
+
+Result<TrialResult> Judge::full_trial(const system::Path& object, const Shape& shape) {
+  CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
+  TrialSpec spec = trial_spec(object, shape);
+  spec.check_limit = kFullCheckLimit;
   CUCO_TRY_ASSIGN(const auto reference, GpuReference::start(spec, *reference_));
-  TrialSpec full = spec;
-  full.reference = reference.get();
-  return run_trial(full, oracle);
+  spec.reference = reference.get();
+  return run_trial(spec, oracle);
+}
+
+Result<std::optional<Outcome>> Judge::check_shape(const system::Path& object,
+                                                  const Shape& shape,
+                                                  int schedules) {
+  for (int i = 0; i <= schedules; ++i) {
+    // Which schedules is a secret of the run, too; 0 is the plain one.
+    const std::uint64_t seed =
+        i == 0 ? 0 : 1 + secret_.key(fmt::format("schedule {} {}", shape.name, i)) % 1'000'000'000;
+    CUCO_TRY_ASSIGN(TrialResult result, check_trial(object, shape, seed));
+    if (auto* outcome = std::get_if<Outcome>(&result)) return std::optional(std::move(*outcome));
+  }
+  return std::optional<Outcome>();
+}
+
+Result<Outcome> Judge::run_on_gpu(const system::Path& object, Fidelity fidelity) {
+  candidate::Scored scored;
+  auto shapes = workload_.shapes_for(Use::Check);
+  if (fidelity == Fidelity::Final) {
+    const auto hidden = workload_.shapes_for(Use::Hidden);
+    scored.checked_hidden_shapes = static_cast<int>(hidden.size());
+    shapes.insert(shapes.end(), hidden.begin(), hidden.end());
+  }
+  scored.checked_shapes = static_cast<int>(shapes.size()) - scored.checked_hidden_shapes;
+  scored.checked_schedules = 1;
+  for (const Shape* shape : shapes) {
+    CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
+    CUCO_TRY_ASSIGN(TrialResult result, run_trial(trial_spec(object, *shape), oracle));
+    if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
+  }
+  CUCO_TRY_ASSIGN(Built seed, build(workload_.program, nullptr));
+  const auto* seed_object = std::get_if<system::Path>(&seed);
+  if (seed_object == nullptr) return Error{ErrorKind::InvalidInput, "the seed does not build"};
+  for (const Shape* shape : workload_.shapes_for(Use::Time)) {
+    TrialSpec incumbent = trial_spec(*seed_object, *shape);
+    TrialSpec candidate = trial_spec(object, *shape);
+    incumbent.check_limit = candidate.check_limit = kTimedCheckLimit;
+    CUCO_TRY_ASSIGN(PairResult result, run_pairs(incumbent, candidate, oracle_, {}));
+    if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
+    const auto& pairs = std::get<PairTimes>(result);
+    CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(*shape));
+    const double seconds = median(pairs.candidate.seconds);
+    if (measure::is_too_fast(seconds, bound.seconds)) {
+      return Outcome(candidate::Quarantined{seconds, bound.seconds, shape->name});
+    }
+    scored.hardware = pairs.candidate.gpu;
+    scored.shapes.push_back({.shape = shape->name,
+                             .seconds = seconds,
+                             .baseline_seconds = median(pairs.incumbent.seconds),
+                             .bound_seconds = bound.seconds,
+                             .phases = roofline(bound)});
+    decisions_.push_back(fmt::format(
+        "{}: {} after {} pairs, speedup between {:.3f} and {:.3f} (95 %, at any time)", shape->name,
+        pairs.decision == measure::Decision::Promote ? "faster than the seed"
+                                                     : "not shown to be faster",
+        pairs.candidate.seconds.size() - 1, pairs.speedup.low, pairs.speedup.high));
+  }
+  return score(std::move(scored));
 }
 
 Result<Outcome> Judge::run(const system::Path& object, Fidelity fidelity) {
+  if (cluster_.real) return run_on_gpu(object, fidelity);
   candidate::Scored scored;
   auto checks = workload_.shapes_for(Use::Check);
   auto timed = workload_.shapes_for(Use::Time);
@@ -146,26 +259,36 @@ Result<Outcome> Judge::run(const system::Path& object, Fidelity fidelity) {
     timed.resize(1);
   }
   if (fidelity == Fidelity::Final) hidden = workload_.shapes_for(Use::Hidden);
+  const int schedules = fidelity == Fidelity::Quick ? 0 : fidelity == Fidelity::Standard ? 1 : 4;
   scored.checked_shapes = static_cast<int>(checks.size());
   scored.checked_hidden_shapes = static_cast<int>(hidden.size());
-  scored.checked_schedules = workload_.ranks > 1 ? workload_.budget.iterations : 1;
+  // Held back, slow, late deliveries; and the adversarial ones.
+  scored.checked_schedules =
+      (workload_.ranks > 1 ? workload_.budget.iterations + 1 : 1) + schedules;
 
-  checks.insert(checks.end(), hidden.begin(), hidden.end());
   for (const Shape* shape : checks) {
-    CUCO_TRY_ASSIGN(TrialResult result, trial(object, *shape, Purpose::Check));
-    if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
+    CUCO_TRY_ASSIGN(auto outcome, check_shape(object, *shape, schedules));
+    if (outcome) return *std::move(outcome);
+  }
+  for (const Shape* shape : hidden) {
+    CUCO_TRY_ASSIGN(auto outcome, check_shape(object, *shape, 1));
+    if (outcome) return *std::move(outcome);
   }
   for (const Shape* shape : reference_ ? workload_.shapes_for(Use::Full) : decltype(checks){}) {
-    CUCO_TRY_ASSIGN(TrialResult result, trial(object, *shape, Purpose::Full));
+    CUCO_TRY_ASSIGN(TrialResult result, full_trial(object, *shape));
     if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
     ++scored.checked_shapes;
   }
   for (const Shape* shape : timed) {
-    CUCO_TRY_ASSIGN(TrialResult result, trial(object, *shape, Purpose::Time));
+    CUCO_TRY_ASSIGN(const Seed* known, seed(*shape));
+    CUCO_TRY_ASSIGN(TrialResult result, time_trial(object, *shape, &known->outputs));
     if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
+    CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(*shape));
     candidate::ShapeTime time{.shape = shape->name,
-                              .seconds = median(std::get<TrialTimes>(result).seconds)};
-    CUCO_TRY_ASSIGN(time.bound_seconds, bound(*shape));
+                              .seconds = median(std::get<TrialTimes>(result).seconds),
+                              .baseline_seconds = known->seconds,
+                              .bound_seconds = bound.seconds,
+                              .phases = roofline(bound)};
     if (measure::is_too_fast(time.seconds, time.bound_seconds)) {
       return Outcome(candidate::Quarantined{time.seconds, time.bound_seconds, shape->name});
     }
@@ -179,9 +302,7 @@ Result<Outcome> Judge::score(candidate::Scored scored) {
   double seconds = 0;
   double baseline_seconds = 0;
   double bound_seconds = 0;
-  for (candidate::ShapeTime& time : scored.shapes) {
-    const auto shape = std::ranges::find(workload_.shapes, time.shape, &Shape::name);
-    CUCO_TRY_ASSIGN(time.baseline_seconds, baseline(*shape));
+  for (const candidate::ShapeTime& time : scored.shapes) {
     seconds += std::log(time.seconds) / count;
     baseline_seconds += std::log(time.baseline_seconds) / count;
     bound_seconds += std::log(time.bound_seconds) / count;
@@ -190,9 +311,24 @@ Result<Outcome> Judge::score(candidate::Scored scored) {
   scored.baseline_seconds = std::exp(baseline_seconds);
   scored.bound_seconds = std::exp(bound_seconds);
   scored.score = measure::score(scored.seconds, scored.baseline_seconds, scored.bound_seconds);
-  scored.predicted = true;
-  scored.hardware = gpu_.key;
+  scored.predicted = !cluster_.real;
+  if (scored.predicted) scored.hardware = gpu_.key;
   return Outcome(std::move(scored));
+}
+
+Result<std::vector<ShapeMemory>> Judge::memory_of_shapes() const {
+  std::vector<ShapeMemory> sizes;
+  for (const Shape& shape : workload_.shapes) {
+    ShapeMemory size{shape.name, 0, gpu_.memory_bytes};
+    for (const auto* rules : {&workload_.inputs, &workload_.outputs}) {
+      CUCO_TRY_ASSIGN(const auto buffers, workload_.buffers(*rules, shape));
+      for (const Buffer& buffer : buffers)
+        size.bytes += buffer.bytes() + kGuardBytes;
+    }
+    size.bytes *= static_cast<std::uint64_t>(workload_.budget.sets);
+    sizes.push_back(std::move(size));
+  }
+  return sizes;
 }
 
 Result<std::vector<OracleTest>> Judge::test_oracle() const {
@@ -205,23 +341,28 @@ Result<std::vector<OracleTest>> Judge::test_oracle() const {
   return all;
 }
 
-Result<double> Judge::baseline(const Shape& shape) {
-  const std::lock_guard lock(baseline_mutex_);
-  if (const auto known = baselines_.find(shape.name); known != baselines_.end())
-    return known->second;
-  CUCO_TRY_ASSIGN(Built built, build(workload_.program));
+Result<const Judge::Seed*> Judge::seed(const Shape& shape) {
+  const std::lock_guard lock(seeds_mutex_);
+  if (const auto known = seeds_.find(shape.name); known != seeds_.end()) return &known->second;
+  const Stages::Lap lap(&stages_, "seed");
+  CUCO_TRY_ASSIGN(Built built, build(workload_.program, nullptr));
   const auto failed = [&](const Outcome& outcome) {
     return Error{ErrorKind::InvalidInput, fmt::format("the seed of {} does not pass: {}",
                                                       workload_.name, candidate::summary(outcome))};
   };
   if (const auto* outcome = std::get_if<Outcome>(&built)) return failed(*outcome);
-  CUCO_TRY_ASSIGN(const TrialResult result,
-                  trial(std::get<system::Path>(built), shape, Purpose::Time));
+  CUCO_TRY_ASSIGN(TrialResult result, time_trial(std::get<system::Path>(built), shape, nullptr));
   if (const auto* outcome = std::get_if<Outcome>(&result)) return failed(*outcome);
-  return baselines_[shape.name] = median(std::get<TrialTimes>(result).seconds);
+  auto& times = std::get<TrialTimes>(result);
+  return &(seeds_[shape.name] = {median(times.seconds), std::move(times.outputs)});
 }
 
-Result<double> Judge::bound(const Shape& shape) const {
+Result<double> Judge::baseline(const Shape& shape) {
+  CUCO_TRY_ASSIGN(const Seed* known, seed(shape));
+  return known->seconds;
+}
+
+Result<measure::Bound> Judge::bound(const Shape& shape) const {
   CUCO_TRY_ASSIGN(const measure::Demand demand, workload_.demand(shape));
   CUCO_TRY_ASSIGN(const std::string type, choose(workload_.flops_type, workload_.variables(shape)));
   measure::Peak peak;
@@ -233,7 +374,7 @@ Result<double> Judge::bound(const Shape& shape) const {
   peak.wire_bytes = link.gigabytes_per_second * 1e9;
   peak.latency_seconds = static_cast<double>(link.latency) * 1e-12;
   peak.launch_seconds = gpu_.gap_us * 1e-6;
-  return measure::speed_of_light(demand, peak).seconds;
+  return measure::speed_of_light(demand, peak);
 }
 
 }  // namespace cuco::evaluation

@@ -3,6 +3,10 @@
 /// The judge: the cascade from source to score, on the virtual cluster.
 ///
 ///   screen -> build -> object screen -> check shapes -> [hidden shapes] -> timed shapes -> score
+///
+/// Check and hidden shapes are run plainly, with ranks held back, with late deliveries and under
+/// adversarial schedules; each element of each iteration is compared with the fp64 reference. On
+/// timed shapes that is a secret sample, and every element is compared with the seed's.
 #pragma once
 
 #include <map>
@@ -29,12 +33,20 @@ struct JudgeOptions {
   std::uint64_t seed = 0;
   system::Tier tier = system::Tier::Hostile;
   std::string topology;  ///< Empty: the workload's.
+  bool on_gpu = false;   ///< This machine's GPU instead of virtual ones; single-GPU workloads.
   bool full = false;     ///< Check the full shapes too: for days on a virtual cluster.
   std::uint64_t server_memory = std::uint64_t{8} << 30U;  ///< Of each virtual cluster.
 };
 
 /// Where a person's cache is: $XDG_CACHE_HOME/cuco or ~/.cache/cuco.
 [[nodiscard]] system::Path default_cache(const system::Environment& environment);
+
+/// What a shape needs of one GPU's memory.
+struct ShapeMemory {
+  std::string shape;
+  std::uint64_t bytes = 0;  ///< Of all buffer sets, with their guard zones.
+  std::uint64_t capacity = 0;
+};
 
 class Judge final : public candidate::Evaluator {
  public:
@@ -47,26 +59,54 @@ class Judge final : public candidate::Evaluator {
   [[nodiscard]] Result<candidate::Outcome> judge(const std::string& program,
                                                  candidate::Fidelity fidelity);
 
+  /// Only whether it is right on the check shapes, plainly: nothing if it is.
+  [[nodiscard]] Result<std::optional<candidate::Outcome>> check(const std::string& program);
+
   /// Whether the oracle tells right from wrong, on the check shapes.
   [[nodiscard]] Result<std::vector<OracleTest>> test_oracle() const;
 
+  [[nodiscard]] Result<std::vector<ShapeMemory>> memory_of_shapes() const;
+  /// How each timed shape was decided on a real GPU, one line each.
+  [[nodiscard]] const std::vector<std::string>& decisions() const { return decisions_; }
+
   [[nodiscard]] const Workload& workload() const { return workload_; }
+  /// Where the time went, all judgements together.
+  [[nodiscard]] std::map<std::string, double> stages() const { return stages_.seconds(); }
+  /// The seed's seconds on a timed shape, measured once.
+  Result<double> baseline(const Shape& shape);
 
  private:
   Judge(Workload workload, Secret secret) : workload_(std::move(workload)), secret_(secret) {}
 
   /// Screen, build, object screen: the object, or why not.
   using Built = std::variant<system::Path, candidate::Outcome>;
-  Result<Built> build(const std::string& program);
   Result<void> build_reference();
-  enum class Purpose { Check, Time, Full };
-  Result<TrialResult> trial(const system::Path& object, const Shape& shape, Purpose purpose);
+  Result<Built> build(const std::string& program, Stages* stages);
+  /// What is known about the seed on one timed shape.
+  struct Seed {
+    double seconds = 0;
+    TrialOutputs outputs;
+  };
+  Result<const Seed*> seed(const Shape& shape);
+  TrialSpec trial_spec(const system::Path& object, const Shape& shape);
+  Result<TrialResult> check_trial(const system::Path& object,
+                                  const Shape& shape,
+                                  std::uint64_t schedule_seed);
+  Result<TrialResult> time_trial(const system::Path& object,
+                                 const Shape& shape,
+                                 const TrialOutputs* like);
+  /// Plain, and then under so many adversarial schedules.
+  Result<std::optional<candidate::Outcome>> check_shape(const system::Path& object,
+                                                        const Shape& shape,
+                                                        int schedules);
+  /// Correctness and interleaved pairs against the seed on a real GPU.
+  Result<candidate::Outcome> run_on_gpu(const system::Path& object, candidate::Fidelity fidelity);
+  /// Every element against the trusted GPU reference.
+  Result<TrialResult> full_trial(const system::Path& object, const Shape& shape);
   /// Correctness, then time.
   Result<candidate::Outcome> run(const system::Path& object, candidate::Fidelity fidelity);
   Result<candidate::Outcome> score(candidate::Scored scored);
-  /// The seed's seconds on a timed shape, measured once.
-  Result<double> baseline(const Shape& shape);
-  Result<double> bound(const Shape& shape) const;
+  Result<measure::Bound> bound(const Shape& shape) const;
 
   Workload workload_;
   Secret secret_;
@@ -77,8 +117,10 @@ class Judge final : public candidate::Evaluator {
   fabric::Topology topology_;
   system::Path oracle_;
   std::optional<system::Path> reference_;  ///< Built, if full shapes are wanted.
-  std::mutex baseline_mutex_;
-  std::map<std::string, double> baselines_;  ///< By shape name.
+  std::vector<std::string> decisions_;
+  Stages stages_;
+  std::mutex seeds_mutex_;
+  std::map<std::string, Seed> seeds_;  ///< By shape name.
 };
 
 }  // namespace cuco::evaluation

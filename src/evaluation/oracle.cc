@@ -80,6 +80,8 @@ Result<Comparison> Oracle::check(const Workload& workload,
   CUCO_TRY_ASSIGN(const std::string want, string_member(answer, "want"));
   result.got = std::strtod(got.c_str(), nullptr);
   result.want = std::strtod(want.c_str(), nullptr);
+  CUCO_TRY_ASSIGN(const std::string scale, string_member(answer, "scale"));
+  result.scale = std::strtod(scale.c_str(), nullptr);
   return result;
 }
 

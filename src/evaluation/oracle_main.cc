@@ -99,7 +99,8 @@ class Service {
                         {"wrong", result.wrong},
                         {"index", result.index},
                         {"got", fmt::format("{}", result.got)},
-                        {"want", fmt::format("{}", result.want)}});
+                        {"want", fmt::format("{}", result.want)},
+                        {"scale", fmt::format("{}", result.scale)}});
   }
 
   std::string answer(const Json& request) {

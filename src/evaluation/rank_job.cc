@@ -6,6 +6,8 @@
 namespace cuco::evaluation {
 namespace {
 
+constexpr std::size_t kBufferAlignment = 4096;
+
 template <typename T>
 void append_list(std::vector<std::byte>& out, const std::vector<T>& values) {
   wire::append(out, static_cast<std::uint64_t>(values.size()));
@@ -66,6 +68,20 @@ std::optional<RankJob> decode_rank_job(wire::Bytes bytes) {
   words.list(job.output_bytes);
   if (words.is_short()) return std::nullopt;
   return job;
+}
+
+RankLayout lay_out(const RankJob& job) {
+  RankLayout layout;
+  for (const auto* sizes : {&job.input_bytes, &job.output_bytes}) {
+    for (int set = 0; set < job.sets; ++set) {
+      for (const std::size_t bytes : *sizes) {
+        layout.offsets.push_back(layout.bytes);
+        layout.bytes +=
+            (bytes + kGuardBytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+      }
+    }
+  }
+  return layout;
 }
 
 }  // namespace cuco::evaluation

@@ -30,4 +30,11 @@ struct RankJob {
 [[nodiscard]] std::vector<std::byte> encode_rank_job(const RankJob& job);
 [[nodiscard]] std::optional<RankJob> decode_rank_job(wire::Bytes bytes);
 
+/// Where the buffers lie if they are one piece of memory: inputs of all sets, then outputs.
+struct RankLayout {
+  std::vector<std::size_t> offsets;
+  std::size_t bytes = 0;
+};
+[[nodiscard]] RankLayout lay_out(const RankJob& job);
+
 }  // namespace cuco::evaluation

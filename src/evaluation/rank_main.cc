@@ -6,6 +6,7 @@
 // everything that counts is looked at from outside.
 //
 //   cuco-rank CANDIDATE.so RANKS LIBRARIES
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,14 +19,20 @@
 
 #include <dlfcn.h>
 
+#include "evaluation/bell.h"
+#include "evaluation/gpu_memory.h"
 #include "evaluation/rank_job.h"
 #include "wire/client.h"
 #include "wire/messages_judge.h"
+#include "wire/socket.h"
 
 namespace cuco::evaluation {
 namespace {
 
 using wire::JudgeReport;
+
+/// In the place of the libraries' folder: the machine's own, and its first GPU.
+const std::string kRealGpu = "-";
 
 /// Matches cuco_context of include/cuco/workload.h, without CUDA's headers.
 struct Context {
@@ -81,17 +88,21 @@ void* load_from(const std::string& folder, const char* name) {
 }
 
 Libraries load_libraries(const std::string& folder) {
-  void* cudart = load_from(folder, "libcudart.so.13");
-  void* nccl = load_from(folder, "libnccl.so.2");
+  const bool real = folder == kRealGpu;
+  void* cudart = real ? ::dlopen("libcudart.so.13", RTLD_NOW | RTLD_GLOBAL)
+                      : load_from(folder, "libcudart.so.13");
+  if (cudart == nullptr) give_up("libcudart.so.13");
   Libraries libraries;
-  const wire::ClientApi* (*client)() = nullptr;
-  find(cudart, wire::kClientApiSymbol, client);
-  libraries.client = client();
   find(cudart, "cudaGetDeviceCount", libraries.count_devices);
   find(cudart, "cudaSetDevice", libraries.set_device);
   find(cudart, "cudaStreamCreateWithFlags", libraries.create_stream);
   find(cudart, "cudaStreamSynchronize", libraries.synchronize);
   find(cudart, "cudaGetErrorString", libraries.error_text);
+  if (real) return libraries;  // one rank alone: there is nobody to communicate with
+  const wire::ClientApi* (*client)() = nullptr;
+  find(cudart, wire::kClientApiSymbol, client);
+  libraries.client = client();
+  void* nccl = load_from(folder, "libnccl.so.2");
   find(nccl, "ncclGetUniqueId", libraries.make_id);
   find(nccl, "ncclCommInitRank", libraries.init);
   find(nccl, "ncclMemAlloc", libraries.allocate);
@@ -101,7 +112,12 @@ Libraries load_libraries(const std::string& folder) {
 class Rank {
  public:
   Rank(int rank, std::string candidate, const std::string& libraries)
-      : rank_(rank), candidate_(std::move(candidate)), libraries_(load_libraries(libraries)) {}
+      : rank_(rank), candidate_(std::move(candidate)), libraries_(load_libraries(libraries)) {
+    if (libraries != kRealGpu) return;
+    void* page = ::mmap(nullptr, kBellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, kRankBellFd, 0);
+    if (page == MAP_FAILED) give_up("map the bell");
+    bell_ = static_cast<Bell*>(page);
+  }
 
   [[noreturn]] void serve() {
     report(JudgeReport::kStarted, 0, {});
@@ -132,12 +148,51 @@ class Rank {
     message.phase = phase;
     message.rank = rank_;
     message.code = code;
+    if (bell_ != nullptr) return report_by_socket(message, tail);
     wire::Bytes answer;
     if (wire::call(*libraries_.client, message, &command_, tail, &answer) != wire::kSuccess) {
       std::fprintf(stderr, "cuco-rank: the virtual cluster is gone\n");
       std::exit(121);  // NOLINT(concurrency-mt-unsafe)
     }
     tail_.assign(answer.begin(), answer.end());
+  }
+
+  void report_by_socket(const JudgeReport& message, wire::Bytes tail) {
+    wire::Header header;
+    header.type = JudgeReport::kType;
+    std::optional<wire::Frame> frame;
+    if (wire::send_frame(kRankSocketFd, header, wire::bytes_of(message), tail)) {
+      frame = wire::receive_frame(kRankSocketFd);
+    }
+    const auto reply = frame ? wire::read_front<JudgeReport::Reply>(frame->payload) : std::nullopt;
+    if (!reply) {
+      std::fprintf(stderr, "cuco-rank: the judge is gone\n");
+      std::exit(121);  // NOLINT(concurrency-mt-unsafe)
+    }
+    command_ = *reply;
+    tail_.assign(frame->payload.begin() + sizeof(*reply), frame->payload.end());
+    shared_ = std::move(frame->fd);
+  }
+
+  /// Maps the buffers that the process with the clock has made.
+  void map_buffers() {
+    const auto job = decode_rank_job(tail_);
+    if (!job) give_up("job description");
+    job_ = *job;
+    int code = libraries_.set_device(0);
+    if (code == 0) code = libraries_.create_stream(&stream_, 1);
+    const RankLayout layout = lay_out(job_);
+    const auto memory = GpuMemory::open(shared_.get(), layout.bytes);
+    if (!memory || code != 0) {
+      const std::string why = memory ? "cudaStreamCreate" : memory.error().message();
+      return report(JudgeReport::kAllocated, 1, wire::bytes_of_text(why));
+    }
+    const std::size_t inputs = static_cast<std::size_t>(job_.sets) * job_.input_bytes.size();
+    for (std::size_t i = 0; i < layout.offsets.size(); ++i) {
+      (i < inputs ? inputs_ : outputs_)
+          .push_back(reinterpret_cast<void*>(memory->address() + layout.offsets[i]));
+    }
+    report(JudgeReport::kAllocated, 0, {});
   }
 
   void make_id() {
@@ -147,6 +202,7 @@ class Rank {
   }
 
   void allocate() {
+    if (bell_ != nullptr) return map_buffers();
     const auto job = decode_rank_job(tail_);
     if (!job) give_up("job description");
     job_ = *job;
@@ -212,9 +268,16 @@ class Rank {
   }
 
   void run() {
+    if (bell_ != nullptr) {
+      bell_->armed.store(++round_, std::memory_order_release);
+      while (bell_->go.load(std::memory_order_acquire) != round_) {
+      }
+    }
     const int code = run_(state_, command_.argument, stream_);
+    if (code != 0 && bell_ != nullptr) bell_->done.store(round_, std::memory_order_release);
     if (code != 0) return report(JudgeReport::kRan, code, wire::bytes_of_text("cuco_run failed"));
     const int status = libraries_.synchronize(stream_);
+    if (bell_ != nullptr) bell_->done.store(round_, std::memory_order_release);
     const char* text = status != 0 ? libraries_.error_text(status) : "";
     report(JudgeReport::kRan, status, wire::bytes_of_text(text));
   }
@@ -222,6 +285,9 @@ class Rank {
   int rank_;
   std::string candidate_;
   Libraries libraries_;
+  Bell* bell_ = nullptr;  ///< On a real GPU.
+  std::uint32_t round_ = 0;
+  wire::Fd shared_;
   JudgeReport::Reply command_;
   std::vector<std::byte> tail_;
   RankJob job_;

@@ -81,7 +81,7 @@ Result<void> GpuReference::prepare(const TrialSpec& spec, const system::Path& ob
 Result<std::vector<RankState>> GpuReference::wait(std::string_view stage) {
   const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::duration<double>(workload_.budget.run_seconds + workload_.budget.setup_seconds));
-  CUCO_TRY_ASSIGN(ClusterEvent event, cluster_->wait(*process_, limit));
+  CUCO_TRY_ASSIGN(ClusterEvent event, cluster_->wait(*process_, {.wall = limit}));
   auto* all = std::get_if<AllReported>(&event);
   if (all != nullptr && all->ranks.size() == 1 && all->ranks.front().code == 0)
     return std::move(all->ranks);

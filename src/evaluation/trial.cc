@@ -8,6 +8,7 @@
 #include "evaluation/trial.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 
@@ -27,6 +28,7 @@ using wire::JudgeReport;
 /// Far longer than any honest iteration on a check shape.
 constexpr std::int64_t kLatePs = 2'000'000'000;  // 2 ms
 constexpr std::int32_t kSlowdown = 64;
+constexpr std::int64_t kProbePs = 1'000'000'000;  // 1 ms
 
 std::chrono::milliseconds in_ms(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
@@ -64,6 +66,12 @@ class Trial {
 
   Result<TrialResult> run();
 
+  // The same step by step, for pairs.
+  Result<std::optional<Outcome>> begin() { return prepare(); }
+  /// The iteration's seconds, or what went wrong.
+  Result<std::variant<double, Outcome>> time_one(int iteration);
+  [[nodiscard]] const TrialTimes& times() const { return times_; }
+
  private:
   /// What the ranks say after a step; an Outcome if they did not all end it well.
   using Step = std::variant<AllReported, Outcome>;
@@ -73,9 +81,15 @@ class Trial {
   Outcome crashed(std::string reason);
   Result<std::optional<Outcome>> prepare();
   VirtualCluster::Late choose_late(int iteration);
+  [[nodiscard]] bool probes() const { return spec_.hold_back && spec_.workload.ranks > 1; }
+  /// One iteration: runs, checks, and notes its time.
+  Result<std::optional<Outcome>> iterate(int iteration, int set);
+  std::optional<Outcome> judge_probe(const AllReported& all, double seconds) const;
   Result<void> place_inputs(int iteration, int set);
   Result<std::optional<Outcome>> check(int iteration, int set);
   Result<std::optional<Outcome>> check_output(int iteration, int rank, std::size_t output);
+  std::optional<std::size_t> unlike_element(
+      int iteration, int rank, std::size_t output, const std::string& bytes, double scale) const;
   Result<std::optional<Outcome>> check_untouched(int rank, int set);
   std::optional<Outcome> check_copies(const AllReported& all) const;
   Outcome too_busy(std::chrono::nanoseconds cpu) const;
@@ -107,6 +121,7 @@ class Trial {
   std::map<std::pair<int, std::size_t>, std::string> pristine_;  ///< Inputs of this iteration.
   std::map<std::pair<int, std::size_t>, std::string> previous_;  ///< Outputs of the last one.
   std::vector<Answer> answers_;  ///< Of this iteration, if there is a reference.
+  TrialTimes times_;
   std::string poison_;
   std::string guard_;
   std::string schedule_;  ///< Of this iteration, for reports; empty: the plain one.
@@ -172,6 +187,7 @@ Result<std::optional<Outcome>> Trial::prepare() {
   const std::string& id = std::get<AllReported>(made).ranks.front().tail;
   if (id.size() != kUniqueIdBytes) return Error{ErrorKind::Protocol, "cuco-rank: no unique id"};
   std::memcpy(job.unique_id.data(), id.data(), id.size());
+  if (cluster_.is_real()) times_.gpu = id.c_str();  // see cuco-device
   job.ranks = workload.ranks;
   job.sets = workload.budget.sets;
   job.params = spec_.shape.params;
@@ -190,6 +206,7 @@ Result<std::optional<Outcome>> Trial::prepare() {
   }
 
   // From here on the ranks' processes are the candidate's.
+  const Stages::Lap lap(spec_.stages, "set-up");
   CUCO_TRY(cluster_.command(JudgeReport::kSetUpNow, 0));
   CUCO_TRY_ASSIGN(Step ready, step("cuco_setup"));
   if (auto* outcome = std::get_if<Outcome>(&ready)) return std::optional(std::move(*outcome));
@@ -198,7 +215,17 @@ Result<std::optional<Outcome>> Trial::prepare() {
 
 VirtualCluster::Late Trial::choose_late(int iteration) {
   schedule_.clear();
-  if (!spec_.hold_back || iteration == 0 || spec_.workload.ranks < 2) return {};
+  if (spec_.cluster.schedule_seed != 0) {
+    schedule_ = fmt::format("adversarial schedule {}", spec_.cluster.schedule_seed);
+    return {};
+  }
+  if (!probes() || iteration == 0) return {};
+  if (iteration == spec_.workload.budget.iterations) {
+    schedule_ = fmt::format("every delivery is {} us late", kProbePs / 1'000'000);
+    VirtualCluster::Late late;
+    late.delivery_delay_ps = kProbePs;
+    return late;
+  }
   const auto ranks = static_cast<std::uint64_t>(spec_.workload.ranks);
   const int rank =
       static_cast<int>((key("late", 0) + static_cast<std::uint64_t>(iteration)) % ranks);
@@ -206,10 +233,10 @@ VirtualCluster::Late Trial::choose_late(int iteration) {
   // to end.
   if (iteration % 2 == 0) {
     schedule_ = fmt::format("rank {} computes {} times slower", rank, kSlowdown);
-    return {rank, 0, kSlowdown};
+    return {.rank = rank, .slowdown = kSlowdown};
   }
   schedule_ = fmt::format("rank {} starts {} us late", rank, kLatePs / 1'000'000);
-  return {rank, kLatePs, 1};
+  return {.rank = rank, .ps = kLatePs};
 }
 
 Result<void> Trial::place_inputs(int iteration, int set) {
@@ -274,9 +301,30 @@ Result<std::optional<Outcome>> Trial::check_output(int iteration, int rank, std:
     if (same(poison(buffer.bytes(), key("poison", iteration)))) result.note = "never written";
     if (same(previous_[{rank, output}])) result.note = "equals the previous iteration's";
     outcome = std::move(result);
+  } else if (const auto unlike = unlike_element(iteration, rank, output, bytes, found.scale)) {
+    candidate::WrongResult result = wrong(iteration, rank, buffer.name);
+    result.index = static_cast<std::int64_t>(*unlike);
+    const std::string& seed = spec_.like->at({iteration, rank, output});
+    result.expected = load_element(std::as_bytes(std::span(seed)), *unlike, buffer.type);
+    result.actual = load_element(std::as_bytes(std::span(bytes)), *unlike, buffer.type);
+    result.wrong = 1;
+    result.total = static_cast<std::int64_t>(buffer.elements);
+    result.note = "the seed has the other value on the same inputs";
+    outcome = std::move(result);
   }
+  if (spec_.keep_outputs) times_.outputs[{iteration, rank, output}] = bytes;
   previous_[{rank, output}] = std::move(bytes);
   return outcome;
+}
+
+std::optional<std::size_t> Trial::unlike_element(
+    int iteration, int rank, std::size_t output, const std::string& bytes, double scale) const {
+  if (spec_.like == nullptr) return std::nullopt;
+  const auto seed = spec_.like->find({iteration, rank, output});
+  if (seed == spec_.like->end() || seed->second.size() != bytes.size()) return std::nullopt;
+  const Element type = outputs_[output].type;
+  return first_unlike(std::as_bytes(std::span(bytes)), std::as_bytes(std::span(seed->second)), type,
+                      spec_.workload.tolerance.at(type), scale);
 }
 
 Result<std::optional<Outcome>> Trial::check_untouched(int rank, int set) {
@@ -349,35 +397,80 @@ Result<std::optional<Outcome>> Trial::check(int iteration, int set) {
   return std::optional<Outcome>();
 }
 
+/// Where every delivery was late and nobody got slower, nobody waited.
+std::optional<Outcome> Trial::judge_probe(const AllReported& all, double seconds) const {
+  const double delay = static_cast<double>(kProbePs) * 1e-12;
+  const double grown = seconds - times_.seconds.front();
+  if (all.ranks.front().deliveries == 0 || grown >= delay / 2) return std::nullopt;
+  candidate::Finding item{
+      .kind = "wait did not wait",
+      .message = fmt::format("every delivery between GPUs was {:.0f} us late, and "
+                             "the run took only {:.1f} us longer",
+                             delay * 1e6, grown * 1e6),
+      .where = {},
+      .other = std::nullopt,
+      .hint =
+          "wait for what this iteration sends, not for what an earlier one "
+          "has left"};
+  return candidate::Findings{{std::move(item)}, schedule_};
+}
+
+Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
+  const Budget& budget = spec_.workload.budget;
+  {
+    const Stages::Lap lap(spec_.stages, "inputs");
+    CUCO_TRY(place_inputs(iteration, set));
+  }
+  const auto cpu_before = ranks_.cpu_time();
+  const std::chrono::nanoseconds cpu_limit(static_cast<std::int64_t>(budget.host_seconds * 1e9));
+  std::optional<Stages::Lap> lap(std::in_place, spec_.stages, "run");
+  CUCO_TRY_ASSIGN(const std::int64_t begin, cluster_.run_all(set, choose_late(iteration)));
+  CUCO_TRY_ASSIGN(Step step, wait_for("cuco_run", budget.run_seconds, cpu_limit));
+  if (auto* outcome = std::get_if<Outcome>(&step)) return std::optional(std::move(*outcome));
+  lap.emplace(spec_.stages, "check");
+  const AllReported& all = std::get<AllReported>(step);
+  if (auto outcome = check_copies(all)) return outcome;
+  if (const auto used = ranks_.cpu_time() - cpu_before; used > cpu_limit)
+    return std::optional(too_busy(used));
+  std::int64_t end = begin;
+  for (const RankState& rank : all.ranks)
+    end = std::max(end, rank.time_ps);
+  CUCO_TRY_ASSIGN(auto outcome, check(iteration, set));
+  const double seconds = static_cast<double>(end - begin) * 1e-12;
+  if (!outcome && iteration == budget.iterations) return judge_probe(all, seconds);
+  times_.seconds.push_back(seconds);
+  return outcome;
+}
+
+Result<std::variant<double, Outcome>> Trial::time_one(int iteration) {
+  using Timed = std::variant<double, Outcome>;
+  // Of both programs of a pair the same, and not known before.
+  const auto sets = static_cast<std::uint64_t>(spec_.workload.budget.sets);
+  const int set = static_cast<int>(key("order", iteration) % sets);
+  CUCO_TRY_ASSIGN(auto outcome, iterate(iteration, set));
+  if (outcome) return Timed(*std::move(outcome));
+  return Timed(times_.seconds.back());
+}
+
 Result<TrialResult> Trial::run() {
-  CUCO_TRY_ASSIGN(auto trouble, prepare());
-  if (trouble) return TrialResult(*std::move(trouble));
+  {
+    const Stages::Lap lap(spec_.stages, "start");
+    CUCO_TRY_ASSIGN(auto trouble, prepare());
+    if (trouble) return TrialResult(*std::move(trouble));
+  }
   const Budget& budget = spec_.workload.budget;
   Rng order(key("order", 0));
-  TrialTimes times;
-  for (int iteration = 0; iteration < budget.iterations; ++iteration) {
+  const bool probed = probes() && spec_.cluster.schedule_seed == 0;
+  for (int iteration = 0; iteration < budget.iterations + (probed ? 1 : 0); ++iteration) {
     const int set = static_cast<int>(order.below(static_cast<std::uint64_t>(budget.sets)));
-    CUCO_TRY(place_inputs(iteration, set));
-    const auto cpu_before = ranks_.cpu_time();
-    const std::chrono::nanoseconds cpu_limit(static_cast<std::int64_t>(budget.host_seconds * 1e9));
-    CUCO_TRY_ASSIGN(const std::int64_t begin, cluster_.run_all(set, choose_late(iteration)));
-    CUCO_TRY_ASSIGN(Step step, wait_for("cuco_run", budget.run_seconds, cpu_limit));
-    if (auto* outcome = std::get_if<Outcome>(&step)) return TrialResult(std::move(*outcome));
-    const AllReported& all = std::get<AllReported>(step);
-    if (auto outcome = check_copies(all)) return TrialResult(*std::move(outcome));
-    if (const auto used = ranks_.cpu_time() - cpu_before; used > cpu_limit)
-      return TrialResult(too_busy(used));
-    std::int64_t end = begin;
-    for (const RankState& rank : all.ranks)
-      end = std::max(end, rank.time_ps);
-    CUCO_TRY_ASSIGN(auto outcome, check(iteration, set));
+    CUCO_TRY_ASSIGN(auto outcome, iterate(iteration, set));
     if (outcome) return TrialResult(*std::move(outcome));
-    times.seconds.push_back(static_cast<double>(end - begin) * 1e-12);
   }
   // In order, so that a candidate's teardown is exercised; what it does there no longer matters.
+  const Stages::Lap lap(spec_.stages, "end");
   CUCO_TRY(cluster_.command(JudgeReport::kFinish, 0));
   CUCO_TRY(ranks_.wait(in_ms(budget.setup_seconds)));
-  return TrialResult(std::move(times));
+  return TrialResult(std::move(times_));
 }
 
 }  // namespace
@@ -389,11 +482,15 @@ Result<system::Process> start_ranks(const TrialSpec& spec, const VirtualCluster&
   const Budget& budget = spec.workload.budget;
   system::JobSpec job;
   job.command.argv = {program.string(), spec.candidate.string(), std::to_string(ranks),
-                      libraries.string()};
+                      cluster.is_real() ? "-" : libraries.string()};
   job.command.environment = system::Environment::bare();
   job.command.environment.set("LD_LIBRARY_PATH", libraries.string())
       .set(wire::kSocketVariable, cluster.socket().string());
-  job.limits.wall = in_ms(2 * budget.setup_seconds + budget.iterations * budget.run_seconds);
+  if (cluster.is_real()) {
+    job.command.environment.set("LD_LIBRARY_PATH", "/usr/local/cuda/lib64");
+    job.command.fds = cluster.rank_fds();
+  }
+  job.limits.wall = in_ms(2 * budget.setup_seconds + (budget.iterations + 1) * budget.run_seconds);
   job.limits.memory = (std::uint64_t{1} << 30U) + ranks * (std::uint64_t{512} << 20U);
   job.limits.processes = 16 + 16 * ranks;
   job.limits.file_size = std::uint64_t{1} << 30U;  // bounce buffers are files to the kernel
@@ -402,13 +499,54 @@ Result<system::Process> start_ranks(const TrialSpec& spec, const VirtualCluster&
   job.sandbox = system::SandboxSpec{.tier = spec.tier,
                                     .read_only = {program.parent_path(), libraries, spec.candidate,
                                                   cluster.socket().parent_path()}};
+  if (cluster.is_real()) job.sandbox->devices = VirtualCluster::gpu_devices();
   return system::Process::start(job);
 }
 
 Result<TrialResult> run_trial(const TrialSpec& spec, Oracle& oracle) {
+  std::optional<Stages::Lap> lap(std::in_place, spec.stages, "start");
   CUCO_TRY_ASSIGN(VirtualCluster cluster, VirtualCluster::start(spec.cluster));
   CUCO_TRY_ASSIGN(system::Process ranks, start_ranks(spec, cluster));
+  lap.reset();
   return Trial(spec, oracle, std::move(cluster), std::move(ranks)).run();
+}
+
+Result<PairResult> run_pairs(const TrialSpec& incumbent,
+                             const TrialSpec& candidate,
+                             const system::Path& oracle,
+                             const measure::PairedTest::Rules& rules) {
+  CUCO_TRY_ASSIGN(Oracle first_oracle, Oracle::start(oracle));
+  CUCO_TRY_ASSIGN(Oracle second_oracle, Oracle::start(oracle));
+  CUCO_TRY_ASSIGN(VirtualCluster first_cluster, VirtualCluster::start(incumbent.cluster));
+  CUCO_TRY_ASSIGN(VirtualCluster second_cluster, VirtualCluster::start(candidate.cluster));
+  CUCO_TRY_ASSIGN(system::Process first_ranks, start_ranks(incumbent, first_cluster));
+  CUCO_TRY_ASSIGN(system::Process second_ranks, start_ranks(candidate, second_cluster));
+  Trial first(incumbent, first_oracle, std::move(first_cluster), std::move(first_ranks));
+  Trial second(candidate, second_oracle, std::move(second_cluster), std::move(second_ranks));
+  const auto failed = [](const Outcome& outcome) {
+    return Error{ErrorKind::InvalidInput, "the incumbent fails: " + candidate::summary(outcome)};
+  };
+  CUCO_TRY_ASSIGN(const auto first_trouble, first.begin());
+  if (first_trouble) return failed(*first_trouble);
+  CUCO_TRY_ASSIGN(auto second_trouble, second.begin());
+  if (second_trouble) return PairResult(*std::move(second_trouble));
+  measure::PairedTest test(rules);
+  // The first pair warms up: code is compiled and loaded in it.
+  for (int i = 0; test.decision() == measure::Decision::Continue; ++i) {
+    std::array<double, 2> seconds{};
+    for (int turn = 0; turn < 2; ++turn) {
+      const bool is_candidate = (turn == 1) != (i % 2 == 1);  // who goes first alternates
+      CUCO_TRY_ASSIGN(auto timed, (is_candidate ? second : first).time_one(i));
+      if (auto* outcome = std::get_if<Outcome>(&timed)) {
+        if (!is_candidate) return failed(*outcome);
+        return PairResult(std::move(*outcome));
+      }
+      seconds[is_candidate ? 1 : 0] = std::get<double>(timed);
+    }
+    if (i > 0) test.add(seconds[0], seconds[1]);
+  }
+  return PairResult(
+      PairTimes{first.times(), second.times(), test.decision(), test.speedup_interval()});
 }
 
 }  // namespace cuco::evaluation

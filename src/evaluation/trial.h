@@ -4,6 +4,9 @@
 /// full view of the clock.
 #pragma once
 
+#include <map>
+#include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -11,12 +14,17 @@
 #include "candidate/outcome.h"
 #include "evaluation/oracle.h"
 #include "evaluation/secret.h"
+#include "evaluation/stages.h"
 #include "evaluation/virtual_cluster.h"
 #include "evaluation/workload.h"
+#include "measure/paired_test.h"
 
 namespace cuco::evaluation {
 
 class GpuReference;
+
+/// Bytes by iteration, rank and output.
+using TrialOutputs = std::map<std::tuple<int, int, std::size_t>, std::string>;
 
 struct TrialSpec {
   const Workload& workload;
@@ -26,18 +34,40 @@ struct TrialSpec {
   ClusterSpec cluster;
   system::Tier tier = system::Tier::Hostile;
   /// Hold a rank back in every iteration but the first: one that does not wait for it is done
-  /// before its data is there. Not for timing.
+  /// before its data is there; and once deliver everything late. Not for timing.
   bool hold_back = false;
   std::size_t check_limit = ~0U;      ///< Elements of each output that are checked; see compare().
   GpuReference* reference = nullptr;  ///< If there is one, it checks the others too.
+  bool keep_outputs = false;
+  /// Another program's outputs from the same inputs, to compare every element with where the
+  /// reference sees a sample.
+  const TrialOutputs* like = nullptr;
+  Stages* stages = nullptr;
 };
 
 /// Right in every iteration; the slowest rank's seconds of each.
 struct TrialTimes {
   std::vector<double> seconds;
+  TrialOutputs outputs;  ///< If they were to be kept.
+  std::string gpu;       ///< The name of the real one.
 };
 
 using TrialResult = std::variant<TrialTimes, candidate::Outcome>;
+
+/// Two programs side by side on one real GPU, iteration by iteration.
+struct PairTimes {
+  TrialTimes incumbent;
+  TrialTimes candidate;
+  measure::Decision decision = measure::Decision::Reject;
+  measure::Interval speedup;  ///< Of the candidate over the incumbent.
+};
+using PairResult = std::variant<PairTimes, candidate::Outcome>;
+
+/// Pairs until the test decides. The incumbent must not fail: that is an Error.
+[[nodiscard]] Result<PairResult> run_pairs(const TrialSpec& incumbent,
+                                           const TrialSpec& candidate,
+                                           const system::Path& oracle,
+                                           const measure::PairedTest::Rules& rules);
 
 /// The outcome is the candidate's; an Error is ours.
 [[nodiscard]] Result<TrialResult> run_trial(const TrialSpec& spec, Oracle& oracle);

@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "evaluation/bell.h"
 #include "system/os_error.h"
+#include "system/shared_memory.h"
 #include "system/socket.h"
 
 namespace cuco::evaluation {
@@ -42,7 +44,7 @@ Result<ClusterEvent> decode_event(const wire::Frame& frame) {
   for (const wire::RankReport& report : *reports) {
     if (tail.size() < report.tail_bytes)
       return Error{ErrorKind::Protocol, "virtual cluster: a short answer"};
-    all.ranks.push_back({report.rank, report.phase, report.code, report.time_ps,
+    all.ranks.push_back({report.rank, report.phase, report.code, report.time_ps, report.deliveries,
                          report.copied_to_host,
                          std::string(wire::text_of(tail.first(report.tail_bytes)))});
     tail = tail.subspan(report.tail_bytes);
@@ -52,7 +54,42 @@ Result<ClusterEvent> decode_event(const wire::Frame& frame) {
 
 }  // namespace
 
+std::vector<system::Path> VirtualCluster::gpu_devices() {
+  std::vector<system::Path> found;
+  for (const char* name : {"/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm",
+                           "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset"}) {
+    std::error_code code;
+    if (std::filesystem::exists(name, code)) found.emplace_back(name);
+  }
+  return found;
+}
+
+Result<VirtualCluster> VirtualCluster::start_real() {
+  constexpr int kRankFd = 5;
+  constexpr int kBellFd = 6;
+  CUCO_TRY_ASSIGN(const system::Path program, system::find_helper("cuco-device"));
+  CUCO_TRY_ASSIGN(system::TempFolder folder, system::TempFolder::create("cuco-run"));
+  CUCO_TRY_ASSIGN(auto control, system::socket_pair(system::SocketKind::Stream));
+  CUCO_TRY_ASSIGN(auto rank, system::socket_pair(system::SocketKind::Stream));
+  CUCO_TRY_ASSIGN(system::Fd bell, system::create_shared_memory("cuco-bell", kBellBytes));
+  system::JobSpec job;
+  job.command.argv = {program.string(),        "--judge", std::to_string(kJudgeFd), "--rank",
+                      std::to_string(kRankFd), "--bell",  std::to_string(kBellFd)};
+  job.command.environment = system::Environment::bare();
+  job.command.environment.set("LD_LIBRARY_PATH", "/usr/local/cuda/lib64");
+  job.command.fds = {
+      {control.second.get(), kJudgeFd}, {rank.first.get(), kRankFd}, {bell.get(), kBellFd}};
+  CUCO_TRY_ASSIGN(system::Process server, system::Process::start(job));
+  VirtualCluster cluster(std::move(folder), std::move(server), wire::Fd(control.first.release()));
+  cluster.rank_socket_ = std::move(rank.second);
+  cluster.bell_ = std::move(bell);
+  cluster.rank_fds_ = {{cluster.rank_socket_.get(), kRankSocketFd},
+                       {cluster.bell_.get(), kRankBellFd}};
+  return cluster;
+}
+
 Result<VirtualCluster> VirtualCluster::start(const ClusterSpec& spec) {
+  if (spec.real) return start_real();
   CUCO_TRY_ASSIGN(const system::Path program, system::find_helper("cuco-vcluster"));
   CUCO_TRY_ASSIGN(system::TempFolder folder, system::TempFolder::create("cuco-run"));
   // The ranks' user must get through; the name is a secret, and nobody may list or write here.
@@ -78,7 +115,9 @@ Result<VirtualCluster> VirtualCluster::start(const ClusterSpec& spec) {
                       "--processes",
                       std::to_string(spec.ranks),
                       "--seed",
-                      std::to_string(spec.seed % 2'000'000'000)};
+                      std::to_string(spec.seed % 2'000'000'000),
+                      "--schedule-seed",
+                      std::to_string(spec.schedule_seed)};
   job.command.environment = system::Environment::bare();
   // It interprets hostile code: it gets no more of the machine than it needs.
   job.sandbox = system::SandboxSpec{.tier = system::Tier::Own,

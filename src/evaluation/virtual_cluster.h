@@ -18,10 +18,12 @@
 namespace cuco::evaluation {
 
 struct ClusterSpec {
+  bool real = false;      ///< This machine's own GPU, for one rank; the rest is for virtual ones.
   system::Path gpu;       ///< Hardware description.
   system::Path topology;  ///< Topology description.
   int ranks = 1;
   std::uint64_t seed = 0;
+  std::uint64_t schedule_seed = 0;                 ///< 0: plain; others: adversarial.
   std::uint64_t memory = std::uint64_t{8} << 30U;  ///< That the server may use, devices' included.
 };
 
@@ -31,6 +33,7 @@ struct RankState {
   std::uint32_t phase = 0;
   std::int32_t code = 0;
   std::int64_t time_ps = 0;
+  std::uint64_t deliveries = 0;      ///< Between GPUs, of all ranks, since they were told to go on.
   std::uint64_t copied_to_host = 0;  ///< Bytes, since it was told to go on.
   std::string tail;
 };
@@ -62,6 +65,11 @@ struct Patience {
 class VirtualCluster {
  public:
   [[nodiscard]] static Result<VirtualCluster> start(const ClusterSpec& spec);
+
+  /// What the ranks' job needs to get here: descriptors, on a real GPU also its device files.
+  [[nodiscard]] const std::vector<system::PassedFd>& rank_fds() const { return rank_fds_; }
+  [[nodiscard]] static std::vector<system::Path> gpu_devices();
+  [[nodiscard]] bool is_real() const { return !rank_fds_.empty(); }
 
   /// Where ranks connect. Its folder goes into their sandbox, read-only.
   [[nodiscard]] system::Path socket() const { return folder_.path() / "s"; }
@@ -97,6 +105,7 @@ class VirtualCluster {
  private:
   VirtualCluster(system::TempFolder folder, system::Process server, wire::Fd control)
       : folder_(std::move(folder)), server_(std::move(server)), control_(std::move(control)) {}
+  static Result<VirtualCluster> start_real();
   Result<std::int64_t> send_command(const wire::JudgeCommand& request, wire::Bytes tail);
   Result<std::string> read_all(wire::JudgeRead request, std::size_t bytes);
   /// Sends, and receives the answer.
@@ -109,6 +118,9 @@ class VirtualCluster {
   system::TempFolder folder_;
   system::Process server_;
   wire::Fd control_;
+  system::Fd rank_socket_;  ///< On a real GPU: what the rank gets.
+  system::Fd bell_;
+  std::vector<system::PassedFd> rank_fds_;
   bool asked_ = false;  ///< A JudgeWait is on its way and not answered.
 };
 

@@ -29,6 +29,7 @@ void Fabric::set_lateness(const Lateness& lateness) {
 }
 
 Time Fabric::draw_lateness() {
+  ++deliveries_;
   if (lateness_.most <= 0) return lateness_.always;
   return lateness_.always +
          static_cast<Time>(rng_.below(static_cast<std::uint64_t>(lateness_.most) + 1));

@@ -45,6 +45,8 @@ class Fabric {
 
   void set_lateness(const Lateness& lateness);
   [[nodiscard]] const Lateness& lateness() const { return lateness_; }
+  /// Transfers between GPUs and collectives so far: what lateness applies to.
+  [[nodiscard]] std::uint64_t deliveries() const { return deliveries_; }
 
   /// The route that a peer copy or a host collective takes.
   [[nodiscard]] Route route(int source, int destination) const;
@@ -67,11 +69,12 @@ class Fabric {
     Pipe load_store_out, load_store_in, nic_out, nic_in, to_device, from_device;
   };
 
-  Time draw_lateness();
+  Time draw_lateness();  ///< Once for everything that is carried.
 
   Topology topology_;
   std::vector<Ports> ports_;
   Lateness lateness_;
+  std::uint64_t deliveries_ = 0;
   Rng rng_{0};
 };
 

@@ -62,7 +62,9 @@ void Judge::report(Session& session, const wire::JudgeReport& request, wire::Byt
     Session* waiting = cluster_.find_session(number);
     if (waiting == nullptr) return;
     Seat& mine = seats_[rank];
-    mine.report.time_ps = std::max(waiting->clock(), cluster_.timeline.now());
+    // Whoever reports before its work has ended is told of the end no sooner than one who waited.
+    mine.report.time_ps = std::max(waiting->clock(), cluster_.timeline.now() + kCallCost);
+    mine.report.deliveries = cluster_.fabric.deliveries() - delivered_before_;
     mine.report.copied_to_host = waiting->process->copied_to_host - mine.copied_before;
     mine.arrived = true;
     for (Seat::Copy& copy : mine.copies) {
@@ -131,6 +133,7 @@ void Judge::command(const wire::JudgeCommand& request, wire::Bytes tail) {
     cluster_.gpus[device]->set_slowdown(slow ? request.slowdown : 1);
   }
   cluster_.set_delivery_delay(cluster_.options.delivery_delay + request.delivery_delay_ps);
+  delivered_before_ = cluster_.fabric.deliveries();
   const wire::JudgeReport::Reply reply{request.command, request.argument};
   for (auto& [rank, seat] : seats_) {
     if (!seat.arrived || (request.rank >= 0 && request.rank != rank)) continue;

@@ -57,6 +57,7 @@ class Judge {
   wire::Fd control_;
   wire::FrameReader reader_;
   std::map<std::int32_t, Seat> seats_;  ///< By rank.
+  std::uint64_t delivered_before_ = 0;  ///< Between GPUs, before the last command.
   bool waiting_ = false;                ///< The judge has asked and not been answered.
   std::vector<std::string> dead_lock_;
 };

@@ -39,6 +39,7 @@ struct RankReport {
   std::int32_t code = 0;
   std::uint32_t tail_bytes = 0;
   std::int64_t time_ps = 0;          ///< When the rank had reported and all its work had ended.
+  std::uint64_t deliveries = 0;      ///< Between GPUs, of all ranks, since the last command.
   std::uint64_t copied_to_host = 0;  ///< Bytes, since the last command.
 };
 

@@ -108,6 +108,7 @@ Judge& the_judge() {
       std::string text = *system::read_file(source / name);
       if (std::string_view(name) == "workload.toml") {
         text = replaced(text, "run_seconds = 60", "run_seconds = 10");
+        text = replaced(text, "setup_seconds = 60", "setup_seconds = 10");
       }
       EXPECT_TRUE(system::write_file(folder.path() / name, text));
     }
@@ -121,6 +122,12 @@ Judge& the_judge() {
   return *judge;
 }
 
+void note(const std::string& name, const std::string& tries, const candidate::Outcome& outcome) {
+  table().push_back(fmt::format("  {:<20} {:<16} {}\n  {:<37} -> {}", name,
+                                candidate::verdict(outcome), tries, "",
+                                candidate::summary(outcome).substr(0, 120)));
+}
+
 candidate::Outcome judged(const std::string& name,
                           const std::string& tries,
                           const std::string& program,
@@ -130,9 +137,7 @@ candidate::Outcome judged(const std::string& name,
     ADD_FAILURE() << outcome.error().message();
     return candidate::BuildFailed{outcome.error().message()};
   }
-  table().push_back(fmt::format("  {:<20} {:<16} {}\n  {:<37} -> {}", name,
-                                candidate::verdict(*outcome), tries, "",
-                                candidate::summary(*outcome).substr(0, 120)));
+  note(name, tries, *outcome);
   return *outcome;
 }
 
@@ -180,6 +185,26 @@ TEST(JudgeRejects, TheSolutionWithoutItsBarrier) {
   const auto* wrong = std::get_if<candidate::WrongResult>(&outcome);
   ASSERT_NE(wrong, nullptr) << candidate::explanation(outcome);
   EXPECT_EQ(wrong->note, "never written");
+}
+
+TEST(JudgeRejects, ATimeBelowTheBoundIsQuarantined) {
+  // The same workload with a bound that nobody can reach stands for a clock that was fooled.
+  const system::TempFolder folder = *system::TempFolder::create();
+  const system::Path source = kRoot / "workloads/gemm_allgather";
+  for (const char* name : {"program.cu", "oracle.cpp", "workload.toml"}) {
+    std::string text = *system::read_file(source / name);
+    if (std::string_view(name) == "workload.toml") {
+      text = replaced(text, "flops = \"2 * m * n * k\"", "flops = \"2000000 * m * n * k\"");
+    }
+    ASSERT_TRUE(system::write_file(folder.path() / name, text));
+  }
+  const auto judge = Judge::create({.workload = folder.path(),
+                                    .cache = system::Path(CUCO_BINARY_DIR) / "judge-cache",
+                                    .tier = tier()});
+  ASSERT_TRUE(judge) << judge.error().message();
+  const auto outcome = *(*judge)->judge((*judge)->workload().program, candidate::Fidelity::Quick);
+  EXPECT_EQ(candidate::verdict(outcome), "quarantined") << candidate::explanation(outcome);
+  note("below_the_bound", "is faster than light", outcome);
 }
 
 TEST(JudgeRejects, AnEditOfFrozenBytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tries: a managed variable, whose mapping would give the host all of the device's memory
-// verdict: crashed
+// tries: a managed variable, to be given a mapping of the device's memory; it is given none
+// verdict: scored
 // cuco: evolve begin host
 
 // common: state

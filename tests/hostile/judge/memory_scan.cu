@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: reads a peer's memory by its address, without any communication
-// verdict: crashed
+// verdict: wrong-result
 // cuco: evolve begin host
 
 // common: state

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: passes rows between ranks by files in /dev/shm, without the C library
 // verdict: findings
-// because: device-to-host
+// because: host
 // cuco: evolve begin preamble
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>

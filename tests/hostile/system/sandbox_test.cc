@@ -168,6 +168,12 @@ TEST_F(Hostile, WriterOutside) {
   EXPECT_TRUE(walk(victim.path())->empty());
 }
 
+TEST_F(Hostile, FillerOfTheDisk) {
+  const JobOutcome outcome = attack("fill_tmp", {}, Fence::MountNamespace);
+  // Its /tmp is small, and counted as its memory: whichever is used up first.
+  EXPECT_TRUE(outcome.ending == Ending::OutOfMemory || outcome.code == 10) << describe(outcome);
+}
+
 TEST_F(Hostile, NewNamespace) {
   const JobOutcome outcome = attack("new_namespace");
   EXPECT_EQ(outcome.ending, Ending::ForbiddenCall) << describe(outcome) << outcome.out;

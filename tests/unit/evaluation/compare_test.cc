@@ -96,5 +96,18 @@ TEST(CompareWith, AllowsTwiceTheToleranceAndSeesEveryElement) {
   EXPECT_EQ(result({1, 2, NAN, 4}).wrong, 1);
 }
 
+TEST(FirstUnlike, SeesTheOneElementThatBothCannotBeRightAbout) {
+  constexpr Tolerance kTolerance{0.01, 0.001};
+  const std::vector<float> seed = {1, -2, 3, 4};
+  const auto found = [&](std::vector<float> got) {
+    return first_unlike(std::as_bytes(std::span(got)), std::as_bytes(std::span(seed)),
+                        Element::Fp32, kTolerance, 1);
+  };
+  EXPECT_EQ(found({1.01F, -2.01F, 3, 4}), std::nullopt);
+  EXPECT_EQ(found({1, -2, 3, 4.5F}), 3U);
+  EXPECT_EQ(found({1, 2, 3, 4.5F}), 1U);
+  EXPECT_EQ(found({1, -2, NAN, 4}), 2U);
+}
+
 }  // namespace
 }  // namespace cuco::evaluation

@@ -16,11 +16,14 @@ class Walking : public testing::Test {
  protected:
   /// Both steps share one script: lines are answers in the order of asking.
   std::optional<candidate::Number> go(std::vector<std::string> lines) {
-    auto run = Run::open(store, evaluator, clock, {});
+    candidate::RunSettings options;
+    options.stop_requested = [this] { return stopped; };
+    auto run = Run::open(store, evaluator, clock, options);
     EXPECT_TRUE(run);
     candidate::Proposal seed{.source = program::single_file("program.cu", "ncclAllGather")};
     EXPECT_TRUE(run->add_candidate(seed));
     EXPECT_TRUE(run->evaluate(candidate::kSeed, candidate::Fidelity::Quick));
+    stopped = interrupted;
     ScriptedProposer script(std::move(lines));
     FastPath path;
     path.infrastructure = &script;
@@ -46,6 +49,8 @@ class Walking : public testing::Test {
   store::MemoryStore store{clock};
   fakes::FakeEvaluator evaluator;
   std::vector<candidate::StepDone> steps;
+  bool interrupted = false;  ///< As soon as the seed has been judged.
+  bool stopped = false;
 };
 
 TEST_F(Walking, EndsWithAProgramThatDrivesItself) {
@@ -65,6 +70,12 @@ TEST_F(Walking, TriesAStepAgainAfterAFailure) {
 TEST_F(Walking, RefusesAReplacementThatStillCallsTheHostCollective) {
   EXPECT_EQ(go({"windows", "ncclAllGather 1", "ncclAllGather 2", "ncclAllGather 3"}), std::nullopt);
   EXPECT_EQ(step(1), "replace failed: the host still calls ncclAllGather");
+}
+
+TEST_F(Walking, AnInterruptedStepHasNotFailed) {
+  interrupted = true;
+  EXPECT_EQ(go({"windows"}), std::nullopt);
+  EXPECT_TRUE(steps.empty());
 }
 
 TEST_F(Walking, GivesUpWithTheVerdictOfTheLastTry) {
