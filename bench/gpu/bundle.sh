@@ -14,6 +14,6 @@ for program in cuco cuco-jail cuco-oracle cuco-rank cuco-device; do
   # Not the C library and the compiler's own: those are the machine's.
   ldd "$build/bin/$program" | awk '$3 ~ /^\// {print $3}' |
     grep -v '/lib\(c\|m\|dl\|rt\|pthread\|stdc++\|gcc_s\)\.so' |
-    while read -r library; do cp -Ln "$library" "$out/lib/"; done
+    while read -r library; do cp -Lf "$library" "$out/lib/"; done || true
 done
 du -sh "$out"

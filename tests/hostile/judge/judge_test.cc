@@ -115,7 +115,7 @@ Judge& the_judge() {
     auto made = Judge::create({.workload = folder.path(),
                                .cache = system::Path(CUCO_BINARY_DIR) / "judge-cache",
                                .tier = tier(),
-                               .server_memory = std::uint64_t{2} << 30U});
+                               .server_memory = std::uint64_t{1} << 30U});
     if (!made) throw std::runtime_error(made.error().message());
     return *std::move(made);
   }();
