@@ -50,7 +50,8 @@ void register_copy_calls(Cluster& cluster) {
       [&cluster](Session& session, const wire::Fill& request, wire::Bytes) {
         Stream* stream = cluster.stream(session, request.stream);
         if (stream == nullptr) return session.reply(wire::kInvalidResourceHandle);
-        run(cluster, session, *stream, parse_fill(cluster, *session.process, request), request.wait != 0);
+        run(cluster, session, *stream, parse_fill(cluster, *session.process, request),
+            request.wait != 0);
       },
       Turn::InTime, kAsyncCost);
 }

@@ -27,7 +27,8 @@ extern "C" void cuco_oracle_reference(const cuco_shape* shape,
   const auto n = static_cast<std::size_t>(shape->params[0]);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t owner = (first + i) / n;
-    const double x = load(inputs[owner * static_cast<std::size_t>(n_inputs)], (first + i) % n, false);
+    const double x =
+        load(inputs[owner * static_cast<std::size_t>(n_inputs)], (first + i) % n, false);
     want[i] = x * x;
     scale[i] = std::abs(want[i]);  // of what was added up: rounding errors are proportional to it
   }

@@ -2,12 +2,13 @@
 // tries: runs code when it is loaded, before anything is checked
 // verdict: screen-rejected
 // cuco: evolve begin preamble
+#include <cstdio>
+
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 #include <mma.h>
 #include <nccl.h>
-#include <cstdio>
 // cuco: evolve end
 // cuco: evolve begin host
 

@@ -2,13 +2,15 @@
 // tries: prints a verdict and exits with 0 before anything has run
 // verdict: screen-rejected
 // cuco: evolve begin preamble
+#include <unistd.h>
+
+#include <cstdio>
+
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 #include <mma.h>
 #include <nccl.h>
-#include <cstdio>
-#include <unistd.h>
 // cuco: evolve end
 // cuco: evolve begin host
 

@@ -3,12 +3,13 @@
 // verdict: screen-rejected
 // because: clock_gettime
 // cuco: evolve begin preamble
+#include <ctime>
+
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 #include <mma.h>
 #include <nccl.h>
-#include <ctime>
 // cuco: evolve end
 // cuco: evolve begin host
 

@@ -2,12 +2,13 @@
 // tries: ends the process as if all were well
 // verdict: screen-rejected
 // cuco: evolve begin preamble
+#include <unistd.h>
+
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 #include <mma.h>
 #include <nccl.h>
-#include <unistd.h>
 // cuco: evolve end
 // cuco: evolve begin host
 

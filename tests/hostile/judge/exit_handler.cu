@@ -3,13 +3,14 @@
 // verdict: crashed
 // because: ended before
 // cuco: evolve begin preamble
+#include <cstdio>
+#include <cstdlib>
+
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 #include <mma.h>
 #include <nccl.h>
-#include <cstdio>
-#include <cstdlib>
 // cuco: evolve end
 // cuco: evolve begin host
 

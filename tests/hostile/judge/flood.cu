@@ -3,12 +3,13 @@
 // verdict: crashed
 // because: output
 // cuco: evolve begin preamble
+#include <cstdio>
+
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 #include <mma.h>
 #include <nccl.h>
-#include <cstdio>
 // cuco: evolve end
 // cuco: evolve begin host
 

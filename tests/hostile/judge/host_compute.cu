@@ -3,12 +3,13 @@
 // verdict: findings
 // because: device-to-host
 // cuco: evolve begin preamble
+#include <cstdlib>
+
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 #include <mma.h>
 #include <nccl.h>
-#include <cstdlib>
 // cuco: evolve end
 // cuco: evolve begin host
 

@@ -3,12 +3,12 @@
 // verdict: screen-rejected
 // because: cublas
 // cuco: evolve begin preamble
+#include <cublas_v2.h>
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 #include <mma.h>
 #include <nccl.h>
-#include <cublas_v2.h>
 // cuco: evolve end
 // cuco: evolve begin host
 

@@ -8,7 +8,8 @@
 // common: setup
 
 __global__ void coarsen(float* x, size_t n) {
-  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) {
+  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
+       i += (size_t)gridDim.x * blockDim.x) {
     x[i] = __bfloat162float(__float2bfloat16(x[i]));
   }
 }

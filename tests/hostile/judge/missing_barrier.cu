@@ -13,7 +13,10 @@
 
 // common: gin
 
-__global__ void produce_and_put(ncclDevComm comm, ncclWindow_t out, const float* made, size_t bytes,
+__global__ void produce_and_put(ncclDevComm comm,
+                                ncclWindow_t out,
+                                const float* made,
+                                size_t bytes,
                                 unsigned long long wanted) {
   ncclGin gin{comm, 0};
   if (threadIdx.x < 32) {  // here belongs a __syncthreads(), after the copy
@@ -37,8 +40,8 @@ int run(State& state, int set, cudaStream_t stream) {
   const size_t bytes = (size_t)s.m * s.n * (s.bf16 ? 2 : 4);
   char* mine = (char*)context.outputs[set * context.n_outputs] + context.rank * bytes;
   ++state.calls;
-  multiply(s, context.inputs[set * context.n_inputs], context.inputs[set * context.n_inputs + 1], state.scratch,
-           stream);
+  multiply(s, context.inputs[set * context.n_inputs], context.inputs[set * context.n_inputs + 1],
+           state.scratch, stream);
   (void)mine;
   produce_and_put<<<1, 128, 0, stream>>>(state.comm, state.windows[set], (float*)state.scratch,
                                          bytes, state.calls * (context.ranks - 1));

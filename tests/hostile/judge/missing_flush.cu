@@ -33,8 +33,8 @@ int run(State& state, int set, cudaStream_t stream) {
   const size_t bytes = (size_t)s.m * s.n * (s.bf16 ? 2 : 4);
   char* mine = (char*)context.outputs[set * context.n_outputs] + context.rank * bytes;
   ++state.calls;
-  multiply(s, context.inputs[set * context.n_inputs], context.inputs[set * context.n_inputs + 1], state.scratch,
-           stream);
+  multiply(s, context.inputs[set * context.n_inputs], context.inputs[set * context.n_inputs + 1],
+           state.scratch, stream);
   (void)mine;
   gather<<<1, 32, 0, stream>>>(state.comm, state.windows[set], state.scratch_window, bytes);
   cudaMemsetAsync(state.scratch, 0, bytes, stream);

@@ -13,8 +13,8 @@ int run(State& state, int set, cudaStream_t stream) {
   const size_t bytes = context.output_bytes[0];
   const Shape& s = state.shape;
   char* mine = c + context.rank * bytes / context.ranks;
-  return multiply(s, context.inputs[set * context.n_inputs], context.inputs[set * context.n_inputs + 1],
-                  mine, stream);
+  return multiply(s, context.inputs[set * context.n_inputs],
+                  context.inputs[set * context.n_inputs + 1], mine, stream);
 }
 
 // cuco: evolve end

@@ -3,12 +3,13 @@
 // verdict: screen-rejected
 // because: mprotect
 // cuco: evolve begin preamble
+#include <sys/mman.h>
+
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 #include <mma.h>
 #include <nccl.h>
-#include <sys/mman.h>
 // cuco: evolve end
 // cuco: evolve begin host
 

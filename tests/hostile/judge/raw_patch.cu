@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tries: rewrites the synchronisation of its own process, so that it is done at once; counted all the same
-// verdict: scored
-// cuco: evolve begin host
+// tries: rewrites the synchronisation of its own process, so that it is done at once; counted all
+// the same verdict: scored cuco: evolve begin host
 
 // common: state
 

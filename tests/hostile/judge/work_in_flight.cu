@@ -14,7 +14,10 @@
 
 // common: gin
 
-__global__ void gather(ncclDevComm comm, ncclWindow_t out, size_t bytes, unsigned long long wanted) {
+__global__ void gather(ncclDevComm comm,
+                       ncclWindow_t out,
+                       size_t bytes,
+                       unsigned long long wanted) {
   ncclGin gin{comm, 0};
   for (int peer = threadIdx.x; peer < comm.nRanks; peer += blockDim.x) {
     if (peer == comm.rank) continue;
@@ -29,8 +32,8 @@ int run(State& state, int set, cudaStream_t stream) {
   const size_t bytes = (size_t)s.m * s.n * (s.bf16 ? 2 : 4);
   char* mine = (char*)context.outputs[set * context.n_outputs] + context.rank * bytes;
   ++state.calls;
-  multiply(s, context.inputs[set * context.n_inputs], context.inputs[set * context.n_inputs + 1], mine,
-           stream);
+  multiply(s, context.inputs[set * context.n_inputs], context.inputs[set * context.n_inputs + 1],
+           mine, stream);
 
   gather<<<1, 32, 0, stream>>>(state.comm, state.windows[set], bytes, 0);
   return cudaGetLastError();
