@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/delay_probe.h"
 #include "cli/interrupt.h"
+#include "cli/profile_view.h"
 #include "cli/program_build.h"
 #include "cli/schedule_runs.h"
 #include "fabric/topology.h"
@@ -32,6 +34,8 @@ class RunCommand final : public Command {
                      "GPUs, and processes if the program uses MPI; all of the topology's");
     arguments.option("--seed", seed_, "N", "order of what the hardware leaves open");
     schedules_.declare(arguments);
+    probe_.declare(arguments);
+    profile_.declare(arguments);
     arguments.option("--nvcc", flags_, "FLAG", "a further flag for nvcc");
     arguments.rest("ARGS", arguments_, "arguments of the program");
   }
@@ -49,6 +53,10 @@ class RunCommand final : public Command {
     argv.insert(argv.end(), arguments_.begin(), arguments_.end());
     if (schedules_.count > 0) {
       return run_schedules(context, schedules_, {argv, uses_mpi}, server_options);
+    }
+    if (!probe_.delay.empty()) return run_probe(context, probe_, {argv, uses_mpi}, server_options);
+    if (profile_.enabled || !profile_.file.empty()) {
+      return run_profiled(context, profile_, {argv, uses_mpi}, server_options);
     }
     CUCO_TRY_ASSIGN(vcluster::ServerProcess server, vcluster::ServerProcess::start(server_options));
     CUCO_TRY_ASSIGN(const vcluster::RankStart ranks,
@@ -177,6 +185,8 @@ class RunCommand final : public Command {
   int ranks_ = 0;  ///< 0: one, or as many as the topology has.
   std::uint64_t seed_ = 0;
   ScheduleFlags schedules_;
+  ProbeFlags probe_;
+  ProfileFlags profile_;
   std::vector<std::string> flags_;
   std::vector<std::string> arguments_;
 };

@@ -148,6 +148,9 @@ Result<KeptRun> run_and_keep(const ProgramStart& start,
   CUCO_TRY_ASSIGN(kept.out, system::read_file(folder.path() / "out"));
   CUCO_TRY_ASSIGN(kept.errors, system::read_file(folder.path() / "errors"));
   CUCO_TRY_ASSIGN(kept.copies, vcluster::read_copy_log(server.copy_log()));
+  if (options.reports && !kept.ending.interrupted && !kept.ending.server_failed) {
+    CUCO_TRY_ASSIGN(kept.report, server.report());
+  }
   return kept;
 }
 

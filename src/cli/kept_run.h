@@ -26,6 +26,7 @@ struct KeptRun {
   std::string out;
   std::string errors;  ///< The program's and the server's.
   std::set<vcluster::LoggedCopy> copies;
+  std::string report;  ///< If the options asked for one: see vcluster/run_report.h.
 };
 
 /// Runs to the end without input; nothing is shown.

@@ -41,9 +41,8 @@ struct ClusterOptions {
   std::uint32_t expected_processes = 1;
   std::uint64_t schedule_seed = 0;  ///< See schedule.h; 0: the plain schedule.
   VTime delivery_delay = 0;         ///< Every delivery between GPUs comes so much later: a probe.
-  system::Path profile;    ///< What kernels did, as JSON, when all is over; empty: not asked for.
-  system::Path phase_log;  ///< When kernels ran and what they waited for; empty: not asked for.
-  system::Path copy_log;   ///< What came back from devices, one line per copy; empty: none.
+  system::Path report;    ///< What kernels did, as JSON, when all is over: see run_report.h.
+  system::Path copy_log;  ///< What came back from devices, one line per copy; empty: none.
 };
 
 /// What the server knows about an allocation beyond vgpu::Memory.

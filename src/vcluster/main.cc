@@ -2,7 +2,7 @@
 // cuco-vcluster: the server process of a virtual run. Started by cuco, not by users:
 //   cuco-vcluster --listen FD --parent FD --gpu FILE [--topology FILE] [--devices N]
 //                 [--processes N] [--seed N] [--judge FD]
-//                 [--schedule-seed N] [--delivery-delay PS] [--copy-log FILE]
+//                 [--schedule-seed N] [--delivery-delay PS] [--copy-log FILE] [--report FILE]
 #include <sys/prctl.h>
 
 #include <csignal>
@@ -48,6 +48,9 @@ Result<ClusterOptions> cluster_options(const Options& options) {
   if (const auto delay = options.find("--delivery-delay"); delay != options.end()) {
     result.delivery_delay = std::strtoll(delay->second.c_str(), nullptr, 10);
   }
+  if (const auto report = options.find("--report"); report != options.end()) {
+    result.report = report->second;
+  }
   if (const auto log = options.find("--copy-log"); log != options.end()) {
     result.copy_log = log->second;
   }
@@ -65,7 +68,9 @@ Result<Ending> serve(const Options& options) {
   if (options.contains("--judge")) {
     CUCO_TRY(server->seat_judge(wire::Fd(number(options, "--judge", -1))));
   }
-  return server->run();
+  auto ending = server->run();
+  CUCO_TRY(server->write_report());
+  return ending;
 }
 
 }  // namespace

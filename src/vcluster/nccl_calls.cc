@@ -14,6 +14,7 @@
 #include "vcluster/cluster.h"
 #include "vcluster/graph.h"
 #include "vcluster/nccl_world.h"
+#include "vcluster/watchers.h"
 #include "wire/messages_nccl.h"
 #include "wire/status.h"
 
@@ -327,7 +328,8 @@ std::unique_ptr<NcclWorld> make_nccl_world(Cluster& cluster) {
       log,
       [&cluster](int device, const std::string& why) { fail_device(cluster, device, why); },
       {.some_early = cluster.adversary.schedule().early_sources,
-       .seed = cluster.adversary.schedule().seed}});
+       .seed = cluster.adversary.schedule().seed},
+      cluster.watchers->deliveries()});
 }
 
 void register_nccl_calls(Cluster& cluster) {

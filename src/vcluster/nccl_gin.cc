@@ -208,6 +208,7 @@ void GinNic::carry_out(Ring& ring, const GinDescriptor& descriptor, VTime start)
   services_.timeline.at(arrival, [this, job, alive = alive_] {
     if (*alive) deliver(job);
   });
+  if (services_.deliveries != nullptr) log_delivery(job, start, arrival, ring.last_arrival);
   if (descriptor.signal) {
     services_.timeline.at(ring.last_arrival, [this, job, alive = alive_] {
       if (*alive) add_signal(job);
@@ -227,6 +228,18 @@ void GinNic::carry_out(Ring& ring, const GinDescriptor& descriptor, VTime start)
   services_.timeline.at(ring.last_credit, [this, index, job, alive = alive_] {
     if (*alive) complete(index, job);
   });
+}
+
+void GinNic::log_delivery(const Job& job, VTime sent, VTime arrival, VTime signalled) {
+  auto& log = *services_.deliveries;
+  if (job.descriptor.bytes != 0) {
+    log.push_back(
+        {services_.memory.canonical(job.destination), job.descriptor.bytes, sent, arrival});
+  }
+  if (!job.descriptor.signal) return;
+  const abi::GinProxyContext& theirs =
+      team_->layouts[static_cast<std::size_t>(job.peer)].contexts[job.context];
+  log.push_back({theirs.signals + std::uint64_t{*job.descriptor.signal} * 8, 8, sent, signalled});
 }
 
 void GinNic::deliver(const Job& job) {

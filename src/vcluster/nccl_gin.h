@@ -30,6 +30,7 @@
 #include "vcluster/nccl_window.h"
 #include "vcluster/timeline.h"
 #include "vgpu/memory.h"
+#include "vgpu/profile.h"
 
 namespace cuco::vcluster {
 
@@ -48,6 +49,7 @@ struct GinServices {
   /// A descriptor that no NIC could carry out: the kernel's device gets a sticky error.
   std::function<void(int device, const std::string&)> fail_device;
   SourceReads sources;
+  std::vector<vgpu::Delivery>* deliveries = nullptr;  ///< Kept there if somebody wants to know.
 };
 
 /// Where a rank's GIN state lies in its device memory.
@@ -106,6 +108,7 @@ class GinNic {
   void consume(std::size_t ring);
   void carry_out(Ring& ring, const nccl_core::GinDescriptor& descriptor, VTime start);
   std::optional<std::string> locate(const nccl_core::GinDescriptor& descriptor, int peer, Job* job);
+  void log_delivery(const Job& job, VTime sent, VTime arrival, VTime signalled);
   void deliver(const Job& job);
   void add_signal(const Job& job);
   void complete(std::size_t ring, const Job& job);

@@ -65,7 +65,7 @@ NcclWorld::NcclWorld(NcclServices services)
                  fabric_,
                  windows_,
                  GinServices{services_.timeline, services_.memory, fabric_, windows_, services_.log,
-                             services_.fail_device, services_.sources}) {}
+                             services_.fail_device, services_.sources, services_.deliveries}) {}
 
 wire::NcclUniqueId::Reply NcclWorld::unique_id() {
   return {{kUniqueIdTag, next_id_++}};

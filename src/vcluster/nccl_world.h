@@ -32,6 +32,7 @@ struct NcclServices {
   std::function<void(const std::string&)> log;
   std::function<void(int device, const std::string&)> fail_device;
   SourceReads sources;
+  std::vector<vgpu::Delivery>* deliveries = nullptr;
 };
 
 /// The caller of an item of a group.

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "system/os_error.h"
+#include "vcluster/watchers.h"
 #include "wire/messages_managed.h"
 
 namespace cuco::vcluster {
@@ -102,6 +103,10 @@ Result<void> Server::seat_judge(wire::Fd control) {
   if (!add_to(poller_.get(), control.get())) return system::os_error("watch the judge");
   judge_ = std::make_unique<Judge>(*cluster_, std::move(control));
   return {};
+}
+
+Result<void> Server::write_report() const {
+  return cluster_->watchers->write_report();
 }
 
 Result<Ending> Server::run() {

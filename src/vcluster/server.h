@@ -36,6 +36,9 @@ class Server {
   /// Runs to the end. An error is the operating system's.
   [[nodiscard]] Result<Ending> run();
 
+  /// What the options asked for, when all is over: see run_report.h.
+  [[nodiscard]] Result<void> write_report() const;
+
  private:
   struct Peer {
     wire::Fd socket;

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kListenFd = 3;
 constexpr int kParentFd = 4;
+constexpr const char* kReport = "report.json";
 constexpr std::chrono::milliseconds kLook{200};
 
 /// Looks for `name` in the folders above the running program, as it is and under `installed`.
@@ -82,6 +83,10 @@ Result<ServerProcess> ServerProcess::start(const ServerOptions& options) {
   CUCO_TRY_ASSIGN(auto parent, system::socket_pair(system::SocketKind::Stream));
   system::JobSpec spec;
   spec.command.argv = server_arguments(options, program);
+  if (options.reports) {
+    spec.command.argv.insert(spec.command.argv.end(),
+                             {"--report", (folder.path() / kReport).string()});
+  }
   if (options.logs_copies) {
     spec.command.argv.insert(spec.command.argv.end(),
                              {"--copy-log", (folder.path() / "copies").string()});
@@ -104,6 +109,14 @@ Result<system::Environment> ServerProcess::environment_for(system::Environment b
 
 Result<std::optional<system::JobOutcome>> ServerProcess::ended() {
   return process_.wait(std::chrono::milliseconds(0));
+}
+
+Result<std::string> ServerProcess::report() {
+  constexpr std::chrono::seconds kPatience{60};
+  parent_ = {};
+  // It may have ended by itself, and have been waited for.
+  if (!std::filesystem::exists(folder_.path() / kReport)) (void)process_.wait(kPatience);
+  return system::read_file(folder_.path() / kReport);
 }
 
 Result<RunEnding> run_against(ServerProcess& server,

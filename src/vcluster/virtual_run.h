@@ -26,6 +26,7 @@ struct ServerOptions {
   std::uint64_t seed = 0;
   std::uint64_t schedule_seed = 0;  ///< See schedule.h.
   std::int64_t delivery_delay = 0;  ///< Picoseconds; every delivery between GPUs, a probe.
+  bool reports = false;             ///< See ServerProcess::report.
   bool logs_copies = false;         ///< See ServerProcess::copy_log.
   int errors = 2;                   ///< Where the server's own words go.
 };
@@ -44,6 +45,8 @@ class ServerProcess {
   [[nodiscard]] int fd() const { return process_.fd(); }
   /// What came back from devices, if the options asked for it: see copy_log.h.
   [[nodiscard]] system::Path copy_log() const { return folder_.path() / "copies"; }
+  /// Ends the server and returns what the run did, if the options asked for it: see run_report.h.
+  [[nodiscard]] Result<std::string> report();
 
  private:
   ServerProcess(system::TempFolder folder,

@@ -2,17 +2,36 @@
 #include "vcluster/watchers.h"
 
 #include "vcluster/cluster.h"
+#include "vcluster/run_report.h"
 
 namespace cuco::vcluster {
 
-Watchers::Watchers(Cluster& cluster) {
+Watchers::Watchers(Cluster& cluster) : cluster_(cluster) {
   const Schedule& schedule = cluster.adversary.schedule();
-  if (schedule.stale_percent > 0) {
-    weak_ = std::make_unique<vgpu::WeakMemory>(
-        *cluster.memory,
-        vgpu::WeakMemory::Settings{.seed = schedule.seed, .stale_percent = schedule.stale_percent});
+  vgpu::WeakMemory::Settings settings{.seed = schedule.seed,
+                                      .stale_percent = schedule.stale_percent,
+                                      .remote_delay = cluster.options.delivery_delay};
+  if (schedule.is_plain()) settings.postpone_percent = 0;
+  // Kernels deliver by storing to their peers, too.
+  if (settings.remote_delay > 0) settings.history = 1U << 20U;
+  if (settings.stale_percent > 0 || (settings.remote_delay > 0 && cluster.devices() > 1)) {
+    weak_ = std::make_unique<vgpu::WeakMemory>(*cluster.memory, settings);
     observers_.push_back(weak_.get());
   }
+  if (!cluster.options.report.empty()) {
+    profiler_ = std::make_unique<vgpu::Profiler>();
+    observers_.push_back(profiler_.get());
+  }
+}
+
+Result<void> Watchers::write_report() const {
+  if (profiler_ == nullptr) return {};
+  std::vector<vgpu::Delivery> all = deliveries_;
+  if (weak_ != nullptr) {
+    all.insert(all.end(), weak_->remote_stores().begin(), weak_->remote_stores().end());
+  }
+  return system::write_file(cluster_.options.report,
+                            report_of(cluster_.options.gpu.key, *profiler_, all));
 }
 
 void Watchers::join(vgpu::Environment& environment) {

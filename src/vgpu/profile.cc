@@ -57,6 +57,16 @@ std::uint64_t count_passes(const AccessEvent& event) {
   return passes;
 }
 
+void note_poll(Phase::Wait& wait, const AccessEvent& event) {
+  ++wait.polls;
+  for_active(event.lanes, [&](unsigned l) {
+    if (wait.addresses.size() >= kPolledAddresses) return;
+    if (std::ranges::find(wait.addresses, event.addresses[l]) == wait.addresses.end()) {
+      wait.addresses.push_back(event.addresses[l]);
+    }
+  });
+}
+
 void add(Counters& sum, const Counters& more) {
   for (std::size_t i = 0; i < kCostClasses; ++i) {
     sum.threads[i] += more.threads[i];
@@ -133,7 +143,7 @@ void Profiler::on_access(const Warp& warp, const Op& op, const AccessEvent& even
   line.ideal_sectors += std::min(sectors, (bytes + 31) / 32);
   if (event.kind != AccessKind::Store && is_strong(event.order)) {
     const auto index = static_cast<std::size_t>(&op - warp.kernel->ops.data());
-    if (index < warp.kernel->ops.size()) ++running(warp).waits[index].polls;
+    if (index < warp.kernel->ops.size()) note_poll(running(warp).waits[index], event);
   }
 }
 
@@ -186,6 +196,8 @@ void Profiler::on_grid_end(const Grid& grid) {
     Phase::Wait& wait = phase.waits[where];
     wait.polls += found->second.waits[i].polls;
     wait.waited += found->second.waits[i].waited;
+    const auto& polled = found->second.waits[i].addresses;
+    wait.addresses.insert(wait.addresses.end(), polled.begin(), polled.end());
   }
   phases_.push_back(std::move(phase));
   if (found != running_.end()) running_.erase(found);

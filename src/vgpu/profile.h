@@ -47,6 +47,16 @@ struct KernelProfile {
   std::map<ProfiledLine, LineProfile> lines;
 };
 
+inline constexpr std::size_t kPolledAddresses = 256;
+
+/// Something that came to a GPU's memory from elsewhere: a payload, a signal, a peer's store.
+struct Delivery {
+  Address address = 0;
+  std::uint64_t bytes = 0;
+  VTime sent = 0;
+  VTime arrived = 0;
+};
+
 /// One launch, for comparing runs.
 struct Phase {
   std::string kernel;
@@ -56,6 +66,7 @@ struct Phase {
   struct Wait {
     std::uint64_t polls = 0;  ///< Strong loads executed there, by warps.
     VTime waited = 0;
+    std::vector<Address> addresses;  ///< What was looked at; at most kPolledAddresses.
   };
   std::map<ProfiledLine, Wait> waits;  ///< Lines that look at what others may write.
 };

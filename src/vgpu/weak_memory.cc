@@ -205,13 +205,24 @@ const std::byte* WeakMemory::read(Warp& w,
   }
   std::ranges::sort(choices);
   choices.erase(std::unique(choices.begin(), choices.end()), choices.end());
+  const std::uint64_t present = choices.back();
+  if (settings_.remote_delay > 0) {
+    // What is still on its way bounds the present.
+    for (const auto& [record, part] : records) {
+      if (record->visible <= w.clock || record->device == thread.device) continue;
+      if (record->time <= lowest) continue;
+      std::erase_if(choices, [&](std::uint64_t time) { return time >= record->time; });
+      thread.arrives =
+          thread.arrives == 0 ? record->visible : std::min(thread.arrives, record->visible);
+    }
+  }
   std::uint64_t moment = choices.back();
   if (choices.size() > 1 && roll(settings_.stale_percent)) {
     moment = choices[rng_.below(choices.size() - 1)];
   }
   const std::byte* result = current;
   const Record* source = nullptr;
-  if (moment != choices.back()) {
+  if (moment != present) {
     thread.stale = true;
     std::memcpy(scratch, current, bytes);
     // Newest first: what it replaced comes back.
@@ -250,6 +261,13 @@ bool WeakMemory::after_load(Warp& w, const Op& op) {
     ++w.epoch;
     thread.postponed = {};
   }
+  const VTime arrives = std::exchange(thread.arrives, 0);
+  if (arrives > w.clock && is_strong(aux.order)) {
+    // A poll of what is on its way: nothing changes before it is there.
+    w.sync_clock();
+    if (w.observer != nullptr) w.observer->on_wait(w, op, WaitKind::Poll, w.clock, arrives);
+    w.clock = std::max(w.clock, arrives);
+  }
   return std::exchange(thread.stale, false);
 }
 
@@ -285,20 +303,28 @@ void WeakMemory::on_access(const Warp& warp, const Op& op, const AccessEvent& ev
       }
       message = std::make_shared<const Message>(std::move(chained));
     }
-    record_write(thread, address, event.bytes, message);
+    record_write(warp, thread, address, event.bytes, message);
   });
   if (event.kind == AccessKind::Atomic && acquires(event.order)) acquire(thread, scope);
   prune();
 }
 
-void WeakMemory::record_write(Thread& thread,
+void WeakMemory::record_write(const Warp& w,
+                              Thread& thread,
                               Address address,
                               std::uint32_t bytes,
                               const std::shared_ptr<const Message>& message) {
   const std::uint64_t time = ++now_;
+  const std::uint8_t owner = memory_.granule(address).owner;
+  const bool remote = owner != thread.device && owner != kHostOwner;
+  if (remote && settings_.remote_delay > 0 && message != nullptr) {
+    remote_stores_.push_back({address, bytes, w.clock, w.clock + settings_.remote_delay});
+  }
   for_cells(address, bytes, [&](Address cell, const Part& part) {
     Record record;
     record.time = time;
+    record.visible = remote ? w.clock + settings_.remote_delay : 0;
+    record.device = thread.device;
     record.writer = thread.uid;
     record.offset = static_cast<std::uint8_t>(part.offset);
     record.bytes = static_cast<std::uint8_t>(part.bytes);

@@ -30,6 +30,7 @@
 #include "vgpu/access.h"
 #include "vgpu/memory.h"
 #include "vgpu/observer.h"
+#include "vgpu/profile.h"
 
 namespace cuco::vgpu {
 
@@ -56,12 +57,15 @@ class WeakMemory final : public AccessObserver {
     std::uint32_t stale_percent = 50;     ///< Of the loads that have a choice.
     std::uint32_t postpone_percent = 25;  ///< Of the loads that could wait for a later store.
     std::size_t history = 1U << 15U;      ///< Writes that can be looked behind.
+    VTime remote_delay = 0;  ///< Stores to another GPU's memory are seen so much later.
   };
   WeakMemory(Memory& memory, Settings settings);
   ~WeakMemory() override;
   WeakMemory(const WeakMemory&) = delete;
   WeakMemory& operator=(const WeakMemory&) = delete;
 
+  /// Strong stores to other GPUs' memory, where those are delayed.
+  [[nodiscard]] const std::vector<Delivery>& remote_stores() const { return remote_stores_; }
   /// A grid is launched: it sees everything that was done before.
   void begin_grid(unsigned device, std::uint64_t grid) { floors_[{device, grid}] = now_; }
 
@@ -106,6 +110,8 @@ class WeakMemory final : public AccessObserver {
   };
   struct Record {
     std::uint64_t time = 0;
+    VTime visible = 0;  ///< On other GPUs than the writer's.
+    unsigned device = 0;
     std::uint32_t writer = 0;
     std::uint8_t offset = 0;  ///< In its cell of 16 bytes.
     std::uint8_t bytes = 0;
@@ -131,6 +137,7 @@ class WeakMemory final : public AccessObserver {
     Views released;  ///< As of its last release, by scope.
     std::array<View, kLevels>
         acquired;        ///< From strong reads, by distance; a fence makes it count.
+    VTime arrives = 0;   ///< When what it polls for arrives, if that is known.
     bool stale = false;  ///< The load in progress saw something old.
     Postponed postponed;
   };
@@ -146,7 +153,8 @@ class WeakMemory final : public AccessObserver {
   void release(Thread& thread, Level scope);
   void join_sc_order(Thread& thread, Level scope);
   void note_read(Thread& thread, const Record& record, Order order, Level scope);
-  void record_write(Thread& thread,
+  void record_write(const Warp& w,
+                    Thread& thread,
                     Address address,
                     std::uint32_t bytes,
                     const std::shared_ptr<const Message>& message);
@@ -170,6 +178,7 @@ class WeakMemory final : public AccessObserver {
   std::map<unsigned, View> sc_gpus_;
   View sc_system_;
   std::uint32_t next_uid_ = 1;
+  std::vector<Delivery> remote_stores_;
 };
 
 }  // namespace cuco::vgpu

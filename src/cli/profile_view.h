@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// `cuco run --profile`: what kernels did, as tables per kernel and source line, or as JSON.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/kept_run.h"
+
+namespace cuco::cli {
+
+/// The flags of `cuco run` about profiles.
+struct ProfileFlags {
+  bool enabled = false;
+  system::Path file;  ///< JSON goes there; empty: tables on standard output.
+  int lines = 10;     ///< Source lines shown per kernel.
+
+  void declare(Arguments& arguments);
+};
+
+/// The tables for a report of vcluster/run_report.h.
+[[nodiscard]] std::string profile_text(const Json& report,
+                                       const Terminal& terminal,
+                                       int lines_per_kernel);
+
+/// Runs the program with its own streams, then shows the profile.
+[[nodiscard]] Result<ExitCode> run_profiled(Context& context,
+                                            const ProfileFlags& flags,
+                                            const ProgramStart& start,
+                                            vcluster::ServerOptions options);
+
+}  // namespace cuco::cli

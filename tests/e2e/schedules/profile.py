@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""cuco run --profile on a program whose counts are known.
+
+    profile.py CUCO SOURCE
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+cuco, source = sys.argv[1:3]
+with tempfile.TemporaryDirectory() as folder:
+    file = os.path.join(folder, "profile.json")
+    command = [cuco, "run", "--profile", "--profile-json", file, source]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    print(result.stdout + result.stderr)
+    assert result.returncode == 0
+    report = json.load(open(file))
+(kernel,) = report["kernels"]
+assert kernel["launches"] == 1 and kernel["blocks"] == 256
+line = 1 + next(i for i, text in enumerate(open(source)) if "3 * i + 1;" in text)
+(store,) = [entry for entry in kernel["lines"] if entry["line"] == line]
+# 65,536 words, neighbours together: 4 sectors a warp, nothing wasted.
+assert store["global_accesses"] == 2048, store
+assert store["global_bytes"] == 262144 and store["sectors"] == 8192, store
+assert store["ideal_sectors"] == store["sectors"]
+assert "fill" in result.stdout and f"streams.cu:{line}" in result.stdout
+assert "predicted" in result.stdout and "3 * i + 1" in result.stdout
