@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/interrupt.h"
+#include "cli/profile_view.h"
 
 namespace cuco::cli {
 namespace {
@@ -141,7 +142,7 @@ Result<ExitCode> run_probe(Context& context,
   for (const ProbedPhase& phase : phases) {
     if (phase.is_suspect()) ++suspects;
     table.row({fmt::format("device {}", phase.device),
-               fmt::format("{} #{}", phase.kernel, phase.launch),
+               fmt::format("{} #{}", kernel_name(phase.kernel), phase.launch),
                microseconds(phase.plain_ps) + " → " + microseconds(phase.delayed_ps),
                phase.is_suspect()
                    ? context.terminal.styled(Style::Bad, "did not wait at " + phase.missed.front())

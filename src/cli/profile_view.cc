@@ -18,15 +18,6 @@
 namespace cuco::cli {
 namespace {
 
-std::string demangled(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  if (status != 0 || text == nullptr) return name;
-  const std::string full = text.get();
-  return full.substr(0, full.find('('));
-}
-
 std::uint64_t number(const Json& object, const char* name) {
   return object.value(name, std::uint64_t{0});
 }
@@ -96,7 +87,7 @@ void add_kernel(std::string& out, const Json& kernel, const Terminal& terminal) 
     moved += number(line, "sectors");
   }
   out += fmt::format("{}  {} launches, {} blocks, {} predicted\n",
-                     terminal.styled(Style::Bold, demangled(kernel.value("name", ""))),
+                     terminal.styled(Style::Bold, kernel_name(kernel.value("name", ""))),
                      number(kernel, "launches"), number(kernel, "blocks"),
                      short_time(number(kernel, "time_ps")));
   Table facts;
@@ -165,6 +156,18 @@ void add_lines(
 }
 
 }  // namespace
+
+std::string kernel_name(const std::string& mangled) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
+  if (status != 0 || text == nullptr) return mangled;
+  std::string full = text.get();
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  for (std::size_t at = full.find(kAnonymous); at != std::string::npos; at = full.find(kAnonymous))
+    full.erase(at, kAnonymous.size());
+  return full.substr(0, full.find('('));
+}
 
 void ProfileFlags::declare(Arguments& arguments) {
   arguments.flag("--profile", enabled, "tell what kernels did, per kernel and source line");

@@ -20,6 +20,9 @@ struct ProfileFlags {
   void declare(Arguments& arguments);
 };
 
+/// As the source has it: demangled, without parameters.
+[[nodiscard]] std::string kernel_name(const std::string& mangled);
+
 /// The tables for a report of vcluster/run_report.h.
 [[nodiscard]] std::string profile_text(const Json& report,
                                        const Terminal& terminal,

@@ -162,7 +162,10 @@ void check_barrier(Block& block, unsigned id) {
       w.grid->counters.waiting += when - split.since;
       if (w.observer != nullptr) {
         w.observer->on_barrier_release(w, id, split.mask);
-        w.observer->on_wait(w, w.kernel->ops[split.op - 1], WaitKind::Barrier, split.since, when);
+        // The last to come is still running: its split does not know its place yet.
+        const bool is_last = w.running && &split == &w.splits[w.current];
+        const Op* next = is_last ? w.ip : w.kernel->ops.data() + split.op;
+        w.observer->on_wait(w, *(next - 1), WaitKind::Barrier, split.since, when);
       }
     }
     w.grid->scheduler->wake(w, when);

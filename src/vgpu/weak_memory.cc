@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "base/assert.h"
 #include "vgpu/exec.h"
@@ -14,25 +15,18 @@ namespace {
 
 constexpr std::uint32_t kCellBytes = 16;
 
-/// The part of [address, address + bytes) in a cell, as offset and length.
-struct Part {
-  std::uint32_t offset = 0;
-  std::uint32_t bytes = 0;
-  std::uint32_t done = 0;  ///< Bytes of the access before this part.
-};
-
 template <typename F>
 void for_cells(Address address, std::uint32_t bytes, F&& visit) {
   for (std::uint32_t done = 0; done < bytes;) {
     const Address cell = (address + done) / kCellBytes;
     const auto offset = static_cast<std::uint32_t>((address + done) % kCellBytes);
     const std::uint32_t part = std::min(kCellBytes - offset, bytes - done);
-    visit(cell, Part{offset, part, done});
+    visit(cell, CellPart{offset, part, done});
     done += part;
   }
 }
 
-bool overlaps(std::uint32_t a, std::uint32_t a_bytes, std::uint32_t b, std::uint32_t b_bytes) {
+bool overlaps_with(std::uint32_t a, std::uint32_t a_bytes, std::uint32_t b, std::uint32_t b_bytes) {
   return a < b + b_bytes && b < a + a_bytes;
 }
 
@@ -159,15 +153,57 @@ void WeakMemory::note_read(Thread& thread, const Record& record, Order order, Le
 
 const WeakMemory::Record* WeakMemory::newest(Address address, std::uint32_t bytes) const {
   const Record* best = nullptr;
-  for_cells(address, bytes, [&](Address cell, const Part& part) {
+  for_cells(address, bytes, [&](Address cell, const CellPart& part) {
     const auto found = cells_.find(cell);
     if (found == cells_.end()) return;
     for (const Record& record : found->second) {
-      if (!overlaps(record.offset, record.bytes, part.offset, part.bytes)) continue;
+      if (!overlaps_with(record.offset, record.bytes, part.offset, part.bytes)) continue;
       if (best == nullptr || record.time > best->time) best = &record;
     }
   });
   return best;
+}
+
+std::vector<WeakMemory::Overlap> WeakMemory::find_overlaps(const Thread& thread,
+                                                           Address address,
+                                                           std::uint32_t bytes,
+                                                           std::uint64_t& oldest) const {
+  std::vector<Overlap> overlaps;
+  for (Address word = address / 4; word <= (address + bytes - 1) / 4; ++word)
+    oldest = std::max(oldest, thread.view.seen_of_word(word));
+  for_cells(address, bytes, [&](Address cell, const CellPart& part) {
+    const auto found = cells_.find(cell);
+    if (found == cells_.end()) return;
+    for (const Record& record : found->second) {
+      if (!overlaps_with(record.offset, record.bytes, part.offset, part.bytes)) continue;
+      overlaps.push_back({&record, part});
+      if (record.writer == thread.uid || thread.view.has_seen(record.writer, record.time)) {
+        oldest = std::max(oldest, record.time);
+      }
+    }
+  });
+  std::ranges::stable_sort(overlaps, std::greater<>(),
+                           [](const Overlap& overlap) { return overlap.record->time; });
+  return overlaps;
+}
+
+std::uint64_t WeakMemory::choose_moment(const Warp& w,
+                                        Thread& thread,
+                                        const std::vector<Overlap>& overlaps,
+                                        std::uint64_t oldest) {
+  std::vector<std::uint64_t> choices;  // Newest first.
+  for (const auto& [record, part] : overlaps) {
+    if (record->time <= oldest) break;
+    if (choices.empty() || choices.back() != record->time) choices.push_back(record->time);
+    if (record->visible <= w.clock || record->device == thread.device) continue;
+    // Still on its way: the present is before it.
+    choices.clear();
+    thread.arrives =
+        thread.arrives == 0 ? record->visible : std::min(thread.arrives, record->visible);
+  }
+  choices.push_back(oldest);
+  if (choices.size() == 1 || !roll(settings_.stale_percent)) return choices.front();
+  return choices[1 + rng_.below(choices.size() - 1)];
 }
 
 const std::byte* WeakMemory::read(Warp& w,
@@ -180,72 +216,30 @@ const std::byte* WeakMemory::read(Warp& w,
   address = memory_.canonical(address);
   Thread& thread = thread_of(w);
   const MemoryAux aux = MemoryAux::unpack(op.aux);
-  // The records that concern these bytes, and the oldest moment the thread may still look at.
-  std::vector<std::pair<const Record*, Part>> records;
-  std::uint64_t lowest = std::max(thread.floor, horizon_);
-  for_cells(address, bytes, [&](Address cell, const Part& part) {
-    for (Address word = (cell * kCellBytes + part.offset) / 4;
-         word <= (cell * kCellBytes + part.offset + part.bytes - 1) / 4; ++word) {
-      lowest = std::max(lowest, thread.view.seen_of_word(word));
-    }
-    const auto found = cells_.find(cell);
-    if (found == cells_.end()) return;
-    for (const Record& record : found->second) {
-      if (!overlaps(record.offset, record.bytes, part.offset, part.bytes)) continue;
-      records.emplace_back(&record, part);
-      if (record.writer == thread.uid || thread.view.has_seen(record.writer, record.time)) {
-        lowest = std::max(lowest, record.time);
-      }
-    }
-  });
-  if (records.empty()) return current;
-  std::vector<std::uint64_t> choices = {lowest};
-  for (const auto& [record, part] : records) {
-    if (record->time > lowest) choices.push_back(record->time);
-  }
-  std::ranges::sort(choices);
-  choices.erase(std::unique(choices.begin(), choices.end()), choices.end());
-  const std::uint64_t present = choices.back();
-  if (settings_.remote_delay > 0) {
-    // What is still on its way bounds the present.
-    for (const auto& [record, part] : records) {
-      if (record->visible <= w.clock || record->device == thread.device) continue;
-      if (record->time <= lowest) continue;
-      std::erase_if(choices, [&](std::uint64_t time) { return time >= record->time; });
-      thread.arrives =
-          thread.arrives == 0 ? record->visible : std::min(thread.arrives, record->visible);
-    }
-  }
-  std::uint64_t moment = choices.back();
-  if (choices.size() > 1 && roll(settings_.stale_percent)) {
-    moment = choices[rng_.below(choices.size() - 1)];
-  }
+  std::uint64_t oldest = std::max(thread.floor, horizon_);
+  const std::vector<Overlap> overlaps = find_overlaps(thread, address, bytes, oldest);
+  if (overlaps.empty()) return current;
+  const std::uint64_t moment = choose_moment(w, thread, overlaps, oldest);
   const std::byte* result = current;
-  const Record* source = nullptr;
-  if (moment != present) {
+  if (overlaps.front().record->time > moment) {
     thread.stale = true;
     std::memcpy(scratch, current, bytes);
-    // Newest first: what it replaced comes back.
-    std::ranges::sort(records,
-                      [](const auto& a, const auto& b) { return a.first->time > b.first->time; });
-    for (const auto& [record, part] : records) {
-      if (record->time <= moment) break;
-      const std::uint32_t from = std::max<std::uint32_t>(record->offset, part.offset);
-      const std::uint32_t to =
-          std::min<std::uint32_t>(record->offset + record->bytes, part.offset + part.bytes);
-      std::memcpy(scratch + part.done + (from - part.offset),
-                  record->replaced.data() + (from - record->offset), to - from);
-    }
     result = scratch;
   }
-  for (const auto& [record, part] : records) {
-    if (record->time <= moment && (source == nullptr || record->time > source->time))
-      source = record;
+  for (const auto& [record, part] : overlaps) {
+    if (record->time <= moment) {
+      note_read(thread, *record, aux.order, level_of(aux.scope));
+      continue;
+    }
+    // Newest first: what it replaced comes back.
+    const std::uint32_t from = std::max<std::uint32_t>(record->offset, part.offset);
+    const std::uint32_t to =
+        std::min<std::uint32_t>(record->offset + record->bytes, part.offset + part.bytes);
+    std::memcpy(scratch + part.done + (from - part.offset),
+                record->replaced.data() + (from - record->offset), to - from);
   }
-  if (source == nullptr) return result;
   for (Address word = address / 4; word <= (address + bytes - 1) / 4; ++word)
-    thread.view.see_word(word, source->time);
-  note_read(thread, *source, aux.order, level_of(aux.scope));
+    thread.view.see_word(word, moment);
   return result;
 }
 
@@ -320,7 +314,7 @@ void WeakMemory::record_write(const Warp& w,
   if (remote && settings_.remote_delay > 0 && message != nullptr) {
     remote_stores_.push_back({address, bytes, w.clock, w.clock + settings_.remote_delay});
   }
-  for_cells(address, bytes, [&](Address cell, const Part& part) {
+  for_cells(address, bytes, [&](Address cell, const CellPart& part) {
     Record record;
     record.time = time;
     record.visible = remote ? w.clock + settings_.remote_delay : 0;

@@ -50,6 +50,13 @@ class View {
   std::map<Address, std::uint64_t> words_;          ///< A word as it was at a time, or newer.
 };
 
+/// The part of an access that is in one cell of 16 bytes.
+struct CellPart {
+  std::uint32_t offset = 0;
+  std::uint32_t bytes = 0;
+  std::uint32_t done = 0;  ///< Bytes of the access before this part.
+};
+
 class WeakMemory final : public AccessObserver {
  public:
   struct Settings {
@@ -118,6 +125,10 @@ class WeakMemory final : public AccessObserver {
     std::array<std::byte, 16> replaced{};
     std::shared_ptr<const Message> message;  ///< Null: a weak write.
   };
+  struct Overlap {
+    const Record* record = nullptr;
+    CellPart part;
+  };
   struct Postponed {
     const Op* load = nullptr;
     const Op* store = nullptr;
@@ -158,6 +169,16 @@ class WeakMemory final : public AccessObserver {
                     Address address,
                     std::uint32_t bytes,
                     const std::shared_ptr<const Message>& message);
+  /// Records of these bytes, newest first; raises `oldest` to what the thread has to see at least.
+  [[nodiscard]] std::vector<Overlap> find_overlaps(const Thread& thread,
+                                                   Address address,
+                                                   std::uint32_t bytes,
+                                                   std::uint64_t& oldest) const;
+  /// The moment whose state a load gets to see.
+  [[nodiscard]] std::uint64_t choose_moment(const Warp& w,
+                                            Thread& thread,
+                                            const std::vector<Overlap>& overlaps,
+                                            std::uint64_t oldest);
   [[nodiscard]] const Record* newest(Address address, std::uint32_t bytes) const;
   void drop(Address address, std::uint64_t bytes);
   void prune();

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/profile_view.h"
+
 namespace cuco::cli {
 namespace {
 
@@ -34,6 +36,12 @@ TEST(DelayProbe, AWaitThatEndsBeforeTheDeliveryIsNamed) {
 
 TEST(DelayProbe, NothingOnItsWayIsNoSuspicion) {
   EXPECT_FALSE(probe_phases(report(3000, 250), report(3000, 1250), 1000)[0].is_suspect());
+}
+
+TEST(Profile, NamesOfKernelsAreReadable) {
+  EXPECT_EQ(kernel_name("_ZN12_GLOBAL__N_14sendEi"), "send");
+  EXPECT_EQ(kernel_name("_Z4fillPii"), "fill");
+  EXPECT_EQ(kernel_name("plain"), "plain");
 }
 
 TEST(DelayProbe, ReadsTimes) {

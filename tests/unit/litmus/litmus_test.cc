@@ -356,5 +356,16 @@ TEST(Litmus, TheSameSeedGivesTheSameOutcomes) {
   EXPECT_GT(first.size(), 2U);
 }
 
+TEST(Litmus, StoresToPeersCanBeDelayed) {
+  // Device 1 stores to device 0's memory, where a thread polls for it.
+  const std::string wait = "W: ld.acquire.sys.u32 %r0, [%x]; setp.eq.u32 %q, %r0, 0; @%q bra W;";
+  LitmusRig rig(h200(), {"poll", Placement::System, {wait, kStoreX}});
+  const VTime plain = rig.run_delayed(0);
+  EXPECT_LT(plain, 100 * kMicrosecond);
+  const VTime delayed = rig.run_delayed(500 * kMicrosecond);
+  EXPECT_GE(delayed - plain, 490 * kMicrosecond);
+  EXPECT_LT(delayed - plain, 520 * kMicrosecond);
+}
+
 }  // namespace
 }  // namespace cuco::vgpu

@@ -117,31 +117,45 @@ Outcome LitmusRig::run_once() {
   return outcome;
 }
 
-std::map<Outcome, int> LitmusRig::run(int times, std::uint64_t seed) {
-  if (memory_ == nullptr) return {};
+void LitmusRig::make_gpus(const WeakMemory::Settings& settings, const Schedule& schedule) {
   gpus_.clear();
-  weak_ = std::make_unique<WeakMemory>(*memory_, WeakMemory::Settings{.seed = seed});
-  Rng rng(seed);
-  // A fence takes longer than a store: some schedules must leave room for one.
-  const VTime delay = (seed & 1U) != 0 ? 400 * kNanosecond : 20 * kMicrosecond;
+  weak_.reset();
+  weak_ = std::make_unique<WeakMemory>(*memory_, settings);
+  Rng rng(schedule.seed);
   for (std::size_t device = 0; device < programs_.size(); ++device) {
     Environment environment;
     environment.observer = weak_.get();
     environment.weak = weak_.get();
-    environment.schedule = {.seed = rng.next() | 1U,
-                            .shuffle_blocks = true,
-                            .launch_delay = delay,
-                            .block_delay = delay,
-                            .stall = 500 * kNanosecond,
-                            .stall_one_in = 4,
-                            .run_ahead = 100 * kNanosecond};
+    environment.schedule = schedule;
+    if (schedule.seed != 0) environment.schedule.seed = rng.next() | 1U;
     gpus_.push_back(std::make_unique<Gpu>(static_cast<unsigned>(device), description_, *memory_,
                                           std::move(environment)));
   }
+}
+
+std::map<Outcome, int> LitmusRig::run(int times, std::uint64_t seed) {
+  if (memory_ == nullptr) return {};
+  // A fence takes longer than a store: some schedules must leave room for one.
+  const VTime delay = (seed & 1U) != 0 ? 400 * kNanosecond : 20 * kMicrosecond;
+  make_gpus({.seed = seed}, {.seed = seed,
+                             .shuffle_blocks = true,
+                             .launch_delay = delay,
+                             .block_delay = delay,
+                             .stall = 500 * kNanosecond,
+                             .stall_one_in = 4,
+                             .run_ahead = 100 * kNanosecond});
   std::map<Outcome, int> outcomes;
   for (int i = 0; i < times; ++i)
     ++outcomes[run_once()];
   return outcomes;
+}
+
+VTime LitmusRig::run_delayed(VTime remote_delay) {
+  if (memory_ == nullptr) return 0;
+  make_gpus({.stale_percent = 0, .postpone_percent = 0, .remote_delay = remote_delay}, {});
+  const VTime began = now_;
+  run_once();
+  return now_ - began;
 }
 
 }  // namespace cuco::vgpu

@@ -36,8 +36,11 @@ class LitmusRig {
 
   /// Runs it so often, and counts each outcome.
   std::map<Outcome, int> run(int times, std::uint64_t seed);
+  /// Runs it once on the plain schedule, with stores to other GPUs so much later; when it ended.
+  VTime run_delayed(VTime remote_delay);
 
  private:
+  void make_gpus(const WeakMemory::Settings& settings, const Schedule& schedule);
   Outcome run_once();
   void clear();
 
