@@ -69,5 +69,13 @@ for name, options, code, wanted, unwanted in CASES:
     if problems:
         failed += 1
         print(f"{name}: " + "; ".join(problems) + "\n" + said)
+# A rank that dies ends the run, and is named.
+mpi = [word for folder in subprocess.run(["mpicc", "--showme:incdirs"], capture_output=True, text=True).stdout.split()
+       for word in ("--nvcc", "-I" + folder)]
+death = subprocess.run([cuco, "run", "--ranks", "3", *mpi, "--nvcc", "-lmpi", "--nvcc", "-DOMPI_SKIP_MPICXX",
+                        source.replace("mistakes.cu", "death_mpi.cu")], capture_output=True, text=True, timeout=200)
+if death.returncode == 0 or "communicator 1: rank 1 is gone: rank 1 (pid" not in death.stderr:
+    failed += 1
+    print(f"death: exit code {death.returncode}\n" + death.stdout + death.stderr)
 print("mistakes: ok" if failed == 0 else f"{failed} failed")
 sys.exit(1 if failed else 0)
