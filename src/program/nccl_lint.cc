@@ -68,7 +68,7 @@ constexpr Rule kRules[] = {
      "wait does not wait; fixed in 2.29.7. On 2.28.9 add the delta with increaseSignalShadow"},
     {"waitCounter", 4,
      "ncclGin::waitCounter of NCCL 2.28.9 ignores `bits`, so that it hangs when the counter wraps "
-     "at fewer than 64; fixed in 2.29.7. On 2.28.9 count in 64 bits"},
+     "at fewer than 64; right in 2.30.7. On 2.28.9 count in 64 bits"},
 };
 
 }  // namespace
