@@ -10,12 +10,15 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "check/communication.h"
 #include "check/finding.h"
 #include "check/memory_state.h"
 #include "check/race.h"
@@ -31,16 +34,18 @@ struct Options {
   bool global_races = true;
 };
 
-/// A piece of work, numbered by who schedules it; 0 is no work.
+/// A piece of work; 0 is no work.
 using WorkId = std::uint64_t;
 
 struct WorkInfo {
   std::string what;  ///< "cudaMemcpyAsync", "ncclAllGather", "put".
   int rank = -1;
   std::uint32_t device = 0;
-  std::uint64_t grid = 0;  ///< The grid's id on its device, for kernels; 0 otherwise.
-  std::span<const WorkId> after;
-  ClockPtr also;  ///< What the host knew when it asked for the work.
+  /// Its place in a stream or queue; 0: it has none.
+  ChainId chain = 0;
+  std::uint64_t operation = 0;
+  ClockPtr start;  ///< What is known to have happened before it.
+  Site call;       ///< Where the program asked for it.
 };
 
 class Checker final : public vgpu::AccessObserver {
@@ -49,22 +54,46 @@ class Checker final : public vgpu::AccessObserver {
   ~Checker() override;
 
   // Memory, by canonical address.
-  void on_allocate(Address base, std::uint64_t bytes, std::string what, bool written);
-  void on_free(Address base);
+  void on_allocate(Address base, std::uint64_t bytes, AllocationInfo info);
+  void on_free(Address base, Site freed_at = {});
+  /// Asked about addresses that on_allocate was not told of: variables of modules and the like.
+  struct Found {
+    Address base = 0;
+    std::uint64_t bytes = 0;
+  };
+  void set_lookup(std::function<std::optional<Found>(Address)> lookup) {
+    lookup_ = std::move(lookup);
+  }
+  /// Written from outside of the program, and by nobody who could race.
+  void mark_written(Address address, std::uint64_t bytes) { memory_.mark_written(address, bytes); }
 
-  // Work. A grid's blocks act for it until end_work; other work acts through read and write.
-  void begin_work(WorkId work, const WorkInfo& info);
+  // Work. A grid's blocks act for it until `end`; other work acts through read and write.
+  [[nodiscard]] WorkId begin(const WorkInfo& info);
+  /// The work is a grid. `call`: its launch.
+  void bind_grid(WorkId work, std::uint32_t device, std::uint64_t grid);
   void read(WorkId work, Address address, std::uint64_t bytes);
   void write(WorkId work, Address address, std::uint64_t bytes);
-  void end_work(WorkId work);
-  /// What is known once the work is done; for hosts that waited for it.
-  [[nodiscard]] ClockPtr after_work(WorkId work) const;
+  /// write(to) of what was read from `from`: what was uninitialised there is so here.
+  void copy(WorkId work, Address to, Address from, std::uint64_t bytes);
+  /// read() of bytes that leave the device: they must have been written.
+  void read_out(WorkId work, Address address, std::uint64_t bytes);
+  /// Returns what is known once the work is done.
+  ClockPtr end(WorkId work);
 
   // Signals and flags written from outside of kernels (NIC), and what they order.
   /// The work's effects so far become visible with a strong write to the address.
-  void publish(WorkId work, Address address);
-  /// The work learns what the last strong or weak writer of the address had done.
-  void learn_from_writer(WorkId work, Address address);
+  void publish(WorkId work, Address address, std::uint32_t bytes);
+  /// What whoever wrote the address last had done by then; for those who found it there.
+  [[nodiscard]] ClockPtr writer_knowledge(Address address);
+  /// The place from which the address was written last.
+  [[nodiscard]] Site writer_site(Address address);
+  /// The bytes arrive: write(to), with what was uninitialised at `from` still so.
+  void deliver(WorkId work, Address to, Address from, std::uint64_t bytes);
+  [[nodiscard]] ActorId actor_of(WorkId work) const;
+  /// Joins what the work knows.
+  void learn(WorkId work, const ClockPtr& clock);
+  [[nodiscard]] Communication& communication() { return communication_; }
+  [[nodiscard]] RaceDetector& races() { return races_; }
 
   // AccessObserver
   void on_access(const vgpu::Warp& warp,
@@ -78,7 +107,14 @@ class Checker final : public vgpu::AccessObserver {
   void on_barrier_release(const vgpu::Warp& warp, unsigned id, std::uint32_t lanes) override;
   void on_warp_sync(const vgpu::Warp& warp, const vgpu::Op& op, std::uint32_t lanes) override;
 
-  /// Reports what is still allocated.
+  /// A kernel was stopped.
+  void on_trap(const vgpu::Trap& trap, int rank, const std::string& note = {});
+  /// Nothing can go on; what the lines say becomes a finding.
+  void on_dead_lock(const std::vector<std::string>& waits);
+  /// The program was stopped by something else: what it leaves allocated is not its fault.
+  void give_up() { was_stopped_ = true; }
+  /// Reports the allocation, or all that are left, as leaked.
+  void report_leak(Address base);
   void report_leaks();
   [[nodiscard]] const FindingList& findings() const { return findings_; }
   void add(Finding finding) { findings_.add(std::move(finding)); }
@@ -89,21 +125,43 @@ class Checker final : public vgpu::AccessObserver {
   struct Work;
   /// Where an access was made: enough to name it later.
   struct SiteRecord {
-    const vgpu::Kernel* kernel = nullptr;
-    std::uint32_t origin = 0;
-    AccessKind kind = AccessKind::Load;
-    std::uint32_t bytes = 0;
-    std::string what;  ///< For work outside of kernels.
+    Site place;
+    bool in_kernel = false;
+  };
+  /// A block that ran, or a piece of work outside of kernels.
+  struct BlockRecord {
+    std::array<std::uint32_t, 3> index{};
+    std::array<std::uint32_t, 3> size{1, 1, 1};
+    ActorId first = kNoActor;
+    int rank = -1;
   };
 
   BlockState& state_of(const vgpu::Warp& warp);
-  std::uint32_t site_of(const vgpu::Warp& warp, const vgpu::Op& op, const vgpu::AccessEvent& event);
+  BlockState& start_block(const vgpu::Warp& warp);
+  void retire(BlockState& block);
+  std::uint32_t site_of(const vgpu::Warp& warp,
+                        const vgpu::Op& op,
+                        AccessKind kind,
+                        std::uint32_t bytes);
+  [[nodiscard]] static Site place_of(const vgpu::Kernel& kernel, std::uint32_t origin);
   [[nodiscard]] Site describe(std::uint32_t site, ActorId actor, unsigned lane) const;
+  /// Names the allocation of the address in the finding.
+  void locate(Finding& finding, Address address) const;
+  bool knows_allocation(Address address);
   void check_memory(const vgpu::Warp& warp, const vgpu::Op& op, const vgpu::AccessEvent& event);
   void check_shared(BlockState& block,
                     const vgpu::Warp& warp,
                     const vgpu::Op& op,
                     const vgpu::AccessEvent& event);
+  void check_strong_shared(BlockState& block,
+                           const vgpu::Warp& warp,
+                           const vgpu::AccessEvent& event,
+                           std::uint32_t site);
+  void report_shared(BlockState& block,
+                     const vgpu::Warp& warp,
+                     std::uint32_t site,
+                     const SharedRaces::Conflict& conflict);
+  void report_unwritten(const BlockState& block);
   void check_global(BlockState& block,
                     const vgpu::Warp& warp,
                     const vgpu::Op& op,
@@ -114,22 +172,51 @@ class Checker final : public vgpu::AccessObserver {
                      unsigned lane,
                      const MemoryProblem& problem);
   void report_race(const Race& race);
+  /// Says what kind of bug the race is, and what to change.
+  void explain_race(const Race& race, Finding& finding);
+  void explain_put(const Race& race, ActorId put, Finding& finding);
+  void explain_arrival(const PutRecord& put, ActorId reader, bool reads, Finding& finding);
+  void explain_barrier(const Race& race, Finding& finding) const;
+  /// Stores of one instruction that may write the same value: judged when they are done.
+  struct SameStore {
+    const std::byte* at = nullptr;
+    std::uint32_t before = 0;
+    Race race;
+  };
+  void settle();
+  void report_barrier(const BlockState& block,
+                      const vgpu::Warp& warp,
+                      std::uint32_t first,
+                      std::uint32_t other);
   void touch(WorkId work, Address address, std::uint64_t bytes, AccessKind kind);
 
   Options options_;
   FindingList findings_;
   MemoryState memory_;
   RaceDetector races_;
+  Communication communication_;
+  std::function<std::optional<Found>(Address)> lookup_;
   std::unordered_map<WorkId, Work> works_;
   std::unordered_map<std::uint64_t, WorkId> work_of_grid_;  ///< device << 48 | grid id
   std::unordered_map<const vgpu::Block*, std::unique_ptr<BlockState>> blocks_;
+  std::vector<std::unique_ptr<BlockState>> spare_;
   const vgpu::Block* last_block_ = nullptr;
   BlockState* last_state_ = nullptr;
   std::vector<SiteRecord> sites_{1};
   std::unordered_map<std::uint64_t, std::uint32_t> site_index_;
-  std::vector<std::array<std::uint32_t, 3>> block_index_{1};  ///< By ActorInfo::block.
-  std::vector<int> block_rank_{-1};
-  ChainId next_chain_ = 1;
+  std::unordered_map<std::string, std::uint32_t> host_site_index_;
+  struct SiteCache {
+    std::uint64_t key = 0;
+    std::uint32_t site = 0;
+  };
+  std::array<SiteCache, 256> site_cache_;
+  std::vector<BlockRecord> block_records_{1};  ///< By ActorInfo::block.
+  /// Findings by the sites of both sides: a race in a loop is described once.
+  std::unordered_map<std::uint64_t, std::size_t> reported_;
+  WorkId next_work_ = 1;
+  std::vector<SameStore> same_stores_;
+  bool is_settling_ = false;
+  bool was_stopped_ = false;  ///< A kernel trapped: the program may have given up.
 };
 
 }  // namespace cuco::check

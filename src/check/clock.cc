@@ -87,15 +87,26 @@ ClockPtr Clock::join(const ClockPtr& a, const ClockPtr& b) {
 }
 
 ClockPtr Clock::with_actor(const ClockPtr& clock, ActorId actor, std::uint32_t epoch) {
-  if (clock->epoch_of(actor) >= epoch) return clock;
-  auto fresh = std::make_shared<Clock>(*clock);
+  if (clock && clock->epoch_of(actor) >= epoch) return clock;
+  auto fresh = clock ? std::make_shared<Clock>(*clock) : std::make_shared<Clock>();
   raise(fresh->actors_, actor, epoch);
   return fresh;
 }
 
+ClockPtr Clock::with_actors(const ClockPtr& clock,
+                            ActorId first,
+                            std::span<const std::uint32_t> epochs) {
+  auto added = std::make_shared<Clock>();
+  for (std::size_t i = 0; i < epochs.size(); ++i) {
+    if (epochs[i] != 0) added->actors_.emplace_back(first + static_cast<ActorId>(i), epochs[i]);
+  }
+  if (added->actors_.empty() && clock) return clock;
+  return join(clock, added);
+}
+
 ClockPtr Clock::with_chain(const ClockPtr& clock, ChainId chain, std::uint64_t operation) {
-  if (clock->operation_of(chain) >= operation) return clock;
-  auto fresh = std::make_shared<Clock>(*clock);
+  if (clock && clock->operation_of(chain) >= operation) return clock;
+  auto fresh = clock ? std::make_shared<Clock>(*clock) : std::make_shared<Clock>();
   raise(fresh->chains_, chain, operation);
   return fresh;
 }

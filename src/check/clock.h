@@ -7,13 +7,14 @@
 /// it has done so far (barrier, release, fence). An access is stamped with actor and epoch; it
 /// happens before a later one if the later one's actor knows that epoch to be complete.
 ///
-/// Knowledge is kept in two sparse parts. *Chains* are streams: "operation 7 of stream 3 and all
-/// before it". *Actors* are those still running or not yet covered by a chain. A Clock is immutable
-/// and shared: publishing it costs a pointer.
+/// Knowledge is kept in two sparse parts. *Chains* are streams and queues: "operation 7 of stream 3
+/// and all before it". *Actors* are those still running or not yet covered by a chain. A Clock is
+/// immutable and shared: publishing it costs a pointer.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@ using ChainId = std::uint32_t;
 inline constexpr ActorId kNoActor = 0;
 
 class Clock;
+/// Null knows nothing.
 using ClockPtr = std::shared_ptr<const Clock>;
 
 class Clock {
@@ -41,14 +43,21 @@ class Clock {
   [[nodiscard]] static ClockPtr with_actor(const ClockPtr& clock,
                                            ActorId actor,
                                            std::uint32_t epoch);
+  /// Actors first, first + 1, … at least at these epochs; 0 adds nothing.
+  [[nodiscard]] static ClockPtr with_actors(const ClockPtr& clock,
+                                            ActorId first,
+                                            std::span<const std::uint32_t> epochs);
   [[nodiscard]] static ClockPtr with_chain(const ClockPtr& clock,
                                            ChainId chain,
                                            std::uint64_t operation);
-  /// Forgets actors for which `covered` holds: their chain speaks for them.
-  template <typename Predicate>
-  [[nodiscard]] static ClockPtr without(const ClockPtr& clock, Predicate&& covered) {
+  /// Forgets actors and chains for which `covered` holds: a chain speaks for them.
+  template <typename ActorPredicate, typename ChainPredicate>
+  [[nodiscard]] static ClockPtr without(const ClockPtr& clock,
+                                        ActorPredicate&& actor_covered,
+                                        ChainPredicate&& chain_covered) {
     auto fresh = std::make_shared<Clock>(*clock);
-    std::erase_if(fresh->actors_, [&](const auto& entry) { return covered(entry.first); });
+    std::erase_if(fresh->actors_, [&](const auto& entry) { return actor_covered(entry.first); });
+    std::erase_if(fresh->chains_, [&](const auto& entry) { return chain_covered(entry.first); });
     return fresh;
   }
 

@@ -17,7 +17,7 @@ struct KindName {
   Kind kind;
   std::string_view name;
 };
-constexpr std::array<KindName, 16> kKinds = {{
+constexpr std::array<KindName, 20> kKinds = {{
     {Kind::OutOfBounds, "out-of-bounds"},
     {Kind::UseAfterFree, "use-after-free"},
     {Kind::Uninitialised, "uninitialised-read"},
@@ -28,8 +28,12 @@ constexpr std::array<KindName, 16> kKinds = {{
     {Kind::SourceReuse, "source-reuse"},
     {Kind::BarrierMismatch, "barrier-mismatch"},
     {Kind::InvalidMask, "invalid-mask"},
+    {Kind::BarrierIndex, "barrier-index"},
     {Kind::StaleSignal, "stale-signal"},
+    {Kind::SignalCount, "signal-count"},
     {Kind::LostSignal, "lost-signal"},
+    {Kind::OutsideWindow, "outside-window"},
+    {Kind::Collective, "collective-mismatch"},
     {Kind::DeadLock, "dead-lock"},
     {Kind::WaitDidNotWait, "wait-did-not-wait"},
     {Kind::ScheduleDependent, "schedule-dependent"},
@@ -37,7 +41,7 @@ constexpr std::array<KindName, 16> kKinds = {{
 }};
 
 std::string place(const Site& site) {
-  if (site.file.empty()) return site.kernel.empty() ? "unknown place" : site.kernel;
+  if (site.file.empty()) return site.kernel.empty() ? site.module : site.kernel;
   return site.line > 0 ? fmt::format("{}:{}", site.file, site.line) : site.file;
 }
 
@@ -50,10 +54,34 @@ std::string actor(const Site& site) {
   return text;
 }
 
+/// "  12 |   a[i] = b;", as compilers show it.
+std::string excerpt(const Site& site, const SourceLines& lines) {
+  if (!lines || site.file.empty() || site.line <= 0) return {};
+  const std::string text = lines(site.file, site.line);
+  return text.empty() ? std::string() : fmt::format("{:>6} | {}\n", site.line, text);
+}
+
 nlohmann::json site_json(const Site& site) {
-  return {{"file", site.file},     {"line", site.line}, {"what", site.what},
-          {"kernel", site.kernel}, {"rank", site.rank}, {"block", site.block},
-          {"thread", site.thread}};
+  return {{"file", site.file},     {"line", site.line},
+          {"what", site.what},     {"kernel", site.kernel},
+          {"rank", site.rank},     {"block", site.block},
+          {"thread", site.thread}, {"module", site.module},
+          {"offset", site.offset}, {"outer_offset", site.outer_offset}};
+}
+
+Site site_from(const nlohmann::json& json) {
+  Site site;
+  site.file = json.value("file", "");
+  site.line = json.value("line", -1);
+  site.what = json.value("what", "");
+  site.kernel = json.value("kernel", "");
+  site.rank = json.value("rank", -1);
+  site.block = json.value("block", "");
+  site.thread = json.value("thread", "");
+  site.module = json.value("module", "");
+  site.offset = json.value("offset", std::uint64_t{0});
+  site.outer_offset = json.value("outer_offset", std::uint64_t{0});
+  return site;
 }
 
 }  // namespace
@@ -71,16 +99,27 @@ std::optional<Kind> find_kind(std::string_view wanted) {
   return std::nullopt;
 }
 
-std::string to_text(const Finding& finding) {
-  std::string text =
-      fmt::format("{}: {}: {}\n", place(finding.where), name(finding.kind), finding.message);
-  text += fmt::format("    {}\n", actor(finding.where));
+std::string to_text(const Finding& finding, const SourceLines& lines) {
+  const std::string where = place(finding.where);
+  std::string text = fmt::format("{}{}: {}\n", where.empty() ? "" : where + ": ",
+                                 name(finding.kind), finding.message);
+  text += excerpt(finding.where, lines);
+  if (!finding.where.what.empty()) text += fmt::format("    {}\n", actor(finding.where));
   if (finding.other) {
-    text += fmt::format("    against {} at {}\n", actor(*finding.other), place(*finding.other));
+    const std::string other = place(*finding.other);
+    text +=
+        fmt::format("    against {}{}\n", actor(*finding.other), other.empty() ? "" : ", " + other);
+    text += excerpt(*finding.other, lines);
   }
-  if (!finding.allocation.empty()) text += fmt::format("    in {}\n", finding.allocation);
+  if (!finding.allocation.empty()) {
+    const std::string made = finding.made ? place(*finding.made) : std::string();
+    text += fmt::format("    in {}{}\n", finding.allocation, made.empty() ? "" : ", " + made);
+    if (finding.made) text += excerpt(*finding.made, lines);
+  }
+  for (const std::string& note : finding.notes)
+    text += fmt::format("    {}\n", note);
   if (finding.count > 1) text += fmt::format("    seen {} times\n", finding.count);
-  if (!finding.hint.empty()) text += fmt::format("    {}\n", finding.hint);
+  if (!finding.hint.empty()) text += fmt::format("    fix: {}\n", finding.hint);
   return text;
 }
 
@@ -92,30 +131,68 @@ std::string to_json(const std::vector<Finding>& findings) {
                             {"where", site_json(finding.where)},
                             {"address", finding.address},
                             {"allocation", finding.allocation},
+                            {"notes", finding.notes},
                             {"hint", finding.hint},
                             {"count", finding.count}};
     if (finding.other) entry["other"] = site_json(*finding.other);
+    if (finding.made) entry["made"] = site_json(*finding.made);
     list.push_back(std::move(entry));
   }
   return list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-void FindingList::add(Finding finding) {
+Result<std::vector<Finding>> findings_from_json(std::string_view text) {
+  const Error bad{ErrorKind::Protocol, "not a list of findings"};
+  const nlohmann::json list = nlohmann::json::parse(text, nullptr, false);
+  if (!list.is_array()) return bad;
+  std::vector<Finding> findings;
+  for (const nlohmann::json& entry : list)
+    try {
+      if (!entry.is_object()) return bad;
+      const auto kind = find_kind(entry.value("kind", ""));
+      if (!kind) return bad;
+      Finding finding;
+      finding.kind = *kind;
+      finding.message = entry.value("message", "");
+      finding.where = site_from(entry.value("where", nlohmann::json::object()));
+      if (entry.contains("other")) finding.other = site_from(entry["other"]);
+      if (entry.contains("made")) finding.made = site_from(entry["made"]);
+      finding.address = entry.value("address", std::uint64_t{0});
+      finding.allocation = entry.value("allocation", "");
+      finding.notes = entry.value("notes", std::vector<std::string>{});
+      finding.hint = entry.value("hint", "");
+      finding.count = entry.value("count", std::uint64_t{1});
+      findings.push_back(std::move(finding));
+    } catch (const nlohmann::json::exception&) {
+      return bad;  // A field of the wrong type.
+    }
+  return findings;
+}
+
+std::optional<std::size_t> FindingList::add(Finding finding) {
   const auto same_place = [](const Site& a, const Site& b) {
-    return a.file == b.file && a.line == b.line && a.kernel == b.kernel;
+    return a.file == b.file && a.line == b.line && a.kernel == b.kernel && a.module == b.module &&
+           a.offset == b.offset && a.outer_offset == b.outer_offset && a.what == b.what;
   };
-  for (Finding& known : findings_) {
+  for (std::size_t i = 0; i < findings_.size(); ++i) {
+    Finding& known = findings_[i];
     if (known.kind != finding.kind || !same_place(known.where, finding.where)) continue;
     if (known.other.has_value() != finding.other.has_value()) continue;
     if (known.other && !same_place(*known.other, *finding.other)) continue;
+    // Without a place only the words tell them apart.
+    if (finding.where.file.empty() && finding.where.module.empty() &&
+        known.message != finding.message) {
+      continue;
+    }
     ++known.count;
-    return;
+    return i;
   }
   if (findings_.size() >= limit_) {
     ++dropped_;
-    return;
+    return std::nullopt;
   }
   findings_.push_back(std::move(finding));
+  return findings_.size() - 1;
 }
 
 Suppressions Suppressions::parse(std::string_view text, std::vector<std::string>& errors) {

@@ -4,10 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/result.h"
 
 namespace cuco::check {
 
@@ -20,10 +23,14 @@ enum class Kind : std::uint8_t {
   GlobalRace,
   UnorderedRead,    ///< A window read while a put or peer store to it is not known to have arrived.
   SourceReuse,      ///< Bytes overwritten while a put may still read them.
-  BarrierMismatch,  ///< Threads of a block that never meet.
-  InvalidMask,
-  StaleSignal,
-  LostSignal,
+  BarrierMismatch,  ///< Threads of a block that meet at different barriers, or never.
+  InvalidMask,      ///< A .sync operation by a lane that its mask does not name.
+  BarrierIndex,     ///< A barrier of the device API used by two blocks, or with other counts.
+  StaleSignal,      ///< A wait satisfied by an earlier phase's signal.
+  SignalCount,      ///< A wait that returned before all the signals that it needs had come.
+  LostSignal,       ///< A wait for a signal that nobody will raise any more.
+  OutsideWindow,    ///< A put or a peer address that no window holds.
+  Collective,       ///< Collectives that differ between ranks, or that a rank never calls.
   DeadLock,
   WaitDidNotWait,
   ScheduleDependent,
@@ -43,6 +50,10 @@ struct Site {
   int rank = -1;
   std::string block;
   std::string thread;
+  /// Calls of the host: the object file and the offset in it, to be turned into file and line.
+  std::string module;
+  std::uint64_t offset = 0;
+  std::uint64_t outer_offset = 0;  ///< Of its caller: for wrappers in headers.
   bool operator==(const Site&) const = default;
 };
 
@@ -52,21 +63,33 @@ struct Finding {
   Site where;
   std::optional<Site> other;
   std::uint64_t address = 0;
-  std::string allocation;   ///< "1024 bytes at 0x2000… from cudaMalloc, device 0".
-  std::string hint;         ///< What to change.
-  std::uint64_t count = 1;  ///< Times the same two places were seen.
+  std::string allocation;          ///< "1024 bytes at 0x2000…, cudaMalloc by rank 0".
+  std::optional<Site> made;        ///< Where the allocation was made.
+  std::vector<std::string> notes;  ///< More of the story, a line each.
+  std::string hint;                ///< What to change.
+  std::uint64_t count = 1;         ///< Times the same two places were seen.
 };
 
-/// "file.cu:12: shared-race: …" and indented lines below it.
-[[nodiscard]] std::string to_text(const Finding& finding);
+/// The text of a line of a source file; empty: not to be had.
+using SourceLines = std::function<std::string(const std::string& file, int line)>;
+
+/// "file.cu:12: shared-race: …" and indented lines below it, with the source lines if they can be
+/// read.
+[[nodiscard]] std::string to_text(const Finding& finding, const SourceLines& lines = {});
 [[nodiscard]] std::string to_json(const std::vector<Finding>& findings);
+/// What to_json wrote. Anything else gives an error.
+[[nodiscard]] Result<std::vector<Finding>> findings_from_json(std::string_view text);
 
 /// Keeps one finding per kind and pair of places, and counts the rest.
 class FindingList {
  public:
   /// Findings beyond this many different ones are only counted.
   explicit FindingList(std::size_t limit = 100) : limit_(limit) {}
-  void add(Finding finding);
+  /// The finding's place in all(); nullopt: there are too many.
+  std::optional<std::size_t> add(Finding finding);
+  /// The same again.
+  void count(std::size_t index) { ++findings_[index].count; }
+  [[nodiscard]] Finding& at(std::size_t index) { return findings_[index]; }
   [[nodiscard]] const std::vector<Finding>& all() const { return findings_; }
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 

@@ -25,10 +25,11 @@ void for_words(std::uint64_t first, std::uint64_t count, F&& f) {
 }  // namespace
 
 std::string MemoryState::describe(const Block& block) {
-  return fmt::format("{} bytes at {:#x}, {}", block.bytes, block.base, block.what);
+  return fmt::format("{} bytes at {:#x}, {}{}", block.bytes, block.base, block.info.what,
+                     block.info.rank >= 0 ? fmt::format(" by rank {}", block.info.rank) : "");
 }
 
-void MemoryState::allocate(Address base, std::uint64_t bytes, std::string what, bool written) {
+void MemoryState::allocate(Address base, std::uint64_t bytes, AllocationInfo info) {
   // Freed blocks that the new one covers are history.
   auto at = blocks_.upper_bound(base);
   if (at != blocks_.begin() && std::prev(at)->second.base + std::prev(at)->second.bytes > base)
@@ -37,22 +38,27 @@ void MemoryState::allocate(Address base, std::uint64_t bytes, std::string what, 
     at = blocks_.erase(at);
   }
   last_ = nullptr;
-  Block block{base, bytes, std::move(what), false, written, {}, 0};
-  if (!written) {
+  Block block;
+  block.base = base;
+  block.bytes = bytes;
+  block.info = std::move(info);
+  block.all_written = block.info.written || bytes == 0;
+  if (!block.all_written) {
     block.written.assign((bytes + 63) / 64, 0);
     block.unwritten = bytes;
   }
   blocks_[base] = std::move(block);
 }
 
-void MemoryState::free(Address base) {
+void MemoryState::free(Address base, Site freed_at) {
   const auto at = blocks_.find(base);
   if (at == blocks_.end()) return;
   at->second.freed = true;
+  at->second.freed_at = std::move(freed_at);
   at->second.written = {};
 }
 
-MemoryState::Block* MemoryState::find(Address address) {
+MemoryState::Block* MemoryState::lookup(Address address) {
   if (last_ != nullptr && address - last_->base < last_->bytes) return last_;
   auto at = blocks_.upper_bound(address);
   if (at == blocks_.begin()) return nullptr;
@@ -71,7 +77,7 @@ const MemoryState::Block* MemoryState::find(Address address) const {
 
 void MemoryState::mark_written(Address address, std::uint64_t bytes) {
   while (bytes > 0) {
-    Block* block = find(address);
+    Block* block = lookup(address);
     if (block == nullptr) return;
     const std::uint64_t first = address - block->base;
     const std::uint64_t count = std::min(bytes, block->bytes - first);
@@ -92,28 +98,36 @@ void MemoryState::mark_written(Address address, std::uint64_t bytes) {
   }
 }
 
-MemoryProblem MemoryState::outside(Address address) const {
-  MemoryProblem problem{MemoryProblem::Kind::OutOfBounds, address, "no allocation is near"};
-  auto after = blocks_.upper_bound(address);
+const MemoryState::Block* MemoryState::nearest(Address address) const {
+  const auto after = blocks_.upper_bound(address);
   const Block* below = after == blocks_.begin() ? nullptr : &std::prev(after)->second;
   const Block* above = after == blocks_.end() ? nullptr : &after->second;
   constexpr std::uint64_t kNear = 1U << 20U;
   const std::uint64_t past = below == nullptr ? kNear : address - (below->base + below->bytes);
   const std::uint64_t before = above == nullptr ? kNear : above->base - address;
-  if (past < kNear && past <= before) {
-    problem.detail = fmt::format("{} bytes past the end of {}", past, describe(*below));
-  } else if (before < kNear) {
-    problem.detail = fmt::format("{} bytes before {}", before, describe(*above));
-  }
+  // Most indices run too far, few start too early.
+  if (past < kNear && past / 16 <= before) return below;
+  return before < kNear ? above : nullptr;
+}
+
+MemoryProblem MemoryState::outside(Address address) const {
+  MemoryProblem problem{MemoryProblem::Kind::OutOfBounds, address, "no allocation is near"};
+  const Block* block = nearest(address);
+  if (block == nullptr) return problem;
+  problem.detail =
+      address >= block->base
+          ? fmt::format("{} bytes past the end of {} bytes", address - block->base - block->bytes,
+                        block->bytes)
+          : fmt::format("{} bytes before {} bytes", block->base - address, block->bytes);
   return problem;
 }
 
 std::optional<MemoryProblem> MemoryState::check(Address address, std::uint64_t bytes, bool reads) {
-  const Block* block = find(address);
+  const Block* block = lookup(address);
   if (block == nullptr) return outside(address);
   const std::uint64_t first = address - block->base;
   if (block->freed) {
-    return MemoryProblem{MemoryProblem::Kind::Freed, address, "freed: " + describe(*block)};
+    return MemoryProblem{MemoryProblem::Kind::Freed, address, "freed before"};
   }
   if (first + bytes > block->bytes) return outside(block->base + block->bytes);
   if (!reads || block->all_written) return std::nullopt;
@@ -123,18 +137,38 @@ std::optional<MemoryProblem> MemoryState::check(Address address, std::uint64_t b
     if (missing == 0) return true;
     const std::uint64_t byte = word * 64 + static_cast<std::uint64_t>(std::countr_zero(missing));
     problem = MemoryProblem{MemoryProblem::Kind::Uninitialised, block->base + byte,
-                            fmt::format("byte {} of {} was never written", byte, describe(*block))};
+                            fmt::format("byte {} of {} was never written", byte, block->bytes)};
     return false;
   });
   return problem;
 }
 
-std::vector<std::string> MemoryState::live() const {
-  std::vector<std::string> list;
+std::vector<const MemoryState::Block*> MemoryState::live() const {
+  std::vector<const Block*> list;
   for (const auto& [base, block] : blocks_) {
-    if (!block.freed) list.push_back(describe(block));
+    if (!block.freed && !block.info.internal) list.push_back(&block);
   }
   return list;
+}
+
+void MemoryState::copy_state(Address to, Address from, std::uint64_t bytes) {
+  // Byte by byte only where the source has holes.
+  const Block* source = find(from);
+  if (source == nullptr || source->freed || source->all_written ||
+      from + bytes > source->base + source->bytes) {
+    return mark_written(to, bytes);
+  }
+  std::uint64_t run = 0;
+  for (std::uint64_t i = 0; i <= bytes; ++i) {
+    const std::uint64_t byte = from - source->base + i;
+    const bool is_written = i < bytes && (source->written[byte / 64] >> (byte % 64) & 1U) != 0;
+    if (is_written) {
+      ++run;
+    } else if (run != 0) {
+      mark_written(to + i - run, run);
+      run = 0;
+    }
+  }
 }
 
 std::string MemoryState::describe(Address address) const {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "check/finding.h"
 #include "vgpu/address_map.h"
 
 namespace cuco::check {
@@ -24,11 +25,19 @@ struct MemoryProblem {
   std::string detail;   ///< "4 bytes after the end of 1024 bytes at 0x2000…, cudaMalloc".
 };
 
+/// An allocation as its maker describes it.
+struct AllocationInfo {
+  std::string what;       ///< The call: "cudaMalloc".
+  int rank = -1;          ///< Whose.
+  bool written = false;   ///< Its contents count as initialised.
+  bool internal = false;  ///< The runtime's own: no races in it, and never leaked.
+  Site made;              ///< The call's place in the program.
+};
+
 class MemoryState {
  public:
-  /// `what` names the call: "cudaMalloc". `written`: its contents count as initialised.
-  void allocate(Address base, std::uint64_t bytes, std::string what, bool written);
-  void free(Address base);
+  void allocate(Address base, std::uint64_t bytes, AllocationInfo info);
+  void free(Address base, Site freed_at = {});
   void mark_written(Address address, std::uint64_t bytes);
 
   /// Judges one access. `reads`: every byte must have been written.
@@ -36,26 +45,32 @@ class MemoryState {
                                                    std::uint64_t bytes,
                                                    bool reads);
 
-  /// Allocations still alive: what was leaked at the end of a run.
-  [[nodiscard]] std::vector<std::string> live() const;
-  /// "1024 bytes at 0x2000…, cudaMalloc"; empty when none holds the address.
-  [[nodiscard]] std::string describe(Address address) const;
-  [[nodiscard]] std::uint64_t shadow_bytes() const;
-
- private:
+  /// An allocation of the program, alive or not.
   struct Block {
     Address base = 0;
     std::uint64_t bytes = 0;
-    std::string what;
+    AllocationInfo info;
     bool freed = false;
+    Site freed_at;
     bool all_written = false;
     std::vector<std::uint64_t> written;  ///< A bit per byte; empty when all_written.
     std::uint64_t unwritten = 0;         ///< Bits still 0.
   };
-  Block* find(Address address);
+  /// Those of the program that are still there: leaked, at the end of a run.
+  [[nodiscard]] std::vector<const Block*> live() const;
   [[nodiscard]] const Block* find(Address address) const;
+  /// "1024 bytes at 0x2000…, cudaMalloc by rank 0"; empty when none holds the address.
+  [[nodiscard]] std::string describe(Address address) const;
+  [[nodiscard]] static std::string describe(const Block& block);
+  /// The allocation that an address outside of all of them most likely belongs to.
+  [[nodiscard]] const Block* nearest(Address address) const;
+  /// [from, from + bytes) was copied to `to`: what was never written stays so.
+  void copy_state(Address to, Address from, std::uint64_t bytes);
+  [[nodiscard]] std::uint64_t shadow_bytes() const;
+
+ private:
+  Block* lookup(Address address);
   [[nodiscard]] MemoryProblem outside(Address address) const;
-  static std::string describe(const Block& block);
 
   std::map<Address, Block> blocks_;  ///< By base; freed ones stay until their range is used again.
   Block* last_ = nullptr;            ///< Most accesses hit the block of the one before.

@@ -23,36 +23,98 @@ bool acquires(Order order) {
   return order == Order::Acquire || order == Order::AcqRel || order == Order::Sc;
 }
 
+/// Block, device, system: clusters are taken for devices.
+std::size_t level(Scope scope) {
+  return scope == Scope::Cta ? 0 : scope == Scope::Sys ? 2 : 1;
+}
+
+Scope scope_of(std::size_t level) {
+  return level == 0 ? Scope::Cta : level == 1 ? Scope::Gpu : Scope::Sys;
+}
+
 }  // namespace
+
+/// The actor of an access, with what was found out about others meanwhile.
+struct RaceDetector::Me {
+  ActorId actor;
+  const Group& group;
+  Live& live;
+  unsigned warp;  ///< In its block.
+  // Neighbouring cells mostly have the same writer: the last one found to be ordered.
+  ActorId ordered_actor = kNoActor;
+  std::uint32_t ordered_epoch = 0;
+  ChainId ordered_chain = 0;
+  std::uint64_t ordered_operation = 0;
+
+  [[nodiscard]] std::uint32_t epoch() const {
+    return group.order != nullptr ? group.order->epoch(warp) : live.epoch;
+  }
+};
 
 ActorId RaceDetector::add_actors(const ActorInfo& info,
                                  std::uint32_t count,
-                                 const ClockPtr& start) {
-  const auto first = static_cast<ActorId>(actors_.size());
-  Actor actor;
-  actor.info = info;
-  actor.clock = start;
-  actors_.resize(actors_.size() + count, actor);
-  return first;
+                                 const ClockPtr& start,
+                                 BlockOrder* order) {
+  Group group;
+  group.info = info;
+  group.first = static_cast<ActorId>(group_of_.size());
+  group.count = count;
+  group.live = std::make_unique<Live[]>(count);
+  group.order = order;
+  for (std::uint32_t i = 0; i < count; ++i)
+    group.live[i].clock = start;
+  group_of_.resize(group_of_.size() + count, static_cast<std::uint32_t>(groups_.size()));
+  groups_.push_back(std::move(group));
+  return groups_.back().first;
 }
 
-RaceDetector::Cell& RaceDetector::cell(Address address) {
-  const std::uint64_t index = address >> 2U;
-  const std::uint64_t page = index / kPageCells;
-  if (page != last_page_) {
-    std::unique_ptr<Page>& slot = cells_[page];
-    if (!slot) slot = std::make_unique<Page>();
-    last_page_ = page;
-    last_ = slot.get();
+void RaceDetector::retire(ActorId first) {
+  Group& group = groups_[group_of_[first]];
+  group.live.reset();
+  group.order = nullptr;
+}
+
+RaceDetector::Page& RaceDetector::page(Address address) {
+  const std::uint64_t number = address / (4 * kPageCells);
+  Cached& cached = cached_[number % kCached];
+  if (cached.number != number) cached = {number, &pages_[number]};
+  return *cached.page;
+}
+
+RaceDetector::Me RaceDetector::me_of(ActorId actor) {
+  CUCO_ASSERT(actor != kNoActor && actor < group_of_.size());
+  Group& group = groups_[group_of_[actor]];
+  CUCO_ASSERT(group.live != nullptr);
+  const unsigned warp = actor - group.first;
+  return Me{.actor = actor, .group = group, .live = group.live[warp], .warp = warp};
+}
+
+bool RaceDetector::happened_before(const Stamp& stamp, Me& me) const {
+  if (stamp.actor == me.actor) return true;
+  if (stamp.actor == me.ordered_actor && stamp.epoch <= me.ordered_epoch) return true;
+  const bool same_block = stamp.actor - me.group.first < me.group.count;
+  if (same_block && me.group.order != nullptr) {
+    return me.group.order->known(me.warp, stamp.actor - me.group.first) >= stamp.epoch;
   }
-  return (*last_)[index % kPageCells];
-}
-
-bool RaceDetector::happened_before(const Stamp& stamp, const Actor& me, ActorId self) const {
-  if (stamp.actor == self) return true;
-  if (me.clock->epoch_of(stamp.actor) >= stamp.epoch) return true;
-  const ActorInfo& other = actors_[stamp.actor].info;
-  return other.operation != 0 && me.clock->operation_of(other.chain) >= other.operation;
+  const ActorInfo& other = groups_[group_of_[stamp.actor]].info;
+  if (other.operation != 0 && other.chain == me.ordered_chain &&
+      other.operation <= me.ordered_operation) {
+    return true;
+  }
+  if (!me.live.clock) return false;
+  if (other.operation != 0 && me.live.clock->operation_of(other.chain) >= other.operation) {
+    me.ordered_chain = other.chain;
+    me.ordered_operation = other.operation;
+    return true;
+  }
+  if (me.live.clock->epoch_of(stamp.actor) < stamp.epoch) {
+    const auto cover = covers_.empty() ? covers_.end() : covers_.find(other.chain);
+    return cover != covers_.end() &&
+           me.live.clock->operation_of(cover->second.by) >= cover->second.operation;
+  }
+  me.ordered_actor = stamp.actor;
+  me.ordered_epoch = stamp.epoch;
+  return true;
 }
 
 bool RaceDetector::scope_includes(Scope scope, const ActorInfo& a, const ActorInfo& b) const {
@@ -70,18 +132,19 @@ bool RaceDetector::scope_includes(Scope scope, const ActorInfo& a, const ActorIn
 
 bool RaceDetector::morally_strong(const Stamp& a, const Stamp& b) const {
   if (a.strong == 0 || b.strong == 0) return false;
-  const ActorInfo& ia = actors_[a.actor].info;
-  const ActorInfo& ib = actors_[b.actor].info;
+  const ActorInfo& ia = info(a.actor);
+  const ActorInfo& ib = info(b.actor);
   return scope_includes(static_cast<Scope>(a.strong - 1), ia, ib) &&
          scope_includes(static_cast<Scope>(b.strong - 1), ib, ia);
 }
 
-void RaceDetector::check_cell(Cell& cell, Address address, const Stamp& now, AccessKind kind) {
-  const Actor& me = actors_[now.actor];
+void RaceDetector::check_cell(
+    Cell& cell, Address address, const Stamp& now, AccessKind kind, Me& me) {
   const bool writes = kind != AccessKind::Load;
   const auto conflicts = [&](const Stamp& old) {
-    return old.actor != kNoActor && (old.bytes_mask & now.bytes_mask) != 0 &&
-           !morally_strong(old, now) && !happened_before(old, me, now.actor);
+    return old.actor != kNoActor && old.actor != now.actor &&
+           (old.bytes_mask & now.bytes_mask) != 0 && !happened_before(old, me) &&
+           !morally_strong(old, now);
   };
   if (conflicts(cell.write)) report_({address, cell.write, true, now, writes});
   if (writes) {
@@ -94,108 +157,212 @@ void RaceDetector::check_cell(Cell& cell, Address address, const Stamp& now, Acc
   }
   // Two readers are remembered: enough to show a race with a later write, rarely all of them. One
   // that is ordered before us needs no memory of its own: whoever is ordered after us is after it.
-  Stamp& slot = happened_before(cell.reads[0], me, now.actor) ? cell.reads[0] : cell.reads[1];
+  // Of the same piece of work one stands for all.
+  const auto replaceable = [&](const Stamp& old) {
+    return old.actor == kNoActor || old.actor == now.actor || happened_before(old, me) ||
+           group_of_[old.actor] == group_of_[now.actor];
+  };
+  Stamp& slot = replaceable(cell.reads[0]) ? cell.reads[0] : cell.reads[1];
+  if (&slot == &cell.reads[1] && !replaceable(slot)) {
+    const ActorInfo& first = info(cell.reads[0].actor);
+    if (first.operation != 0 && first.chain == me.group.info.chain) {
+      cell.reads[0] = now;
+      return;
+    }
+  }
   slot = now;
 }
 
+void RaceDetector::access_page(
+    Page& page, Address from, Address to, Stamp now, AccessKind kind, Me& me) {
+  const Address base = from / (4 * kPageCells) * (4 * kPageCells);
+  const bool whole = from == base && to == base + 4 * kPageCells;
+  now.bytes_mask = 0xF;
+  if (whole && !page.cells) return check_cell(page.all, from, now, kind, me);
+  if (!page.cells) {
+    page.cells = std::make_unique<Cells>();
+    page.cells->fill(page.all);
+    ++cell_pages_;
+  }
+  for (Address word = from & ~Address{3}; word < to; word += 4) {
+    const Address first = std::max(word, from);
+    const Address last = std::min(word + 4, to);
+    now.bytes_mask = static_cast<std::uint8_t>(((1U << (last - first)) - 1U) << (first - word));
+    check_cell((*page.cells)[(word - base) / 4], word, now, kind, me);
+  }
+  if (whole && kind == AccessKind::Store) {
+    page.all = (*page.cells)[0];
+    page.cells.reset();
+    --cell_pages_;
+  }
+}
+
 void RaceDetector::access(ActorId actor, const Access& access) {
-  CUCO_ASSERT(actor != kNoActor && actor < actors_.size());
-  if (is_strong(access.order)) synchronise(actor, access);
+  Me me = me_of(actor);
+  if (is_strong(access.order)) synchronise(me, access);
   Stamp now;
   now.actor = actor;
-  now.epoch = actors_[actor].epoch;
+  now.epoch = me.epoch();
   now.site = access.site;
   now.lane = access.lane;
   now.strong = is_strong(access.order)
                    ? static_cast<std::uint8_t>(1 + static_cast<unsigned>(access.scope))
                    : std::uint8_t{0};
   const Address end = access.address + access.bytes;
-  for (Address word = access.address & ~Address{3}; word < end; word += 4) {
-    const Address from = std::max(word, access.address);
-    const Address to = std::min(word + 4, end);
-    now.bytes_mask = static_cast<std::uint8_t>(((1U << (to - from)) - 1U) << (from - word));
-    check_cell(cell(word), word, now, access.kind);
+  for (Address at = access.address; at < end;) {
+    const Address next = std::min(end, (at / (4 * kPageCells) + 1) * (4 * kPageCells));
+    access_page(page(at), at, next, now, access.kind, me);
+    at = next;
   }
   // A releasing store is part of what it publishes, so the next epoch begins only after it.
   if (is_strong(access.order) && access.kind != AccessKind::Load && releases(access.order)) {
-    ++actors_[actor].epoch;
+    publish(actor);
   }
 }
 
-void RaceDetector::synchronise(ActorId actor, const Access& access) {
-  Actor& me = actors_[actor];
+void RaceDetector::synchronise(Me& me, const Access& access) {
   const Address at = access.address & ~Address{3};
   const auto found = flags_.find(at);
   const bool loads = access.kind != AccessKind::Store;
   const bool stores = access.kind != AccessKind::Load;
-  ClockPtr carried;  // what a read-modify-write passes on
-  if (loads && found != flags_.end() && found->second.clock) {
+  std::array<ClockPtr, 3> carried;  // what a read-modify-write passes on
+  if (loads && found != flags_.end()) {
     const Flag& flag = found->second;
-    if (scope_includes(flag.scope, actors_[flag.writer].info, me.info) &&
-        scope_includes(access.scope, me.info, actors_[flag.writer].info)) {
+    const ActorInfo& writer = info(flag.writer);
+    ClockPtr seen;
+    for (std::size_t i = 0; i < carried.size(); ++i) {
+      if (!flag.clocks[i] || !scope_includes(scope_of(i), writer, me.group.info)) continue;
+      carried[i] = flag.clocks[i];
+      seen = Clock::join(seen, flag.clocks[i]);
+    }
+    if (seen && scope_includes(access.scope, me.group.info, writer)) {
       if (acquires(access.order)) {
-        me.clock = Clock::join(me.clock, flag.clock);
+        learn(me.actor, seen);
       } else {
-        me.pending = Clock::join(me.pending, flag.clock);
+        me.live.pending = Clock::join(me.live.pending, seen);
       }
-      carried = flag.clock;
     }
   }
   if (!stores) return;
-  ClockPtr published;
-  Scope scope = access.scope;
-  if (releases(access.order)) {
-    published = Clock::with_actor(me.clock, actor, me.epoch);
-  } else if (me.fenced) {
-    published = me.fenced;
-    scope = std::min(scope, me.fence_scope);
+  std::array<ClockPtr, 3> published;
+  const std::size_t reach = level(access.scope);
+  for (std::size_t i = 0; i < published.size(); ++i) {
+    const std::size_t to = std::min(i, reach);
+    published[to] = Clock::join(published[to], me.live.fenced[i]);
   }
-  if (access.kind == AccessKind::Atomic) published = Clock::join(published, carried);
-  if (published || found != flags_.end()) flags_[at] = {published, actor, scope};
+  if (releases(access.order)) {
+    published[reach] = Clock::with_actor(knowledge(me.actor), me.actor, me.epoch());
+  }
+  if (access.kind == AccessKind::Atomic) {
+    for (std::size_t i = 0; i < published.size(); ++i)
+      published[i] = Clock::join(published[i], carried[i]);
+  }
+  const bool any = published[0] || published[1] || published[2];
+  if (any || found != flags_.end()) flags_[at] = {published, me.actor};
 }
 
 void RaceDetector::fence(ActorId actor, Order order, Scope scope) {
-  Actor& me = actors_[actor];
-  if (acquires(order) && me.pending) {
-    me.clock = Clock::join(me.clock, me.pending);
-    me.pending = nullptr;
+  Me me = me_of(actor);
+  if (acquires(order) && me.live.pending) {
+    learn(actor, me.live.pending);
+    me.live.pending = nullptr;
   }
-  if (releases(order)) {
-    me.fenced = publish(actor);
-    me.fence_scope = scope;
+  if (releases(order)) me.live.fenced[level(scope)] = publish(actor);
+}
+
+ClockPtr RaceDetector::knowledge(ActorId actor) const {
+  const Group& group = groups_[group_of_[actor]];
+  if (group.live == nullptr) return nullptr;
+  const unsigned warp = actor - group.first;
+  const ClockPtr& clock = group.live[warp].clock;
+  if (group.order == nullptr) return clock;
+  // What it learned at barriers of its block is kept there.
+  BlockOrder::Epochs known = group.order->known(warp);
+  for (std::uint32_t& epoch : known) {
+    if (epoch < group.order->base()) epoch = 0;
   }
+  return Clock::with_actors(clock, group.first, std::span(known).first(group.count));
 }
 
 ClockPtr RaceDetector::publish(ActorId actor) {
-  Actor& me = actors_[actor];
-  ClockPtr all = Clock::with_actor(me.clock, actor, me.epoch);
-  ++me.epoch;
+  Me me = me_of(actor);
+  ClockPtr all = Clock::with_actor(knowledge(actor), actor, me.epoch());
+  if (me.group.order != nullptr) {
+    // The block's own order is told at its barriers; here only the epoch ends.
+    me.group.order->end_epoch(me.warp);
+  } else {
+    ++me.live.epoch;
+  }
   return all;
 }
 
 void RaceDetector::learn(ActorId actor, const ClockPtr& clock) {
-  actors_[actor].clock = Clock::join(actors_[actor].clock, clock);
+  if (!clock) return;
+  Me me = me_of(actor);
+  me.live.clock = Clock::join(me.live.clock, clock);
+  if (me.group.order == nullptr) return;
+  // Another block may tell of warps of our own.
+  BlockOrder::Epochs told{};
+  bool any = false;
+  for (std::uint32_t i = 0; i < me.group.count; ++i) {
+    told[i] = clock->epoch_of(me.group.first + i);
+    any = any || told[i] != 0;
+  }
+  if (any) me.group.order->learn(me.warp, told);
 }
 
-ClockPtr RaceDetector::writer_clock(Address address) {
-  const Stamp& write = cell(address & ~Address{3}).write;
-  if (write.actor == kNoActor) return Clock::zero();
-  return Clock::with_actor(actors_[write.actor].clock, write.actor, write.epoch);
+Stamp RaceDetector::last_write(Address address) {
+  const Page& where = page(address);
+  const Address word = address / 4 % kPageCells;
+  return where.cells ? (*where.cells)[word].write : where.all.write;
+}
+
+ClockPtr RaceDetector::clock_of(const Stamp& stamp) const {
+  if (stamp.actor == kNoActor) return nullptr;
+  return Clock::with_actor(knowledge(stamp.actor), stamp.actor, stamp.epoch);
+}
+
+ClockPtr RaceDetector::prune(const ClockPtr& clock) const {
+  if (!clock) return clock;
+  return Clock::without(
+      clock,
+      [&](ActorId actor) {
+        const ActorInfo& who = info(actor);
+        return who.operation != 0 && clock->operation_of(who.chain) >= who.operation;
+      },
+      [&](ChainId chain) {
+        const auto cover = covers_.find(chain);
+        return cover != covers_.end() &&
+               clock->operation_of(cover->second.by) >= cover->second.operation;
+      });
 }
 
 void RaceDetector::forget(Address address, std::uint64_t bytes) {
-  for (Address word = address & ~Address{3}; word < address + bytes;) {
-    const std::uint64_t page = (word >> 2U) / kPageCells;
-    const Address page_end = (page + 1) * kPageCells * 4;
-    if (!cells_.contains(page)) {
-      word = page_end;
-      continue;
+  const Address end = address + bytes;
+  for (Address at = address; at < end;) {
+    const Address next = std::min(end, (at / (4 * kPageCells) + 1) * (4 * kPageCells));
+    const std::uint64_t number = at / (4 * kPageCells);
+    const auto found = pages_.find(number);
+    if (found != pages_.end()) {
+      if (next - at == 4 * kPageCells) {
+        if (found->second.cells) --cell_pages_;
+        if (cached_[number % kCached].number == number) cached_[number % kCached] = {};
+        pages_.erase(found);
+      } else {
+        Page& partly = found->second;
+        if (!partly.cells) {
+          partly.cells = std::make_unique<Cells>();
+          partly.cells->fill(partly.all);
+          ++cell_pages_;
+        }
+        for (Address word = at & ~Address{3}; word < next; word += 4)
+          (*partly.cells)[word / 4 % kPageCells] = {};
+      }
     }
-    for (; word < std::min(page_end, address + bytes); word += 4) {
-      cell(word) = {};
-      flags_.erase(word);
-    }
+    at = next;
   }
+  std::erase_if(flags_,
+                [&](const auto& entry) { return entry.first >= address && entry.first < end; });
 }
 
 }  // namespace cuco::check

@@ -9,11 +9,13 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
+#include "check/block_order.h"
 #include "check/clock.h"
 #include "vgpu/observer.h"
 
@@ -65,9 +67,17 @@ class RaceDetector {
   using Report = std::function<void(const Race&)>;
   explicit RaceDetector(Report report) : report_(std::move(report)) {}
 
-  /// Adds `count` actors that start with the knowledge `start`; returns the first.
-  ActorId add_actors(const ActorInfo& info, std::uint32_t count, const ClockPtr& start);
-  [[nodiscard]] const ActorInfo& info(ActorId actor) const { return actors_[actor].info; }
+  /// Adds `count` actors that start with the knowledge `start`; returns the first. Warps of a block
+  /// give the block's order, which must live until they are retired.
+  ActorId add_actors(const ActorInfo& info,
+                     std::uint32_t count,
+                     const ClockPtr& start,
+                     BlockOrder* order = nullptr);
+  /// They are done: only who they were is kept.
+  void retire(ActorId first);
+  [[nodiscard]] const ActorInfo& info(ActorId actor) const {
+    return groups_[group_of_[actor]].info;
+  }
 
   void access(ActorId actor, const Access& access);
   void fence(ActorId actor, Order order, Scope scope);
@@ -75,50 +85,98 @@ class RaceDetector {
   /// What the actor has done and knows, published: its next epoch begins.
   ClockPtr publish(ActorId actor);
   void learn(ActorId actor, const ClockPtr& clock);
-  [[nodiscard]] const ClockPtr& knowledge(ActorId actor) const { return actors_[actor].clock; }
+  [[nodiscard]] ClockPtr knowledge(ActorId actor) const;
+  /// The same without what its block's barriers told it of its block.
+  [[nodiscard]] ClockPtr clock(ActorId actor) const {
+    const Group& group = groups_[group_of_[actor]];
+    return group.live ? group.live[actor - group.first].clock : nullptr;
+  }
 
-  /// What the last writer of the address had done when it wrote it, for those who found it there.
-  [[nodiscard]] ClockPtr writer_clock(Address address);
+  /// The last write to the address: actor 0, if there was none.
+  [[nodiscard]] Stamp last_write(Address address);
+  /// What the writer knows now, and its own epoch.
+  [[nodiscard]] ClockPtr clock_of(const Stamp& stamp) const;
+
+  /// Does the clock know that the actor is done?
+  [[nodiscard]] bool knows(const ClockPtr& clock, ActorId actor) const {
+    if (!clock) return false;
+    const ActorInfo& who = info(actor);
+    return (who.operation != 0 && clock->operation_of(who.chain) >= who.operation) ||
+           clock->epoch_of(actor) != 0;
+  }
 
   /// Forgets what was known about a range: freed or newly allocated memory has no history.
   void forget(Address address, std::uint64_t bytes);
-  [[nodiscard]] std::uint64_t shadow_bytes() const { return cells_.size() * sizeof(Page); }
+  /// Drops from the clock what its own chains say already.
+  [[nodiscard]] ClockPtr prune(const ClockPtr& clock) const;
+  /// Operation 1 of `chain` is over when this one of `by` is.
+  void cover(ChainId chain, ChainId by, std::uint64_t operation) {
+    covers_[chain] = {by, operation};
+  }
+  [[nodiscard]] std::uint64_t shadow_bytes() const {
+    return pages_.size() * sizeof(Page) + cell_pages_ * sizeof(Cells);
+  }
 
  private:
-  struct Actor {
-    ActorInfo info;
+  /// What a running actor knows.
+  struct Live {
     ClockPtr clock;
-    std::uint32_t epoch = 1;
-    ClockPtr pending;  ///< Seen by relaxed loads; known after an acquiring fence.
-    ClockPtr fenced;   ///< Published by the next strong store.
-    Scope fence_scope = Scope::Sys;
+    std::uint32_t epoch = 1;  ///< Of actors without a BlockOrder.
+    ClockPtr pending;         ///< Seen by relaxed loads; known after an acquiring fence.
+    /// Published by the next strong store, by the fence's scope: block, device, system.
+    std::array<ClockPtr, 3> fenced;
   };
+  struct Group {
+    ActorInfo info;
+    ActorId first = kNoActor;
+    std::uint32_t count = 0;
+    std::unique_ptr<Live[]> live;
+    BlockOrder* order = nullptr;
+  };
+  struct Me;
   struct Cell {
     Stamp write;
     std::array<Stamp, 2> reads;
   };
   static constexpr std::uint64_t kPageCells = 1024;
-  using Page = std::array<Cell, kPageCells>;
-  /// A location that strong operations meet on.
+  using Cells = std::array<Cell, kPageCells>;
+  /// 4 KiB of memory: one state for all of it until parts of it differ.
+  struct Page {
+    Cell all;
+    std::unique_ptr<Cells> cells;
+  };
+  /// A location that strong operations meet on: what was published to it, by scope.
   struct Flag {
-    ClockPtr clock;
+    std::array<ClockPtr, 3> clocks;
     ActorId writer = kNoActor;
-    Scope scope = Scope::Sys;
+  };
+  struct Cover {
+    ChainId by = 0;
+    std::uint64_t operation = 0;
   };
 
-  Cell& cell(Address address);
-  [[nodiscard]] bool happened_before(const Stamp& stamp, const Actor& me, ActorId self) const;
+  Page& page(Address address);
+  [[nodiscard]] Me me_of(ActorId actor);
+  [[nodiscard]] bool happened_before(const Stamp& stamp, Me& me) const;
   [[nodiscard]] bool scope_includes(Scope scope, const ActorInfo& a, const ActorInfo& b) const;
   [[nodiscard]] bool morally_strong(const Stamp& a, const Stamp& b) const;
-  void check_cell(Cell& cell, Address address, const Stamp& now, AccessKind kind);
-  void synchronise(ActorId actor, const Access& access);
+  void check_cell(Cell& cell, Address address, const Stamp& now, AccessKind kind, Me& me);
+  void access_page(Page& page, Address from, Address to, Stamp now, AccessKind kind, Me& me);
+  void synchronise(Me& me, const Access& access);
 
   Report report_;
-  std::vector<Actor> actors_{1};  ///< [0] is kNoActor.
-  std::unordered_map<std::uint64_t, std::unique_ptr<Page>> cells_;
-  std::uint64_t last_page_ = ~std::uint64_t{0};
-  Page* last_ = nullptr;
+  std::vector<std::uint32_t> group_of_{0};  ///< By actor; [0] is kNoActor.
+  std::deque<Group> groups_{1};
+  std::unordered_map<std::uint64_t, Page> pages_;
+  std::uint64_t cell_pages_ = 0;
+  static constexpr std::size_t kCached = 64;
+  struct Cached {
+    std::uint64_t number = ~std::uint64_t{0};
+    Page* page = nullptr;
+  };
+  std::array<Cached, kCached> cached_;
   std::unordered_map<Address, Flag> flags_;
+  std::unordered_map<ChainId, Cover> covers_;
 };
 
 }  // namespace cuco::check

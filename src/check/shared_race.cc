@@ -6,69 +6,207 @@
 
 namespace cuco::check {
 
-SharedRaces::SharedRaces(std::uint32_t bytes, unsigned warps)
-    : words_((bytes + 3) / 4), known_(std::max(warps, 1U)) {
-  epoch_.fill(1);
+void SharedRaces::reset(std::uint32_t bytes, unsigned warps) {
+  const std::size_t rows = (bytes + 4 * kRow - 1) / (4 * kRow);
+  // What an earlier block left has old stamps: nothing has to be cleared.
+  if (rows > rows_.size()) {
+    rows_.resize(rows);
+    words_.resize(rows * kRow);
+  }
+  bytes_ = bytes;
+  warps_ = warps;
 }
 
-std::uint32_t SharedRaces::unordered_readers(unsigned warp, const Word& word) const {
-  std::uint32_t others = word.readers & ~(1U << warp);
+std::uint32_t SharedRaces::floor_of(unsigned warp) const {
+  const BlockOrder::Epochs& known = order_->known(warp);
+  std::uint32_t lowest = ~0U;
+  for (unsigned other = 0; other < warps_; ++other) {
+    if (other != warp) lowest = std::min(lowest, known[other]);
+  }
+  return lowest;
+}
+
+std::uint32_t SharedRaces::unknown_readers(unsigned warp,
+                                           std::uint32_t readers,
+                                           std::uint32_t epoch) const {
+  std::uint32_t others = readers & ~(1U << warp);
   for (std::uint32_t rest = others; rest != 0; rest &= rest - 1) {
     const auto other = static_cast<unsigned>(std::countr_zero(rest));
-    if (known_[warp][other] >= word.read_epoch) others &= ~(1U << other);
+    if (order_->known(warp, other) >= epoch) others &= ~(1U << other);
   }
   return others;
 }
 
-void SharedRaces::read(unsigned warp,
-                       std::uint32_t first,
-                       std::uint32_t count,
-                       std::uint32_t site,
-                       const Report& report) {
-  std::uint32_t checked = 0;  // the stamp found ordered last: neighbours mostly share it
-  const std::uint32_t epoch = epoch_[warp];
-  const auto end = std::min<std::size_t>(std::size_t{first} + count, words_.size());
-  bool reported = false;
-  for (std::size_t i = first; i < end; ++i) {
-    Word& word = words_[i];
-    if (word.writer != checked && word.writer != 0) {
-      if (knows(warp, word.writer)) {
-        checked = word.writer;
-      } else if (!reported) {
-        report(
-            {static_cast<std::uint32_t>(4 * i), word.writer >> kEpochBits, word.write_site, true});
-        reported = true;
-      }
-    }
-    word.readers |= 1U << warp;
-    word.read_epoch = std::max(word.read_epoch, epoch);
-    word.read_site = site;
+void SharedRaces::expand(std::uint32_t index) {
+  Row& row = rows_[index];
+  if (row.has_words) return;
+  row.has_words = true;
+  for (std::uint32_t i = 0; i < kRow; ++i) {
+    Word& word = words_[index * kRow + i];
+    word.writer = row.writer;
+    word.write_site = row.write_site;
+    word.write_phase = row.write_phase;
+    word.write_lane = static_cast<std::uint8_t>(i);
+    word.is_atomic = false;
+    word.write_mask = 0xF;
+    word.written_mask = is_written(row.writer) ? 0xF : 0;
   }
 }
 
-void SharedRaces::write(unsigned warp,
-                        std::uint32_t first,
-                        std::uint32_t count,
-                        std::uint32_t site,
-                        const Report& report) {
-  const std::uint32_t stamp = warp << kEpochBits | epoch_[warp];
-  const auto end = std::min<std::size_t>(std::size_t{first} + count, words_.size());
+/// The state of the whole row is enough: nothing is wrong, or the words have to be looked at.
+bool SharedRaces::read_row(Row& row, const Access& access) {
+  if (row.has_words || !is_written(row.writer) || !knows(access.warp, row.writer)) return false;
+  const std::uint32_t epoch = order_->epoch(access.warp);
+  // Only readers of one epoch are kept: with one number for all, others would look too late.
+  if (row.read_epoch != epoch) row.readers = 0;
+  row.readers |= 1U << access.warp;
+  row.read_epoch = epoch;
+  row.read_site = access.site;
+  return true;
+}
+
+bool SharedRaces::write_row(Row& row, const Access& access) {
+  if (row.has_words || (is_written(row.writer) && !knows(access.warp, row.writer))) return false;
+  const std::uint32_t floor = floor_of(access.warp);
+  if (row.word_read_epoch > floor) return false;
+  if (row.read_epoch > floor && unknown_readers(access.warp, row.readers, row.read_epoch) != 0) {
+    return false;
+  }
+  row.writer = access.warp << kEpochBits | order_->epoch(access.warp);
+  row.write_site = access.site;
+  row.write_phase = phase_[access.warp];
+  row.readers = 0;
+  return true;
+}
+
+void SharedRaces::read(const Access& access, const Report& report) {
+  const unsigned warp = access.warp;
+  const std::uint32_t epoch = order_->epoch(warp);
+  const auto end = std::min<std::size_t>(std::size_t{access.first} + access.count, bytes_ / 4);
+  std::uint32_t checked = 0;  // the stamp found ordered last: neighbours mostly share it
   bool reported = false;
-  for (std::size_t i = first; i < end; ++i) {
-    Word& word = words_[i];
-    if (!reported && word.writer != 0 && !knows(warp, word.writer)) {
-      report({static_cast<std::uint32_t>(4 * i), word.writer >> kEpochBits, word.write_site, true});
-      reported = true;
+  for (std::size_t i = access.first; i < end;) {
+    Row& row = rows_[i / kRow];
+    if (i % kRow == 0 && end - i >= kRow && read_row(row, access)) {
+      i += kRow;
+      continue;
     }
-    if (!reported && word.readers != 0) {
-      const std::uint32_t others = unordered_readers(warp, word);
-      if (others != 0) {
-        report({static_cast<std::uint32_t>(4 * i), static_cast<unsigned>(std::countr_zero(others)),
-                word.read_site, false});
+    row.word_read_epoch = std::max(row.word_read_epoch, epoch);
+    const std::size_t row_end = std::min<std::size_t>(end, (i / kRow + 1) * kRow);
+    for (; i < row_end; ++i) {
+      Word& word = words_[i];
+      const std::uint32_t writer = row.has_words ? word.writer : row.writer;
+      if (writer != checked || writer == 0) {
+        const std::uint32_t site = row.has_words ? word.write_site : row.write_site;
+        Conflict conflict{Conflict::Kind::Warps,
+                          static_cast<std::uint32_t>(4 * i),
+                          writer >> kEpochBits,
+                          0,
+                          site,
+                          true};
+        const bool unwritten =
+            !is_written(writer) || (row.has_words && (access.mask & ~word.written_mask) != 0);
+        if (unwritten) {
+          conflict.kind = Conflict::Kind::Unwritten;
+        } else if (row.has_words && (word.write_mask & access.mask) == 0) {
+          conflict.earlier_site = 0;
+        } else if (knows(warp, writer)) {
+          checked = writer >> kEpochBits == warp || row.has_words ? 0 : writer;
+          const unsigned lane =
+              access.lane + (access.lane_words == 0
+                                 ? 0
+                                 : static_cast<unsigned>(i - access.first) / access.lane_words);
+          // Stores of other lanes of this warp, with no .sync operation since.
+          const bool mine = (writer >> kEpochBits) == warp && (writer & kEpochMask) == epoch;
+          const unsigned write_lane =
+              row.has_words ? word.write_lane : static_cast<unsigned>(i % kRow);
+          const std::uint16_t phase = row.has_words ? word.write_phase : row.write_phase;
+          if (!mine || access.whole_warp || site == access.site || phase != phase_[warp] ||
+              write_lane == lane || write_lane > 31 || (row.has_words && word.is_atomic)) {
+            conflict.earlier_site = 0;
+          } else {
+            conflict.kind = Conflict::Kind::Lanes;
+            conflict.earlier_lane = write_lane;
+          }
+        }
+        if (!reported && (conflict.earlier_site != 0 || unwritten)) {
+          report(conflict);
+          reported = true;
+        }
+      }
+      if (word.read_epoch != epoch) {
+        word.readers = 0;
+        word.read_mask = 0;
+      }
+      word.read_mask |= access.mask;
+      word.readers |= 1U << warp;
+      word.read_epoch = epoch;
+      word.read_site = access.site;
+    }
+  }
+}
+
+void SharedRaces::write(const Access& access, const Report& report) {
+  const unsigned warp = access.warp;
+  const std::uint32_t stamp = warp << kEpochBits | order_->epoch(warp);
+  const auto end = std::min<std::size_t>(std::size_t{access.first} + access.count, bytes_ / 4);
+  bool reported = false;
+  for (std::size_t i = access.first; i < end;) {
+    const auto index = static_cast<std::uint32_t>(i / kRow);
+    Row& row = rows_[index];
+    const bool whole = i % kRow == 0 && end - i >= kRow;
+    if (whole && access.lane_words == 1 && access.lane == 0 && write_row(row, access)) {
+      i += kRow;
+      continue;
+    }
+    expand(index);
+    const std::uint32_t floor = row.read_epoch == 0 ? 0 : floor_of(warp);
+    const std::uint32_t row_readers =
+        row.read_epoch > floor ? unknown_readers(warp, row.readers, row.read_epoch) : 0;
+    const std::size_t row_end = std::min<std::size_t>(end, (i / kRow + 1) * kRow);
+    for (; i < row_end; ++i) {
+      Word& word = words_[i];
+      const auto offset = static_cast<std::uint32_t>(4 * i);
+      if (!reported && is_written(word.writer) && (word.write_mask & access.mask) != 0 &&
+          !knows(warp, word.writer)) {
+        report(
+            {Conflict::Kind::Warps, offset, word.writer >> kEpochBits, 0, word.write_site, true});
         reported = true;
       }
+      const std::uint32_t others = (word.read_mask & access.mask) == 0
+                                       ? 0
+                                       : unknown_readers(warp, word.readers, word.read_epoch);
+      if (!reported && (others | row_readers) != 0) {
+        report({Conflict::Kind::Warps, offset,
+                static_cast<unsigned>(std::countr_zero(others != 0 ? others : row_readers)), 0,
+                others != 0 ? word.read_site : row.read_site, false});
+        reported = true;
+      }
+      const unsigned lane =
+          access.whole_warp
+              ? 255
+              : access.lane + (access.lane_words == 0
+                                   ? 0
+                                   : static_cast<unsigned>(i - access.first) / access.lane_words);
+      word.written_mask = static_cast<std::uint8_t>(
+          (is_written(word.writer) ? word.written_mask : 0) | access.mask);
+      word.write_mask =
+          static_cast<std::uint8_t>((word.writer == stamp ? word.write_mask : 0) | access.mask);
+      word.writer = stamp;
+      word.write_site = access.site;
+      word.readers = 0;
+      word.write_phase = phase_[warp];
+      word.write_lane = static_cast<std::uint8_t>(lane);
+      word.is_atomic = false;
     }
-    word = {stamp, site, 0, 0, 0, 0};
+    if (whole && access.lane_words == 1 && access.lane == 0) {
+      // All words are alike now.
+      row.has_words = false;
+      row.writer = stamp;
+      row.write_site = access.site;
+      row.write_phase = phase_[warp];
+      row.readers = 0;
+    }
   }
 }
 
@@ -76,33 +214,35 @@ void SharedRaces::atomic(unsigned warp,
                          std::uint32_t index,
                          std::uint32_t site,
                          const Report& report) {
-  if (index >= words_.size()) return;
+  if (index >= bytes_ / 4) return;
+  expand(index / kRow);
+  const Row& row = rows_[index / kRow];
   Word& word = words_[index];
-  const bool atomic_before = word.atomic != 0;
-  if (word.writer != 0 && !atomic_before && !knows(warp, word.writer)) {
-    report({4 * index, word.writer >> kEpochBits, word.write_site, true});
-  } else if (const std::uint32_t others = unordered_readers(warp, word); others != 0) {
-    report({4 * index, static_cast<unsigned>(std::countr_zero(others)), word.read_site, false});
+  std::uint32_t others = unknown_readers(warp, word.readers, word.read_epoch);
+  others |= unknown_readers(warp, row.readers, row.read_epoch);
+  if (!is_written(word.writer)) {
+    report({Conflict::Kind::Unwritten, 4 * index, 0, 0, 0, true});
+  } else if (!word.is_atomic && !knows(warp, word.writer)) {
+    report({Conflict::Kind::Warps, 4 * index, word.writer >> kEpochBits, 0, word.write_site, true});
+  } else if (others != 0) {
+    report({Conflict::Kind::Warps, 4 * index, static_cast<unsigned>(std::countr_zero(others)), 0,
+            word.read_site, false});
   }
-  word = {warp << kEpochBits | epoch_[warp], site, 0, 0, 0, 1};
+  strong_write(warp, index, site);
 }
 
-void SharedRaces::meet(std::uint32_t mask) {
-  std::array<std::uint32_t, kMaxWarps> all{};
-  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-    const auto warp = static_cast<unsigned>(std::countr_zero(rest));
-    if (warp >= known_.size()) continue;
-    for (unsigned other = 0; other < kMaxWarps; ++other) {
-      all[other] = std::max(all[other], known_[warp][other]);
-    }
-    all[warp] = std::max(all[warp], epoch_[warp]);
-  }
-  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-    const auto warp = static_cast<unsigned>(std::countr_zero(rest));
-    if (warp >= known_.size()) continue;
-    known_[warp] = all;
-    ++epoch_[warp];
-  }
+void SharedRaces::strong_write(unsigned warp, std::uint32_t index, std::uint32_t site) {
+  if (index >= bytes_ / 4) return;
+  expand(index / kRow);
+  Word& word = words_[index];
+  word.writer = warp << kEpochBits | order_->epoch(warp);
+  word.write_site = site;
+  word.readers = 0;
+  word.write_phase = phase_[warp];
+  word.write_lane = 255;
+  word.is_atomic = true;
+  word.write_mask = 0xF;
+  word.written_mask = 0xF;
 }
 
 }  // namespace cuco::check

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/check_findings.h"
 #include "cli/command.h"
 #include "cli/delay_probe.h"
 #include "cli/interrupt.h"
@@ -33,6 +34,7 @@ class RunCommand final : public Command {
     arguments.option("--ranks", ranks_, "N",
                      "GPUs, and processes if the program uses MPI; all of the topology's");
     arguments.option("--seed", seed_, "N", "order of what the hardware leaves open");
+    check_.declare(arguments);
     schedules_.declare(arguments);
     probe_.declare(arguments);
     profile_.declare(arguments);
@@ -51,6 +53,11 @@ class RunCommand final : public Command {
     const InterruptScope interrupts;
     std::vector<std::string> argv = {program.string()};
     argv.insert(argv.end(), arguments_.begin(), arguments_.end());
+    if (check_.enabled) {
+      CUCO_TRY_ASSIGN(const ExitCode code, run_once(context, server_options, argv, uses_mpi));
+      if (code != ExitCode::Done || schedules_.count == 0) return code;
+      server_options.check = false;
+    }
     if (schedules_.count > 0) {
       return run_schedules(context, schedules_, {argv, uses_mpi}, server_options);
     }
@@ -58,6 +65,14 @@ class RunCommand final : public Command {
     if (profile_.enabled || !profile_.file.empty()) {
       return run_profiled(context, profile_, {argv, uses_mpi}, server_options);
     }
+    return run_once(context, server_options, argv, uses_mpi);
+  }
+
+ private:
+  Result<ExitCode> run_once(Context& context,
+                            const vcluster::ServerOptions& server_options,
+                            const std::vector<std::string>& argv,
+                            bool uses_mpi) const {
     CUCO_TRY_ASSIGN(vcluster::ServerProcess server, vcluster::ServerProcess::start(server_options));
     CUCO_TRY_ASSIGN(const vcluster::RankStart ranks,
                     uses_mpi ? vcluster::start_under_mpi(server, argv, server_options.processes)
@@ -67,11 +82,13 @@ class RunCommand final : public Command {
       context.terminal.error(ending.error().message());
       return ExitCode::Internal;
     }
-    return exit_code(context, *ending);
+    const ExitCode code = exit_code(context, *ending);
+    if (!check_.enabled || ending->interrupted) return code;
+    return tell_findings(context, check_, server, code);
   }
 
- private:
   Result<void> check_arguments() const {
+    CUCO_TRY(check_.check());
     CUCO_TRY(schedules_.check());
     if (ranks_ < 0 || ranks_ > 64) {
       return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", ranks_)};
@@ -111,6 +128,7 @@ class RunCommand final : public Command {
       options.gpu = *std::move(found);
     }
     options.seed = seed_;
+    options.check = check_.enabled;
     options.schedule_seed = schedules_.seed;
     return options;
   }
@@ -137,8 +155,11 @@ class RunCommand final : public Command {
   Result<system::Path> find_program(const hardware::GpuDescription& gpu) const {
     const std::uint32_t sm = gpu.compute_major * 10 + gpu.compute_minor;
     if (is_source(programs_.front())) {
+      std::vector<std::string> flags = flags_;
+      // Findings name lines of the host's code too.
+      if (check_.enabled) flags.emplace_back("-g");
       return build_program(
-          {.sources = programs_, .flags = flags_, .cache = default_cache(), .sm = sm});
+          {.sources = programs_, .flags = std::move(flags), .cache = default_cache(), .sm = sm});
     }
     const system::Path program = std::filesystem::absolute(programs_.front());
     if (programs_.size() > 1) {
@@ -184,6 +205,7 @@ class RunCommand final : public Command {
   std::string topology_;
   int ranks_ = 0;  ///< 0: one, or as many as the topology has.
   std::uint64_t seed_ = 0;
+  CheckFlags check_;
   ScheduleFlags schedules_;
   ProbeFlags probe_;
   ProfileFlags profile_;

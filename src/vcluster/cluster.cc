@@ -9,6 +9,7 @@
 #include "vcluster/calls.h"
 #include "vcluster/module.h"
 #include "vcluster/nccl_world.h"
+#include "vcluster/run_check.h"
 #include "vcluster/watchers.h"
 #include "wire/status.h"
 
@@ -31,8 +32,13 @@ Result<std::unique_ptr<Cluster>> Cluster::create(ClusterOptions options) {
   }
   CUCO_TRY_ASSIGN(cluster->memory, vgpu::Memory::create(devices));
   cluster->watchers = std::make_unique<Watchers>(*cluster);
+  if (cluster->options.check) {
+    cluster->check = std::make_unique<RunCheck>(*cluster);
+    cluster->works.is_checked = true;
+  }
   for (std::uint32_t device = 0; device < devices; ++device) {
     vgpu::Environment environment;
+    if (cluster->check) environment.observer = &cluster->check->checker;
     cluster->watchers->join(environment);
     environment.seed = cluster->options.seed;
     const Schedule& schedule = cluster->adversary.schedule();
@@ -74,6 +80,7 @@ Session& Cluster::add_session(Session::Sink sink, std::uint32_t pid) {
 
 void Cluster::remove_session(Session& session) {
   Process* process = session.process;
+  if (check != nullptr) check->departed(session);
   session.close();
   if (process != nullptr) {
     if (process->service == &session) process->service = nullptr;
@@ -137,6 +144,7 @@ void Cluster::end_process(Process& process) {
     // An allocation that the memory no longer knows cannot be leaked either.
     (void)memory->free(base).has_value();
     allocations.erase(base);
+    if (check != nullptr) check->abandoned(base, process.said_goodbye);
   }
   graveyard_.push_back(std::move(processes_[process.index]));
   processes_.erase(process.index);
@@ -192,6 +200,8 @@ void Cluster::deliver(Session& session, wire::Frame frame) {
     session.refuse("a request before the answer to the last one");
     return;
   }
+  if (check != nullptr && session.state() == Session::State::Outside)
+    check->learn_from_all(session);
   const bool one_way = entry->turn == Turn::OneWay;
   session.accept(std::move(frame), one_way);
   if (entry->turn != Turn::InTime) serve(session, *entry);
@@ -203,7 +213,10 @@ void Cluster::serve(Session& session, const Dispatcher::Entry& entry) {
     cost += adversary.call_delay(session.process->rank, session.thread, session.calls++);
   }
   session.begin(cost);
+  if (check == nullptr) return entry.serve(session);
+  works.host = {session.known, check->call_of(session)};
   entry.serve(session);
+  works.host = {};
 }
 
 const Allocation* Cluster::find_allocation(std::uint64_t address, std::uint64_t* base) const {
@@ -213,6 +226,12 @@ const Allocation* Cluster::find_allocation(std::uint64_t address, std::uint64_t*
   if (address - after->first >= std::max<std::uint64_t>(after->second.bytes, 1)) return nullptr;
   if (base != nullptr) *base = after->first;
   return &after->second;
+}
+
+void Cluster::release(std::uint64_t address) {
+  if (check != nullptr) return check->freed(address);
+  // It was checked when the call was made; a second free of it finds nothing.
+  (void)memory->free(address).has_value();
 }
 
 bool Cluster::accessible(const Process& process, std::uint64_t address, std::uint64_t bytes) const {
@@ -238,9 +257,15 @@ void Cluster::reply_when_done(Session& session,
                               std::string what) {
   session.park(std::move(what));
   // The session may be gone by then: look it up again.
-  works.when_done(works_to_wait, [this, number = session.number(), context] {
-    if (Session* waiting = find_session(number)) reply_status(*waiting, context, wire::kSuccess);
-  });
+  std::vector<WorkPtr> waited;
+  if (check != nullptr) waited.assign(works_to_wait.begin(), works_to_wait.end());
+  works.when_done(works_to_wait,
+                  [this, number = session.number(), context, waited = std::move(waited)] {
+                    Session* waiting = find_session(number);
+                    if (waiting == nullptr) return;
+                    waiting->learn(waited);
+                    reply_status(*waiting, context, wire::kSuccess);
+                  });
 }
 
 void Cluster::ask_process(Process& process, ServiceJob job) {

@@ -32,6 +32,7 @@ namespace cuco::vcluster {
 
 class NcclWorld;
 class Watchers;
+class RunCheck;
 
 struct ClusterOptions {
   hardware::GpuDescription gpu;
@@ -43,6 +44,7 @@ struct ClusterOptions {
   VTime delivery_delay = 0;         ///< Every delivery between GPUs comes so much later: a probe.
   system::Path report;    ///< What kernels did, as JSON, when all is over: see run_report.h.
   system::Path copy_log;  ///< What came back from devices, one line per copy; empty: none.
+  bool check = false;     ///< Watch every access: see run_check.h.
 };
 
 /// What the server knows about an allocation beyond vgpu::Memory.
@@ -76,6 +78,7 @@ class Cluster {
   std::unique_ptr<CopyLog> copy_log;   ///< Null: nobody asked.
   std::unique_ptr<Watchers> watchers;  ///< Those who look at kernels from inside.
   HostSync host_sync{*this};
+  std::unique_ptr<RunCheck> check;  ///< Null: an ordinary run.
   [[nodiscard]] NcclWorld& nccl() const { return *nccl_; }
   /// From now on, every delivery between GPUs comes so much later than the links say.
   void set_delivery_delay(VTime delay);
@@ -114,6 +117,9 @@ class Cluster {
   /// Delivers a request: serves it at once or leaves it pending.
   void deliver(Session& session, wire::Frame frame);
 
+  /// Gives memory of an allocation back; a checked run keeps it aside for a while, so that uses
+  /// after it are found.
+  void release(std::uint64_t address);
   /// May a request of this process touch these bytes? Exact to the byte for allocations.
   [[nodiscard]] bool accessible(const Process& process,
                                 std::uint64_t address,

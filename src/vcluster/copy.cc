@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "vcluster/cluster.h"
+#include "vcluster/run_check.h"
 #include "vgpu/address_map.h"
 #include "wire/status.h"
 
@@ -149,13 +150,17 @@ ServiceJob host_job(const CopyOperation& copy,
 /// Pageable memory, reached by the process's own service thread: it packs the rows into its bounce
 /// buffer, or unpacks them from it.
 void start_host_copy(Cluster& cluster,
-                     Process& process,
+                     Context& context,
                      const CopyOperation& copy,
                      const WorkPtr& work) {
+  Process& process = *context.process;
   const bool reads = copy.from.where == wire::CopyEnd::kHost;
   const wire::CopyEnd& end = reads ? copy.from : copy.to;
   const VTime arrival = end_of_copy(cluster, copy);
-  const auto finish = [&cluster, work, arrival](Session&) { cluster.works.finish(work, arrival); };
+  const auto finish = [&cluster, &context, copy, work, arrival](Session&) {
+    if (cluster.check) cluster.check->on_copy(*work, context, copy);
+    cluster.works.finish(work, arrival);
+  };
   if (reads) {
     ServiceJob job = host_job(copy, end, wire::NextService::kReadHost);
     job.done = [&cluster, copy, finish](Session& service) {
@@ -211,11 +216,12 @@ WorkPtr make_copy_work(Cluster& cluster, Context& context, CopyOperation copy) {
           context.process->copied_to_host += copy.bytes();
         }
         if (copy.from.where == wire::CopyEnd::kHost || copy.to.where == wire::CopyEnd::kHost) {
-          return start_host_copy(cluster, *context.process, copy, work);
+          return start_host_copy(cluster, context, copy, work);
         }
         const VTime end = end_of_copy(cluster, copy);
-        cluster.timeline.at(end, [&cluster, copy, work] {
+        cluster.timeline.at(end, [&cluster, &context, copy, work] {
           move_bytes(cluster, copy);
+          if (cluster.check) cluster.check->on_copy(*work, context, copy);
           cluster.works.finish(work, cluster.timeline.now());
         });
       });
@@ -230,8 +236,9 @@ WorkPtr make_fill_work(Cluster& cluster, Context& context, FillOperation fill) {
     const VTime end =
         now + kLatency +
         fabric::serialisation_time(static_cast<double>(fill.bytes()), cluster.options.gpu.hbm_gbs);
-    cluster.timeline.at(end, [&cluster, fill, work] {
+    cluster.timeline.at(end, [&cluster, &context, fill, work] {
       fill_bytes(cluster, fill);
+      if (cluster.check) cluster.check->on_fill(*work, context, fill);
       cluster.works.finish(work, cluster.timeline.now());
     });
   });

@@ -66,6 +66,7 @@ void query(Cluster& cluster, Session& session, const wire::EventQuery& request) 
   Event* event = find_event(session, request.event);
   if (event == nullptr || is_captured(session, *event)) return;
   const bool done = event->recorded == nullptr || event->recorded->done();
+  if (done) session.learn({&event->recorded, 1});
   cluster.reply_status(session, cluster.context(*session.process, event->device),
                        done ? wire::kSuccess : wire::kNotReady);
 }

@@ -7,6 +7,7 @@
 
 #include "vcluster/cluster.h"
 #include "vcluster/module.h"
+#include "vcluster/run_check.h"
 #include "wire/messages_graph.h"
 #include "wire/status.h"
 
@@ -107,6 +108,7 @@ std::vector<WorkPtr> submit_nodes(Cluster& cluster,
     if (child != nullptr && node.enabled) {
       const WorkPtr child_begin = WorkGraph::make("child graph", nullptr);
       cluster.works.submit(child_begin, after);
+      if (cluster.check) cluster.check->on_graph_node(*child_begin, *begin);
       after = submit_nodes(cluster, process, *child->graph, child_begin);
       after.push_back(child_begin);
     }
@@ -117,6 +119,7 @@ std::vector<WorkPtr> submit_nodes(Cluster& cluster,
                                                 : WorkGraph::make("graph node", nullptr);
     done[id]->in_graph = true;
     cluster.works.submit(done[id], after);
+    if (cluster.check) cluster.check->on_graph_node(*done[id], *begin);
   }
   std::vector<WorkPtr> ends;
   for (const auto& [id, work] : done) {

@@ -10,6 +10,7 @@
 #include "vcluster/calls.h"
 #include "vcluster/cluster.h"
 #include "vcluster/describe.h"
+#include "vcluster/run_check.h"
 #include "vgpu/address_map.h"
 #include "wire/messages_host.h"
 #include "wire/status.h"
@@ -39,6 +40,12 @@ void hello(Cluster& cluster, Session& session, const wire::Hello& request, wire:
   if (request.born_at >= 0) session.set_clock(request.born_at);
   if (!cluster.adversary.schedule().is_plain()) {
     session.set_clock(session.clock() + cluster.adversary.host_skew(process->rank, session.thread));
+  }
+  if (cluster.check) {
+    // Some thread of the process made it.
+    for (const auto& [number, other] : cluster.sessions()) {
+      if (other->process == process) session.learn(other->known);
+    }
   }
   ++process->sessions;
 
@@ -117,9 +124,15 @@ void register_host_calls(Cluster& cluster) {
   dispatcher.on<wire::Park>([](Session& session, const wire::Park& request,
                                wire::Bytes) { session.go_outside(describe(request.kind)); },
                             Turn::OneWay, 0);
-  dispatcher.on<wire::Unpark>([](Session& session, const wire::Unpark& request,
-                                 wire::Bytes) { session.come_back(request.woken_at); },
-                              Turn::OneWay, 0);
+  dispatcher.on<wire::Unpark>(
+      [&cluster](Session& session, const wire::Unpark& request, wire::Bytes) {
+        // Messages are matched by name before they move; what else wakes a thread is not seen.
+        if (cluster.check && session.waits_for() != describe(wire::HostWait::MessagePassing)) {
+          cluster.check->learn_from_all(session);
+        }
+        session.come_back(request.woken_at);
+      },
+      Turn::OneWay, 0);
   dispatcher.on<wire::NextService>(
       [&cluster](Session& session, const wire::NextService& request, wire::Bytes) {
         next_service(cluster, session, request);

@@ -25,12 +25,14 @@ void HostSync::sleep(Session& session, VTime duration) {
 void HostSync::post(const Name& name, std::uint32_t count) {
   Semaphore& semaphore = semaphores_[name];
   semaphore.count += count;
+  semaphore.known = check::Clock::join(semaphore.known, cluster_.works.host.known);
   while (semaphore.count > 0 && !semaphore.waiters.empty()) {
     const Waiter waiter = semaphore.waiters.front();
     semaphore.waiters.pop_front();
     Session* session = cluster_.find_session(waiter.session);
     if (session == nullptr) continue;  // The thread is gone; its turn passes on.
     --semaphore.count;
+    session->learn(semaphore.known);
     session->reply_with(wire::kSuccess, wire::SemaphoreWait::Reply{.acquired = 1});
   }
   tidy(name);
@@ -40,6 +42,7 @@ void HostSync::wait(Session& session, const Name& name, VTime timeout, std::stri
   Semaphore& semaphore = semaphores_[name];
   if (semaphore.count > 0) {
     --semaphore.count;
+    session.learn(semaphore.known);
     tidy(name);
     return session.reply_with(wire::kSuccess, wire::SemaphoreWait::Reply{.acquired = 1});
   }
@@ -84,8 +87,17 @@ void HostSync::meet(Session& session, const Name& name, std::uint32_t count, std
   if (present.size() < count) return;
   const auto everybody = std::exchange(present, {});
   meetings_.erase(name);
+  check::ClockPtr known;
   for (const std::uint32_t number : everybody) {
-    if (Session* member = cluster_.find_session(number)) member->reply(wire::kSuccess);
+    if (const Session* member = cluster_.find_session(number)) {
+      known = check::Clock::join(known, member->known);
+    }
+  }
+  for (const std::uint32_t number : everybody) {
+    Session* member = cluster_.find_session(number);
+    if (member == nullptr) continue;
+    member->learn(known);
+    member->reply(wire::kSuccess);
   }
 }
 

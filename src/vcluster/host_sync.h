@@ -37,6 +37,7 @@ class HostSync {
   };
   struct Semaphore {
     std::uint64_t count = 0;
+    check::ClockPtr known;  ///< What those who posted knew.
     std::deque<Waiter> waiters;
   };
   void give_up(const Name& name, std::uint64_t ticket);

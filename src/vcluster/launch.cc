@@ -7,6 +7,7 @@
 #include "vcluster/cluster.h"
 #include "vcluster/module.h"
 #include "vcluster/nccl_world.h"
+#include "vcluster/run_check.h"
 #include "wire/messages_module.h"
 #include "wire/status.h"
 
@@ -71,7 +72,13 @@ void on_grid_done(Cluster& cluster,
   context.grids.erase(result.id);
   if (result.trap && result.trap->kind != vgpu::TrapKind::Cancelled) {
     break_context(cluster, context, *result.trap);
+    if (cluster.check) {
+      cluster.check->checker.on_trap(
+          *result.trap, cluster.check->rank_of(*context.process, context.device),
+          cluster.nccl().explain(result.trap->address, context.device).value_or(""));
+    }
   }
+  if (cluster.check) cluster.check->end(*work);
   cluster.works.finish(work, std::max(result.finished, cluster.timeline.now()));
 }
 
@@ -190,6 +197,7 @@ WorkPtr make_kernel_work(Cluster& cluster, Context& context, KernelOperation ker
     const auto grid = gpu->launch(std::move(request), begin, std::move(done));
     if (grid) {
       context.grids.insert(*grid);
+      if (cluster.check) cluster.check->start_grid(*work, context, kernel.function->name, *grid);
     } else {
       // Everything that CUDA refuses was refused at the call; what is left is ours to report.
       context.error = wire::kLaunchFailure;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuco-vcluster: the server process of a virtual run. Started by cuco, not by users:
 //   cuco-vcluster --listen FD --parent FD --gpu FILE [--topology FILE] [--devices N]
-//                 [--processes N] [--seed N] [--judge FD]
+//                 [--processes N] [--seed N] [--judge FD] [--check FILE]
 //                 [--schedule-seed N] [--delivery-delay PS] [--copy-log FILE] [--report FILE]
 #include <sys/prctl.h>
 
@@ -55,6 +55,7 @@ Result<ClusterOptions> cluster_options(const Options& options) {
     result.copy_log = log->second;
   }
   result.seed = static_cast<std::uint64_t>(number(options, "--seed", 0));
+  result.check = options.contains("--check");
   result.expected_processes = static_cast<std::uint32_t>(number(options, "--processes", 1));
   return result;
 }
@@ -70,6 +71,9 @@ Result<Ending> serve(const Options& options) {
   }
   auto ending = server->run();
   CUCO_TRY(server->write_report());
+  if (const auto file = options.find("--check"); file != options.end()) {
+    CUCO_TRY(server->write_findings(file->second));
+  }
   return ending;
 }
 

@@ -5,6 +5,7 @@
 #include "vcluster/cluster.h"
 #include "vcluster/graph.h"
 #include "vcluster/operation.h"
+#include "vcluster/run_check.h"
 #include "vgpu/address_map.h"
 #include "wire/messages_memory.h"
 #include "wire/status.h"
@@ -20,6 +21,20 @@ struct Made {
   std::int32_t status = 0;
   std::uint64_t address = 0;
 };
+
+void tell_check(Cluster& cluster,
+                const Process& process,
+                const wire::Allocate& request,
+                std::uint64_t address) {
+  const int rank = cluster.check->rank_of(process, request.device);
+  if (request.kind == wire::MemoryKind::Device) {
+    return cluster.check->allocated(address, request.bytes, "cudaMalloc", rank);
+  }
+  // The host writes it unseen.
+  cluster.check->allocated_written(
+      address, request.bytes,
+      request.kind == wire::MemoryKind::Managed ? "cudaMallocManaged" : "cudaMallocHost", rank);
+}
 
 Made allocate(Cluster& cluster, Process& process, const wire::Allocate& request) {
   if (!process.sees(request.device)) return {wire::kInvalidDevice, 0};
@@ -43,6 +58,7 @@ Made allocate(Cluster& cluster, Process& process, const wire::Allocate& request)
                                    .device = request.device,
                                    .flags = request.flags,
                                    .process = process.index};
+  if (cluster.check) tell_check(cluster, process, request, *address);
   return {wire::kSuccess, *address};
 }
 
@@ -81,15 +97,16 @@ void handle_free(Cluster& cluster, Session& session, const wire::Free& request) 
   }
   session.park("the end of all work before memory is freed (cudaFree)");
   const auto works = all_unfinished(*session.process);
-  cluster.works.when_done(works, [&cluster, number = session.number(), request] {
+  cluster.works.when_done(works, [&cluster, works, number = session.number(), request] {
     wire::Free::Reply reply;
     const auto again = cluster.allocations.find(request.address);
     if (again != cluster.allocations.end()) {
       reply.bytes = again->second.bytes;
       cluster.allocations.erase(again);
-      (void)cluster.memory->free(request.address).has_value();
+      cluster.release(request.address);
     }
     if (Session* waiting = cluster.find_session(number)) {
+      waiting->learn(works);
       waiting->reply_with(wire::kSuccess, reply);
     }
   });

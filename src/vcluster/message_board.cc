@@ -12,14 +12,14 @@
 
 namespace cuco::vcluster {
 
-void MessageBoard::post(std::uint64_t key, VTime when) {
+void MessageBoard::post(std::uint64_t key, const Session& by) {
   const auto waiter = waiters_.find(key);
   if (waiter == waiters_.end()) {
-    posted_[key] = when;
+    posted_[key] = {by.clock(), by.known};
     for (const auto& [number, keys] : any_waiters_) {
       if (std::ranges::find(keys, key) == keys.end()) continue;
       // Announcements come as they come; only when time has got there is none earlier missing.
-      cluster_.timeline.at(std::max(when, cluster_.timeline.now()),
+      cluster_.timeline.at(std::max(by.clock(), cluster_.timeline.now()),
                            [this, session = number] { resolve(session); });
     }
     return;
@@ -27,7 +27,8 @@ void MessageBoard::post(std::uint64_t key, VTime when) {
   Session* session = cluster_.find_session(waiter->second);
   waiters_.erase(waiter);
   if (session == nullptr) return;
-  session->move_clock_to(when);
+  session->move_clock_to(by.clock());
+  session->learn(by.known);
   session->reply(wire::kSuccess);
 }
 
@@ -37,14 +38,16 @@ void MessageBoard::wait(Session& session, std::uint64_t key) {
     waiters_[key] = session.number();
     return session.park("a message of another process");
   }
-  session.move_clock_to(found->second);
+  session.move_clock_to(found->second.when);
+  session.learn(found->second.known);
   posted_.erase(found);
   session.reply(wire::kSuccess);
 }
 
-bool MessageBoard::test(std::uint64_t key, VTime now) {
+bool MessageBoard::test(std::uint64_t key, Session& session) {
   const auto found = posted_.find(key);
-  if (found == posted_.end() || found->second > now) return false;
+  if (found == posted_.end() || found->second.when > session.clock()) return false;
+  session.learn(found->second.known);
   posted_.erase(found);
   return true;
 }
@@ -57,7 +60,7 @@ void MessageBoard::wait_any(Session& session, std::vector<std::uint64_t> keys) {
   for (const std::uint64_t key : keys) {
     const auto posted = posted_.find(key);
     if (posted == posted_.end()) continue;
-    first = found ? std::min(first, posted->second) : posted->second;
+    first = found ? std::min(first, posted->second.when) : posted->second.when;
     found = true;
   }
   any_waiters_[number] = std::move(keys);
@@ -79,14 +82,16 @@ void MessageBoard::resolve(std::uint32_t number) {
   VTime when = 0;
   for (std::size_t i = 0; i < waiter->second.size(); ++i) {
     const auto posted = posted_.find(waiter->second[i]);
-    if (posted == posted_.end() || posted->second > now) continue;
-    if (best && posted->second >= when) continue;
+    if (posted == posted_.end() || posted->second.when > now) continue;
+    if (best && posted->second.when >= when) continue;
     best = i;
-    when = posted->second;
+    when = posted->second.when;
   }
   if (!best) return;
+  const check::ClockPtr known = posted_[waiter->second[*best]].known;
   posted_.erase(waiter->second[*best]);
   any_waiters_.erase(waiter);
+  session->learn(known);
   session->reply_with(wire::kSuccess,
                       wire::MessageWaitAny::Reply{.index = static_cast<std::uint32_t>(*best)});
 }
@@ -96,7 +101,7 @@ void register_message_calls(Cluster& cluster) {
   const auto board = std::make_shared<MessageBoard>(cluster);
   cluster.dispatcher.on<wire::MessagePost>(
       [board](Session& session, const wire::MessagePost& request, wire::Bytes) {
-        board->post(request.key, session.clock());
+        board->post(request.key, session);
         session.reply(wire::kSuccess);
       },
       Turn::AtOnce);
@@ -108,7 +113,7 @@ void register_message_calls(Cluster& cluster) {
   // A test may fail, so that it has to see everything announced before its own time: in turn.
   cluster.dispatcher.on<wire::MessageTest>(
       [board](Session& session, const wire::MessageTest& request, wire::Bytes) {
-        const bool taken = board->test(request.key, session.clock());
+        const bool taken = board->test(request.key, session);
         session.reply_with(wire::kSuccess, wire::MessageTest::Reply{.taken = taken ? 1U : 0U});
       });
   cluster.dispatcher.on<wire::MessageWaitAny>(

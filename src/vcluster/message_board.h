@@ -21,18 +21,22 @@ class MessageBoard {
  public:
   explicit MessageBoard(Cluster& cluster) : cluster_(cluster) {}
 
-  void post(std::uint64_t key, VTime when);
+  void post(std::uint64_t key, const Session& by);
   void wait(Session& session, std::uint64_t key);
   /// True: announced by `now`, and taken.
-  [[nodiscard]] bool test(std::uint64_t key, VTime now);
   void wait_any(Session& session, std::vector<std::uint64_t> keys);
+  [[nodiscard]] bool test(std::uint64_t key, Session& session);
 
  private:
   /// Answers whoever waits for several, if one of them was announced by now.
   void resolve(std::uint32_t session);
 
   Cluster& cluster_;
-  std::map<std::uint64_t, VTime> posted_;
+  struct Posted {
+    VTime when = 0;
+    check::ClockPtr known;  ///< What the one who posted it knew.
+  };
+  std::map<std::uint64_t, Posted> posted_;
   std::map<std::uint64_t, std::uint32_t> waiters_;                   ///< Key to session.
   std::map<std::uint32_t, std::vector<std::uint64_t>> any_waiters_;  ///< Session to keys.
 };

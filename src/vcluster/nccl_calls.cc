@@ -15,6 +15,7 @@
 #include "vcluster/graph.h"
 #include "vcluster/nccl_world.h"
 #include "vcluster/watchers.h"
+#include "vcluster/run_check.h"
 #include "wire/messages_nccl.h"
 #include "wire/status.h"
 
@@ -72,6 +73,8 @@ std::vector<std::byte> answers_of(const Submission& submission) {
 void reply_if_complete(Cluster& cluster, const SubmissionPtr& submission) {
   if (submission->missing != 0 || submission->is_detached) return;
   if (Session* session = cluster.find_session(submission->session)) {
+    for (const NcclReply& reply : submission->replies)
+      session->learn(reply.known);
     session->reply_with(wire::kSuccess,
                         wire::NcclSubmit::Reply{.predicted_ps = submission->predicted},
                         answers_of(*submission));
@@ -275,6 +278,10 @@ void allocate(Cluster& cluster, Session& session, const wire::NcclMemAlloc& requ
                                    .kind = wire::MemoryKind::Device,
                                    .device = request.device,
                                    .process = session.process->index};
+  if (cluster.check) {
+    cluster.check->allocated(*address, std::max<std::uint64_t>(request.bytes, 1), "ncclMemAlloc",
+                             cluster.check->rank_of(*session.process, request.device));
+  }
   session.reply_with(wire::kSuccess, wire::NcclMemAlloc::Reply{*address});
 }
 
@@ -285,6 +292,7 @@ void free(Cluster& cluster, Session& session, const wire::NcclMemFree& request) 
     return session.reply(wire::kInvalidValue);
   }
   cluster.allocations.erase(found);
+  if (cluster.check) cluster.check->freed(request.address);
   session.reply(wire::kSuccess);
 }
 
@@ -329,7 +337,8 @@ std::unique_ptr<NcclWorld> make_nccl_world(Cluster& cluster) {
       [&cluster](int device, const std::string& why) { fail_device(cluster, device, why); },
       {.some_early = cluster.adversary.schedule().early_sources,
        .seed = cluster.adversary.schedule().seed},
-      cluster.watchers->deliveries()});
+      cluster.watchers->deliveries(),
+      cluster.check.get()});
 }
 
 void register_nccl_calls(Cluster& cluster) {

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "vcluster/run_check.h"
+
 namespace cuco::vcluster {
 
 namespace abi = nccl_core::abi_2_28;
@@ -123,6 +125,7 @@ DevCommRegistry::Created DevCommRegistry::create(Clique& clique,
     destroy(*set);
     return {{}, Problem{Code::SystemError, "ncclDevCommCreate: " + made.error().message()}};
   }
+  if (gin_services_.check != nullptr) tell_check(*set, layout);
   sets_.push_back(std::move(set));
   return created;
 }
@@ -213,6 +216,25 @@ Result<DevCommAnswer> DevCommRegistry::fill(const DevCommSet& set,
   answer.grants.assign(layout.grants.begin() + kOwnNeeds, layout.grants.end());
   answer.team_multicast.assign(request.multimem_teams.size(), WindowRegistry::multicast_base());
   return answer;
+}
+
+void DevCommRegistry::tell_check(const DevCommSet& set, const ResourceLayout& layout) const {
+  using Region = check::Region;
+  check::Communication& communication = gin_services_.check->checker.communication();
+  for (int rank = 0; rank < set.clique->ranks(); ++rank) {
+    const auto add = [&](Region::Kind kind, Address base, std::uint64_t bytes) {
+      if (bytes != 0) communication.add_region({kind, base, bytes, rank, set.clique->name()});
+    };
+    const Address pages = set.memory[static_cast<std::size_t>(rank)];
+    add(Region::Kind::Barriers, pages, layout.bytes);
+    const GinLayout& gin = set.gin->layouts[static_cast<std::size_t>(rank)];
+    add(Region::Kind::Shadows, pages + layout.shadow_offset,
+        std::uint64_t{layout.signals} * 8 * gin.contexts.size());
+    for (const abi::GinProxyContext& context : gin.contexts) {
+      add(Region::Kind::Signals, context.signals, std::uint64_t{layout.signals} * 8);
+      add(Region::Kind::Counters, context.counters, std::uint64_t{layout.counters} * 8);
+    }
+  }
 }
 
 bool DevCommRegistry::release(const Clique& clique, int rank, Address resource_window) {

@@ -85,6 +85,8 @@ class DevCommRegistry {
                              const DevCommRequest& request,
                              const nccl_core::ResourceLayout& layout);
   void destroy(DevCommSet& set);
+  /// Says which memory of theirs means what.
+  void tell_check(const DevCommSet& set, const nccl_core::ResourceLayout& layout) const;
 
   vgpu::Memory& memory_;
   fabric::Fabric& fabric_;

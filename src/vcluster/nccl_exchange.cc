@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "fabric/collective_cost.h"
 #include "vcluster/nccl_meeting.h"
+#include "vcluster/run_check.h"
 
 namespace cuco::vcluster {
 
@@ -49,6 +50,23 @@ fabric::Pattern pattern_of(Kind kind) {
   }
   CUCO_ASSERT(!nccl_core::is_point_to_point(kind));
   return fabric::Pattern::AllReduce;
+}
+
+/// What the rank's part of a collective knows to have begun when it is done.
+std::vector<check::ClockPtr> comes_after(const Call& call,
+                                         int rank,
+                                         const std::vector<check::ClockPtr>& starts) {
+  switch (call.kind) {
+    case Kind::Broadcast:
+    case Kind::Scatter:
+      return {starts[static_cast<std::size_t>(call.root)]};
+    case Kind::Reduce:
+    case Kind::Gather:
+      if (rank != call.root) return {};
+      return starts;
+    default:
+      return starts;
+  }
 }
 
 }  // namespace
@@ -97,6 +115,7 @@ Exchange::Posted Exchange::post(int rank, std::span<const ExchangePart> parts) {
     const Check wrong = nccl_core::is_point_to_point(part->call.kind) ? join_channel(rank, slot)
                                                                       : join_round(rank, slot);
     if (wrong) {
+      if (services_.check != nullptr) services_.check->on_bad_collective(wrong->message, rank);
       break_up(*wrong);
       return {nullptr, wrong};
     }
@@ -192,6 +211,13 @@ void Exchange::finish_round(std::uint64_t number) {
     calls.push_back(call);
   }
   if (calls.front().count != 0) nccl_core::perform(calls);
+  if (services_.check != nullptr) {
+    std::vector<check::ClockPtr> starts;
+    for (const Slot& slot : round.slots)
+      starts.push_back(slot.group->work->known);
+    for (const Slot& slot : round.slots)
+      tell_check(slot, comes_after(slot.part->call, slot.part->rank, starts));
+  }
   const VTime now = services_.timeline.now();
   for (int rank = 0; rank < clique_.ranks(); ++rank) {
     const Range written =
@@ -222,6 +248,11 @@ void Exchange::try_channel(int source, int destination) {
         nccl_core::perform_send(send.part->call, receive.part->call);
         services_.memory.notify_write(receive.part->call.recv, bytes, services_.timeline.now());
       }
+      if (services_.check != nullptr) {
+        const check::ClockPtr sent = send.group->work->known;
+        tell_check(send, {});
+        tell_check(receive, {sent});
+      }
       finish_part(send);
       finish_part(receive);
     });
@@ -236,7 +267,23 @@ void Exchange::finish_part(const Slot& slot) {
   if (!all) return;
   const GroupPtr group = slot.group;
   std::erase(groups_, group);
+  if (services_.check != nullptr) services_.check->end(*group->work);
   services_.works.finish(group->work, services_.timeline.now());
+}
+
+void Exchange::tell_check(const Slot& slot, const std::vector<check::ClockPtr>& after) {
+  const Call& call = slot.part->call;
+  const int rank = slot.part->rank;
+  RunCheck& run = *services_.check;
+  const check::WorkId id = run.act(*slot.group->work, std::string(nccl_core::name_of(call.kind)),
+                                   rank, clique_.device_of(rank));
+  for (const check::ClockPtr& clock : after)
+    run.checker.learn(id, clock);
+  if (call.count == 0) return;
+  const Range read = nccl_core::read_range(call, rank, clique_.ranks());
+  const Range written = nccl_core::write_range(call, rank, clique_.ranks());
+  if (read.bytes != 0) run.checker.read(id, run.canonical(read.address), read.bytes);
+  if (written.bytes != 0) run.checker.write(id, run.canonical(written.address), written.bytes);
 }
 
 void Exchange::break_up(Problem why) {

@@ -26,6 +26,8 @@
 
 namespace cuco::vcluster {
 
+class RunCheck;
+
 /// One call of one rank, on its way.
 struct ExchangePart {
   nccl_core::Call call;
@@ -43,6 +45,7 @@ struct ExchangeServices {
   fabric::Fabric& fabric;
   /// Tells people what went wrong.
   std::function<void(const std::string&)> log;
+  RunCheck* check = nullptr;  ///< Null: an ordinary run.
 };
 
 class Exchange {
@@ -101,6 +104,8 @@ class Exchange {
   void finish_round(std::uint64_t number);
   void try_channel(int source, int destination);
   void finish_part(const Slot& slot);
+  /// Tells the checker what the rank's part read and wrote, and whom it comes after.
+  void tell_check(const Slot& slot, const std::vector<check::ClockPtr>& after);
 
   Clique& clique_;
   ExchangeServices services_;

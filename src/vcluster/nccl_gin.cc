@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
+#include "vcluster/run_check.h"
 
 namespace cuco::vcluster {
 
@@ -87,6 +88,8 @@ struct GinNic::Job {
   Address source = 0;
   Address destination = 0;
   std::shared_ptr<const std::vector<std::byte>> staged;  ///< The source, if it was read early.
+  check::ChainId chain = 0;                              ///< Checked runs.
+  Ring::Posted posted;
 };
 
 GinNic::GinNic(int rank, std::shared_ptr<const GinTeam> team, GinServices services)
@@ -115,8 +118,54 @@ GinNic::~GinNic() {
     services_.memory.unwatch(ring.watch);
 }
 
+void GinNic::look_at_posters(Ring& ring) {
+  if (ring.chain == 0) ring.chain = services_.check->new_chain();
+  for (; ring.seen - ring.consumed < kQueueSize; ++ring.seen) {
+    const Address slot =
+        ring.queue + (ring.seen % kQueueSize) * std::uint64_t{nccl_core::kGinDescriptorBytes};
+    const auto words = load<GinWords>(slot);
+    if (!nccl_core::is_complete(words)) return;
+    ring.posted.push_back(begin_check(ring, nccl_core::decode(words), slot));
+  }
+}
+
+GinNic::Ring::Posted GinNic::begin_check(const Ring& ring,
+                                         const GinDescriptor& descriptor,
+                                         Address slot) {
+  Ring::Posted posted;
+  posted.site = services_.check->checker.writer_site(slot);
+  Job job;
+  if (locate(descriptor, ring.peer, &job)) return posted;  // Refused when its turn comes.
+  check::WorkInfo info;
+  info.what = descriptor.bytes == 0
+                  ? fmt::format("signal to rank {}", ring.peer)
+                  : fmt::format("put of {} bytes to rank {}", descriptor.bytes, ring.peer);
+  info.rank = rank_;
+  info.device = static_cast<std::uint32_t>(team_->clique->device_of(rank_));
+  info.chain = ring.chain;
+  info.operation = std::uint64_t{ring.seen} + 1;
+  info.start = services_.check->checker.writer_knowledge(slot);
+  info.call = posted.site;
+  check::PutRecord put;
+  put.from = rank_;
+  put.to = ring.peer;
+  put.source = job.source == 0 ? 0 : services_.check->canonical(job.source);
+  put.destination = job.destination == 0 ? 0 : services_.check->canonical(job.destination);
+  put.bytes = descriptor.bytes;
+  const GinLayout& theirs = team_->layouts[static_cast<std::size_t>(ring.peer)];
+  if (descriptor.signal && *descriptor.signal < theirs.signals) {
+    put.signal = theirs.contexts[ring.context].signals + std::uint64_t{*descriptor.signal} * 8;
+  }
+  posted.operation = info.operation;
+  posted.source = put.source;
+  posted.destination = put.destination;
+  posted.work = services_.check->begin_put(info, put);
+  return posted;
+}
+
 void GinNic::on_write(std::size_t index, VTime when) {
   Ring& ring = rings_[index];
+  if (services_.check != nullptr) look_at_posters(ring);
   if (ring.is_scheduled) return;
   const Address slot =
       ring.queue + (ring.consumed % kQueueSize) * std::uint64_t{nccl_core::kGinDescriptorBytes};
@@ -172,7 +221,10 @@ std::optional<std::string> GinNic::locate(const GinDescriptor& descriptor, int p
 void GinNic::carry_out(Ring& ring, const GinDescriptor& descriptor, VTime start) {
   const GinLayout& mine = team_->layouts[static_cast<std::size_t>(rank_)];
   const GinLayout& theirs = team_->layouts[static_cast<std::size_t>(ring.peer)];
-  Job job{descriptor, ring.context, ring.peer, 0, 0, nullptr};
+  Job job;
+  job.descriptor = descriptor;
+  job.context = ring.context;
+  job.peer = ring.peer;
   std::optional<std::string> wrong = locate(descriptor, ring.peer, &job);
   if (!wrong && descriptor.signal && *descriptor.signal >= theirs.signals) {
     wrong = fmt::format("signal {} does not exist: the device communicator has {}",
@@ -181,6 +233,12 @@ void GinNic::carry_out(Ring& ring, const GinDescriptor& descriptor, VTime start)
   if (!wrong && descriptor.counter && *descriptor.counter >= mine.counters) {
     wrong = fmt::format("counter {} does not exist: the device communicator has {}",
                         *descriptor.counter, mine.counters);
+  }
+  if (services_.check != nullptr && !ring.posted.empty()) {
+    job.chain = ring.chain;
+    job.posted = std::move(ring.posted.front());
+    ring.posted.pop_front();
+    if (wrong) services_.check->on_bad_put(job.posted.site, *wrong, rank_);
   }
   if (wrong) {
     services_.fail_device(team_->clique->device_of(rank_),
@@ -222,6 +280,7 @@ void GinNic::carry_out(Ring& ring, const GinDescriptor& descriptor, VTime start)
           team_->layouts[static_cast<std::size_t>(rank_)].contexts[job.context];
       const Address counter = proxy.counters + std::uint64_t{*job.descriptor.counter} * 8;
       store(counter, load<std::uint64_t>(counter) + 1);
+      if (services_.check != nullptr) services_.check->checker.publish(job.posted.work, counter, 8);
       services_.memory.notify_write(counter, 8, services_.timeline.now());
     });
   }
@@ -251,6 +310,10 @@ void GinNic::deliver(const Job& job) {
     std::memmove(to, job.staged ? job.staged->data() : vgpu::Memory::at(job.source),
                  job.descriptor.bytes);
   }
+  if (services_.check != nullptr) {
+    services_.check->checker.deliver(job.posted.work, job.posted.destination, job.posted.source,
+                                     job.descriptor.bytes);
+  }
   services_.memory.notify_write(job.destination, job.descriptor.bytes, services_.timeline.now());
 }
 
@@ -259,6 +322,10 @@ void GinNic::add_signal(const Job& job) {
       team_->layouts[static_cast<std::size_t>(job.peer)].contexts[job.context];
   const Address signal = theirs.signals + std::uint64_t{*job.descriptor.signal} * 8;
   store(signal, load<std::uint64_t>(signal) + job.descriptor.signal_value);
+  if (services_.check != nullptr) {
+    services_.check->raise(job.posted.work, signal, load<std::uint64_t>(signal),
+                           {job.chain, job.posted.operation});
+  }
   services_.memory.notify_write(signal, 8, services_.timeline.now());
 }
 
@@ -268,6 +335,9 @@ void GinNic::complete(std::size_t index, const Job& job) {
       team_->layouts[static_cast<std::size_t>(rank_)].contexts[ring.context];
   const Address credit = mine.consumer_indices + static_cast<std::uint64_t>(job.peer) * 4;
   store(credit, ++ring.credited);
+  if (services_.check != nullptr) {
+    services_.check->end_put(job.posted.work, credit, {job.chain, job.posted.operation});
+  }
   services_.memory.notify_write(credit, 4, services_.timeline.now());
 }
 

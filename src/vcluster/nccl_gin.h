@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,6 +24,8 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "check/clock.h"
+#include "check/finding.h"
 #include "fabric/fabric.h"
 #include "nccl_core/abi_2_28.h"
 #include "nccl_core/gin_descriptor.h"
@@ -33,6 +36,8 @@
 #include "vgpu/profile.h"
 
 namespace cuco::vcluster {
+
+class RunCheck;
 
 /// When the NIC reads a put's source: NCCL promises only that it is between issue and completion.
 struct SourceReads {
@@ -50,6 +55,7 @@ struct GinServices {
   std::function<void(int device, const std::string&)> fail_device;
   SourceReads sources;
   std::vector<vgpu::Delivery>* deliveries = nullptr;  ///< Kept there if somebody wants to know.
+  RunCheck* check = nullptr;  ///< Null: an ordinary run.
 };
 
 /// Where a rank's GIN state lies in its device memory.
@@ -101,10 +107,26 @@ class GinNic {
     VTime last_credit = 0;
     bool is_scheduled = false;
     vgpu::WatchId watch = 0;
+    // Checked runs: a put begins when its descriptor is there, with what its poster knew then.
+    check::ChainId chain = 0;
+    std::uint32_t seen = 0;
+    struct Posted {
+      std::uint64_t work = 0;  ///< check::WorkId
+      std::uint64_t operation = 0;
+      vgpu::Address source = 0;  ///< Canonical.
+      vgpu::Address destination = 0;
+      check::Site site;
+    };
+    std::deque<Posted> posted;
   };
   struct Job;
 
   void on_write(std::size_t ring, VTime when);
+  /// Tells the checker of new descriptors.
+  void look_at_posters(Ring& ring);
+  Ring::Posted begin_check(const Ring& ring,
+                           const nccl_core::GinDescriptor& descriptor,
+                           vgpu::Address slot);
   void consume(std::size_t ring);
   void carry_out(Ring& ring, const nccl_core::GinDescriptor& descriptor, VTime start);
   std::optional<std::string> locate(const nccl_core::GinDescriptor& descriptor, int peer, Job* job);

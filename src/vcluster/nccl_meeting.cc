@@ -70,6 +70,11 @@ Check Meeting::arrive(wire::NcclItemKind kind, Attendance attendance) {
     return Problem{Code::InvalidUsage,
                    fmt::format("{}: rank {} of {} is used twice", name_of(kind), rank, subject_)};
   }
+  *known_ = check::Clock::join(*known_, attendance.known);
+  attendance.answer = [known = known_, answer = std::move(attendance.answer)](NcclReply reply) {
+    reply.known = *known;
+    answer(std::move(reply));
+  };
   present_.emplace(rank, std::move(attendance));
   return std::nullopt;
 }

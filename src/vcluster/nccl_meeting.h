@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "check/clock.h"
 #include "nccl_core/types.h"
 #include "wire/messages_nccl.h"
 #include "wire/view.h"
@@ -20,6 +21,7 @@ namespace cuco::vcluster {
 struct NcclReply {
   nccl_core::Problem problem;  ///< Success: none.
   std::vector<std::byte> payload;
+  check::ClockPtr known;  ///< Checked runs: what all who met knew.
 
   template <typename T>
   static NcclReply of(const T& value) {
@@ -27,7 +29,7 @@ struct NcclReply {
     wire::append(reply.payload, value);
     return reply;
   }
-  static NcclReply failure(nccl_core::Problem problem) { return {std::move(problem), {}}; }
+  static NcclReply failure(nccl_core::Problem problem) { return {std::move(problem), {}, {}}; }
 };
 
 /// One rank's part in a meeting.
@@ -36,6 +38,7 @@ struct Attendance {
   std::uint32_t process = 0;
   std::vector<std::byte> payload;  ///< The item's payload and tail, checked by the subject.
   std::function<void(NcclReply)> answer;
+  check::ClockPtr known;  ///< Checked runs: what its host knew.
 };
 
 /// A set of ranks that have to arrive with the same kind of call.
@@ -57,6 +60,8 @@ class Meeting {
   wire::NcclItemKind kind_;
   std::vector<int> expected_;
   std::map<int, Attendance> present_;
+  /// What those who came knew; shared with their answers.
+  std::shared_ptr<check::ClockPtr> known_ = std::make_shared<check::ClockPtr>();
 };
 
 /// The name of the NCCL function that sends such an item.

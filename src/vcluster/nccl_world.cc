@@ -65,7 +65,8 @@ NcclWorld::NcclWorld(NcclServices services)
                  fabric_,
                  windows_,
                  GinServices{services_.timeline, services_.memory, fabric_, windows_, services_.log,
-                             services_.fail_device, services_.sources, services_.deliveries}) {}
+                             services_.fail_device, services_.sources, services_.deliveries,
+                             services_.check}) {}
 
 wire::NcclUniqueId::Reply NcclWorld::unique_id() {
   return {{kUniqueIdTag, next_id_++}};
@@ -76,7 +77,7 @@ Exchange& NcclWorld::exchange(Clique& clique) {
   if (slot == nullptr) {
     slot = std::make_unique<Exchange>(
         clique, ExchangeServices{services_.timeline, services_.works, services_.memory, fabric_,
-                                 services_.log});
+                                 services_.log, services_.check});
   }
   return *slot;
 }
@@ -128,9 +129,11 @@ void NcclWorld::init(wire::Bytes payload, NcclCaller caller) {
   const auto [found, fresh] =
       inits_.try_emplace(key, "a new communicator", NcclItemKind::Init, all_ranks(request->ranks));
   Meeting& meeting = found->second;
-  const Check wrong = meeting.arrive(
-      NcclItemKind::Init,
-      {request->rank, caller.process, {payload.begin(), payload.end()}, caller.answer});
+  const Check wrong = meeting.arrive(NcclItemKind::Init, {request->rank,
+                                                          caller.process,
+                                                          {payload.begin(), payload.end()},
+                                                          caller.answer,
+                                                          services_.works.host.known});
   if (wrong) return caller.answer(NcclReply::failure(*wrong));
   if (!meeting.is_complete()) return;
   Meeting complete = std::move(meeting);
@@ -170,8 +173,11 @@ void NcclWorld::meet(NcclItemKind kind,
   if (clique.is_broken() && !makes_comm) return caller.answer(NcclReply::failure(clique.broken));
   const SetupKey key{clique.number, place.member().next_setup++};
   const auto [found, fresh] = setups_.try_emplace(key, clique.name(), kind, std::move(expected));
-  const Check wrong = found->second.arrive(
-      kind, {place.rank, caller.process, {payload.begin(), payload.end()}, caller.answer});
+  const Check wrong = found->second.arrive(kind, {place.rank,
+                                                  caller.process,
+                                                  {payload.begin(), payload.end()},
+                                                  caller.answer,
+                                                  services_.works.host.known});
   if (wrong) {
     found->second.answer_all(NcclReply::failure(*wrong));
     setups_.erase(found);

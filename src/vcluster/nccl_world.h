@@ -33,6 +33,7 @@ struct NcclServices {
   std::function<void(int device, const std::string&)> fail_device;
   SourceReads sources;
   std::vector<vgpu::Delivery>* deliveries = nullptr;
+  RunCheck* check = nullptr;  ///< Null: an ordinary run.
 };
 
 /// The caller of an item of a group.

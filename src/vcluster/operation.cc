@@ -11,6 +11,7 @@
 #include "vcluster/launch.h"
 #include "vcluster/module.h"
 #include "vcluster/nccl_world.h"
+#include "vcluster/run_check.h"
 #include "wire/messages_graph.h"
 #include "wire/status.h"
 
@@ -86,7 +87,11 @@ WorkPtr make_host_work(Cluster& cluster, Context& context, const HostOperation& 
     job.request.argument = host.argument;
     job.request.stream = host.stream;
     job.request.status = context.error;
-    job.done = [&cluster, work](Session& service) { cluster.works.finish(work, service.clock()); };
+    job.prepare = [work](Session& service) { service.learn(work->known); };
+    job.done = [&cluster, work](Session& service) {
+      work->known = check::Clock::join(work->known, service.known);
+      cluster.works.finish(work, service.clock());
+    };
     cluster.ask_process(*context.process, std::move(job));
   });
 }
@@ -94,8 +99,7 @@ WorkPtr make_host_work(Cluster& cluster, Context& context, const HostOperation& 
 WorkPtr make_free_work(Cluster& cluster, const FreeOperation& free) {
   return WorkGraph::make("free", [&cluster, free](const WorkPtr& work) {
     if (cluster.allocations.erase(free.address) != 0) {
-      // The address was checked when the call was made; a second free of it finds nothing.
-      (void)cluster.memory->free(free.address).has_value();
+      cluster.release(free.address);
     }
     cluster.works.finish(work, cluster.timeline.now());
   });

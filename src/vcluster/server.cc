@@ -15,8 +15,10 @@
 
 #include <fmt/format.h>
 
+#include "system/files.h"
 #include "system/os_error.h"
 #include "vcluster/watchers.h"
+#include "vcluster/run_check.h"
 #include "wire/messages_managed.h"
 
 namespace cuco::vcluster {
@@ -143,12 +145,19 @@ Result<Ending> Server::run() {
         CUCO_TRY(poll(kLookMs));
         continue;
       }
+      if (cluster_->check) cluster_->check->on_dead_lock(cluster_->describe_waits());
       report_dead_lock();
       return Ending::DeadLock;
     }
     CUCO_TRY(poll(kLookMs));
     idle_ms = somebody_waits() ? idle_ms + kLookMs : 0;
   }
+}
+
+Result<void> Server::write_findings(const std::string& file) const {
+  if (cluster_->check == nullptr) return {};
+  cluster_->check->finish();
+  return system::write_file(file, cluster_->check->json());
 }
 
 Result<bool> Server::poll(int timeout_ms) {

@@ -33,6 +33,9 @@ class Server {
   /// Gives the run a judge: its socket takes the place of `parent`, and it hears of dead-locks.
   [[nodiscard]] Result<void> seat_judge(wire::Fd control);
 
+  /// What a checked run found, as JSON (check::findings_from_json reads it).
+  [[nodiscard]] Result<void> write_findings(const std::string& file) const;
+
   /// Runs to the end. An error is the operating system's.
   [[nodiscard]] Result<Ending> run();
 

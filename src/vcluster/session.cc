@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "vcluster/work.h"
 
 namespace cuco::vcluster {
 
@@ -15,6 +16,12 @@ Session::Session(std::uint32_t number, const Timeline& timeline, Sink sink)
 
 Session::~Session() {
   if (!bounce.empty()) ::munmap(bounce.data(), bounce.size());
+}
+
+void Session::learn(std::span<const WorkPtr> works) {
+  for (const WorkPtr& work : works) {
+    if (work != nullptr) learn(work->known);
+  }
 }
 
 void Session::accept(wire::Frame frame, bool one_way) {

@@ -8,9 +8,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "check/clock.h"
 #include "vcluster/timeline.h"
 #include "wire/messages_host.h"
 #include "wire/protocol.h"
@@ -20,6 +23,7 @@
 namespace cuco::vcluster {
 
 struct Process;
+struct Work;
 
 class Session {
  public:
@@ -77,6 +81,12 @@ class Session {
   bool is_service = false;
   std::uint32_t thread = 0;  ///< Number within the process.
   std::uint64_t calls = 0;   ///< Served under an adversarial schedule.
+
+  /// Checked runs: what the thread knows to have happened.
+  check::ClockPtr known;
+  void learn(const check::ClockPtr& more) { known = check::Clock::join(known, more); }
+  /// It found these to be done.
+  void learn(std::span<const std::shared_ptr<Work>> works);
 
   /// The bounce buffer as mapped here.
   std::span<std::byte> bounce;

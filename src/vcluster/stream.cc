@@ -13,7 +13,11 @@ std::string Stream::name() const {
 }
 
 StreamSet::StreamSet(Context& context, WorkGraph& works)
-    : context_(context), works_(works), legacy_(std::make_unique<Stream>()) {
+    : context_(context),
+      works_(works),
+      legacy_(std::make_unique<Stream>()),
+      past_(WorkGraph::make("destroyed streams", nullptr)) {
+  past_->state = Work::State::Done;
   legacy_->context = &context;
   legacy_->is_legacy = true;
 }
@@ -33,7 +37,13 @@ Stream* StreamSet::find(std::uint64_t id) {
 }
 
 void StreamSet::destroy(Stream& stream) {
-  std::erase_if(orphans_, [](const WorkPtr& work) { return work->done(); });
+  const auto remember = [&](const WorkPtr& work) {
+    if (!work->done()) return false;
+    past_->known = check::Clock::join(past_->known, work->known);
+    return true;
+  };
+  std::erase_if(orphans_, remember);
+  if (stream.tail != nullptr) remember(stream.tail);
   if (stream.tail != nullptr && !stream.tail->done()) {
     orphans_.push_back(stream.tail);
     // The legacy stream would have waited for it.
@@ -66,6 +76,9 @@ void StreamSet::submit(Stream& stream, const WorkPtr& work, std::span<const Work
   } else if (!stream.non_blocking) {
     after.push_back(legacy_->tail);
   }
+  if (stream.chain == 0) stream.chain = works_.new_chain();
+  work->chain = stream.chain;
+  work->operation = ++stream.operations;
   stream.tail = work;
   works_.submit(work, after);
 }
@@ -73,7 +86,7 @@ void StreamSet::submit(Stream& stream, const WorkPtr& work, std::span<const Work
 std::vector<WorkPtr> StreamSet::unfinished(const Stream& stream) const {
   std::vector<WorkPtr> result;
   const auto add = [&](const Stream& one) {
-    if (one.tail != nullptr && !one.tail->done()) result.push_back(one.tail);
+    if (one.tail != nullptr) result.push_back(one.tail);
   };
   add(stream);
   if (stream.is_legacy) {
@@ -89,13 +102,10 @@ std::vector<WorkPtr> StreamSet::unfinished(const Stream& stream) const {
 std::vector<WorkPtr> StreamSet::unfinished() const {
   std::vector<WorkPtr> result = unfinished(*legacy_);
   for (const auto& [id, other] : streams_) {
-    if (other->non_blocking && other->tail != nullptr && !other->tail->done()) {
-      result.push_back(other->tail);
-    }
+    if (other->non_blocking && other->tail != nullptr) result.push_back(other->tail);
   }
-  for (const WorkPtr& orphan : orphans_) {
-    if (!orphan->done()) result.push_back(orphan);
-  }
+  result.insert(result.end(), orphans_.begin(), orphans_.end());
+  result.push_back(past_);
   return result;
 }
 

@@ -28,7 +28,9 @@ struct Stream {
   bool non_blocking = false;
   bool is_legacy = false;
   std::int32_t priority = 0;
-  WorkPtr tail;  ///< The last piece handed in.
+  WorkPtr tail;                  ///< The last piece handed in.
+  check::ChainId chain = 0;      ///< Its name where order is checked…
+  std::uint64_t operations = 0;  ///< …and how many pieces were handed in.
   /// Not null: the stream records into a graph. Shared by the streams that joined the capture.
   std::shared_ptr<Capture> capture;
   std::vector<std::uint64_t> capture_tail;  ///< Nodes the next captured operation depends on.
@@ -64,6 +66,7 @@ class StreamSet {
   /// Hands work to a stream: after everything CUDA says it comes after, and after `also`.
   void submit(Stream& stream, const WorkPtr& work, std::span<const WorkPtr> also = {});
 
+  // All of these may hold pieces that are done: whoever waits for them learns what they knew.
   /// What cudaStreamSynchronize waits for; for the legacy stream this includes all blocking ones.
   [[nodiscard]] std::vector<WorkPtr> unfinished(const Stream& stream) const;
   /// What cudaDeviceSynchronize waits for.
@@ -77,6 +80,7 @@ class StreamSet {
   std::map<std::uint64_t, std::unique_ptr<Stream>> streams_;
   std::map<std::uint32_t, std::unique_ptr<Stream>> per_thread_;
   std::vector<WorkPtr> orphans_;  ///< Tails of destroyed streams that are still at work.
+  WorkPtr past_;                  ///< Stands for all destroyed streams whose work is done.
 };
 
 }  // namespace cuco::vcluster

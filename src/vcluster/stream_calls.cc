@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "vcluster/calls.h"
@@ -44,7 +46,9 @@ void query(Cluster& cluster, Session& session, const wire::StreamQuery& request)
   Stream* stream = cluster.stream(session, request.stream);
   if (stream == nullptr) return session.reply(wire::kInvalidResourceHandle);
   if (forbidden_in_capture(session, *stream)) return;
-  const bool busy = !stream->context->streams.unfinished(*stream).empty();
+  const auto works = stream->context->streams.unfinished(*stream);
+  const bool busy = std::ranges::any_of(works, [](const WorkPtr& work) { return !work->done(); });
+  if (!busy) session.learn(works);
   cluster.reply_status(session, stream->context, busy ? wire::kNotReady : wire::kSuccess);
 }
 

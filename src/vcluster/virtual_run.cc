@@ -12,6 +12,7 @@
 #include "system/os_error.h"
 #include "system/socket.h"
 #include "vcluster/rank_start.h"
+#include "wire/call_site.h"
 #include "wire/protocol.h"
 
 namespace cuco::vcluster {
@@ -21,6 +22,8 @@ constexpr int kListenFd = 3;
 constexpr int kParentFd = 4;
 constexpr const char* kReport = "report.json";
 constexpr std::chrono::milliseconds kLook{200};
+/// In the run's own folder.
+constexpr const char* kFindings = "findings.json";
 
 /// Looks for `name` in the folders above the running program, as it is and under `installed`.
 Result<system::Path> find_upwards(const system::Path& name, const system::Path& installed) {
@@ -37,7 +40,8 @@ Result<system::Path> find_upwards(const system::Path& name, const system::Path& 
 }
 
 std::vector<std::string> server_arguments(const ServerOptions& options,
-                                          const system::Path& program) {
+                                          const system::Path& program,
+                                          const system::Path& findings) {
   std::vector<std::string> argv = {program.string(),
                                    "--listen",
                                    std::to_string(kListenFd),
@@ -56,6 +60,10 @@ std::vector<std::string> server_arguments(const ServerOptions& options,
   }
   if (options.delivery_delay != 0) {
     argv.insert(argv.end(), {"--delivery-delay", std::to_string(options.delivery_delay)});
+  }
+  if (options.check) {
+    argv.emplace_back("--check");
+    argv.push_back(findings.string());
   }
   if (options.topology) {
     argv.emplace_back("--topology");
@@ -82,7 +90,7 @@ Result<ServerProcess> ServerProcess::start(const ServerOptions& options) {
   CUCO_TRY_ASSIGN(const system::Fd listener, system::listen_at(socket, system::SocketKind::Stream));
   CUCO_TRY_ASSIGN(auto parent, system::socket_pair(system::SocketKind::Stream));
   system::JobSpec spec;
-  spec.command.argv = server_arguments(options, program);
+  spec.command.argv = server_arguments(options, program, folder.path() / kFindings);
   if (options.reports) {
     spec.command.argv.insert(spec.command.argv.end(),
                              {"--report", (folder.path() / kReport).string()});
@@ -95,7 +103,9 @@ Result<ServerProcess> ServerProcess::start(const ServerOptions& options) {
   spec.command.fds = {
       {1, 1}, {options.errors, 2}, {listener.get(), kListenFd}, {parent.second.get(), kParentFd}};
   CUCO_TRY_ASSIGN(system::Process process, system::Process::start(spec));
-  return ServerProcess(std::move(folder), socket, std::move(parent.first), std::move(process));
+  ServerProcess server(std::move(folder), socket, std::move(parent.first), std::move(process));
+  server.is_checked_ = options.check;
+  return server;
 }
 
 Result<system::Environment> ServerProcess::environment_for(system::Environment base) const {
@@ -104,11 +114,24 @@ Result<system::Environment> ServerProcess::environment_for(system::Environment b
   base.set("LD_LIBRARY_PATH",
            before && !before->empty() ? libraries.string() + ":" + *before : libraries.string());
   base.set(wire::kSocketVariable, socket_.string());
+  if (is_checked_) base.set(wire::kCheckVariable, "1");
   return base;
 }
 
 Result<std::optional<system::JobOutcome>> ServerProcess::ended() {
-  return process_.wait(std::chrono::milliseconds(0));
+  CUCO_TRY_ASSIGN(auto outcome, process_.wait(std::chrono::milliseconds(0)));
+  has_ended_ = outcome.has_value();
+  return outcome;
+}
+
+Result<std::string> ServerProcess::findings() {
+  constexpr std::chrono::seconds kPatience{60};
+  parent_ = {};
+  if (!has_ended_) {
+    CUCO_TRY_ASSIGN(const auto outcome, process_.wait(kPatience));
+    if (!outcome) return Error{ErrorKind::Timeout, "the virtual cluster does not end"};
+  }
+  return system::read_file(folder_.path() / kFindings);
 }
 
 Result<std::string> ServerProcess::report() {

@@ -29,6 +29,7 @@ struct ServerOptions {
   bool reports = false;             ///< See ServerProcess::report.
   bool logs_copies = false;         ///< See ServerProcess::copy_log.
   int errors = 2;                   ///< Where the server's own words go.
+  bool check = false;               ///< Watch every access; see ServerProcess::findings.
 };
 
 /// A running cuco-vcluster. Destruction ends it.
@@ -47,6 +48,8 @@ class ServerProcess {
   [[nodiscard]] system::Path copy_log() const { return folder_.path() / "copies"; }
   /// Ends the server and returns what the run did, if the options asked for it: see run_report.h.
   [[nodiscard]] Result<std::string> report();
+  /// Ends a checked run's server and returns what it found, as JSON.
+  [[nodiscard]] Result<std::string> findings();
 
  private:
   ServerProcess(system::TempFolder folder,
@@ -62,6 +65,8 @@ class ServerProcess {
   system::Path socket_;
   system::Fd parent_;  ///< Closed: the server ends.
   system::Process process_;
+  bool is_checked_ = false;
+  bool has_ended_ = false;
 };
 
 /// How a run ended.

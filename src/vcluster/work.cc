@@ -28,11 +28,24 @@ WorkPtr WorkGraph::make(std::string what, std::function<void(const WorkPtr&)> st
 
 void WorkGraph::submit(const WorkPtr& work, std::span<const WorkPtr> after) {
   work->submitted_at = timeline_.now();
+  if (is_checked) {
+    work->known = check::Clock::join(work->known, host.known);
+    if (work->call == nullptr) work->call = host.call;
+    if (work->chain == 0) {
+      work->chain = new_chain();
+      work->operation = 1;
+    }
+  }
   for (const WorkPtr& earlier : after) {
-    if (earlier == nullptr || earlier->done() || earlier == work) continue;
+    if (earlier == nullptr || earlier == work) continue;
+    if (earlier->done()) {
+      work->known = check::Clock::join(work->known, earlier->known);
+      continue;
+    }
     ++work->unmet;
     work->waits_for.push_back(earlier);
-    earlier->then.emplace_back([this, work] {
+    earlier->then.emplace_back([this, work, from = earlier.get()] {
+      work->known = check::Clock::join(work->known, from->known);
       if (--work->unmet == 0) ready_.emplace_back([this, work] { begin(work); });
     });
   }

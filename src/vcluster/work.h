@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "check/clock.h"
+#include "check/finding.h"
 #include "vcluster/timeline.h"
 
 namespace cuco::vcluster {
@@ -38,7 +40,20 @@ struct Work {
   std::vector<std::function<void()>> then;
   std::vector<std::weak_ptr<Work>> waits_for;  ///< For dead-lock reports.
 
+  // Checked runs only.
+  /// What has happened before it; once it is done, what is known after it.
+  check::ClockPtr known;
+  check::ChainId chain = 0;  ///< Its stream, or a chain of its own…
+  std::uint64_t operation = 0;
+  std::shared_ptr<const check::Site> call;  ///< Where the program asked for it.
+
   [[nodiscard]] bool done() const { return state == State::Done; }
+};
+
+/// The host thread whose request is being served, as checked runs see it.
+struct HostView {
+  check::ClockPtr known;
+  std::shared_ptr<const check::Site> call;
 };
 
 /// "copy of 64 bytes, after kernel k": the piece and what it waits for first.
@@ -47,6 +62,12 @@ struct Work {
 class WorkGraph {
  public:
   explicit WorkGraph(Timeline& timeline) : timeline_(timeline) {}
+
+  /// Work handed in comes after what this host knows.
+  HostView host;
+  bool is_checked = false;
+  /// A name for a sequence of works in which each one comes after all before it.
+  [[nodiscard]] check::ChainId new_chain() { return next_chain_++; }
 
   [[nodiscard]] static WorkPtr make(std::string what, std::function<void(const WorkPtr&)> start);
 
@@ -67,6 +88,7 @@ class WorkGraph {
   Timeline& timeline_;
   std::deque<std::function<void()>> ready_;
   bool draining_ = false;
+  check::ChainId next_chain_ = 1;
 };
 
 }  // namespace cuco::vcluster

@@ -99,9 +99,25 @@ const Multicast* multicast_of(
   return cast;
 }
 
+/// Each member's bytes are an access of their own.
+void observe_member(
+    Warp& w, const Op& op, AccessKind kind, unsigned lane, Address address, unsigned bytes) {
+  const MemoryAux aux = MemoryAux::unpack(op.aux);
+  LaneAddresses own{};
+  own[lane] = w.memory->canonical(address);
+  w.observer->on_access(w, op,
+                        AccessEvent{.kind = kind,
+                                    .space = Space::Global,
+                                    .order = aux.order,
+                                    .scope = aux.scope,
+                                    .bytes = bytes,
+                                    .lanes = 1U << lane,
+                                    .addresses = own});
+}
+
 /// Calls f(server memory, member address) for the members of each active lane's address.
 template <typename F>
-void for_each_member(Warp& w, const Op& op, unsigned bytes, F&& f) {
+void for_each_member(Warp& w, const Op& op, AccessKind kind, unsigned bytes, F&& f) {
   LaneAddresses addresses;
   gather_addresses(w, op, addresses);
   for_active(w.active, [&](unsigned l) {
@@ -113,6 +129,7 @@ void for_each_member(Warp& w, const Op& op, unsigned bytes, F&& f) {
       const Address address = member + (addresses[l] - cast->base);
       std::byte* at = resolve(w, op, Space::Global, l, address, bytes);
       if (at == nullptr) return;
+      if (w.observer != nullptr) observe_member(w, op, kind, l, address, bytes);
       f(l, at, address, is_first);
       is_first = false;
     }
@@ -132,7 +149,7 @@ void exec_load_reduce(Warp& w, const Op& op) {
   if (must_wait(w, op)) return;
   const MemoryAux aux = MemoryAux::unpack(op.aux);
   const Ref* refs = w.kernel->refs.data() + op.list;
-  for_each_member(w, op, aux.vector * sizeof(T),
+  for_each_member(w, op, AccessKind::Load, aux.vector * sizeof(T),
                   [&](unsigned l, const std::byte* at, Address, bool is_first) {
                     for (unsigned v = 0; v < aux.vector; ++v) {
                       T value;
@@ -149,7 +166,8 @@ void exec_update(Warp& w, const Op& op) {
   if (must_wait(w, op)) return;
   const MemoryAux aux = MemoryAux::unpack(op.aux);
   const Ref* refs = w.kernel->refs.data() + op.list;
-  for_each_member(w, op, aux.vector * sizeof(T),
+  constexpr AccessKind kKind = std::is_void_v<F> ? AccessKind::Store : AccessKind::Atomic;
+  for_each_member(w, op, kKind, aux.vector * sizeof(T),
                   [&](unsigned l, std::byte* at, Address address, bool) {
                     for (unsigned v = 0; v < aux.vector; ++v) {
                       T value = from_slot<T>(w.slots<T>(refs[v])[l]);

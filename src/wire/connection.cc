@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "wire/call_site.h"
+
 namespace cuco::wire {
 
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& path,
@@ -31,6 +33,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path,
 bool Connection::call(const CallRequest& request, CallReply* reply) {
   Header header;
   header.type = request.type;
+  pack(current_call_site(), header);
   const Bytes head(static_cast<const std::byte*>(request.head), request.head_bytes);
   const Bytes tail(static_cast<const std::byte*>(request.tail), request.tail_bytes);
   if (!send_frame(socket_.get(), header, head, tail, request.fd)) return false;

@@ -10,8 +10,21 @@ namespace {
 
 class SharedRaceTest : public ::testing::Test {
  protected:
-  void read(unsigned warp, std::uint32_t word) { races.read(warp, word, 1, 10 + warp, report); }
-  void write(unsigned warp, std::uint32_t word) { races.write(warp, word, 1, 20 + warp, report); }
+  void read(unsigned warp, std::uint32_t word, unsigned lane = 0) {
+    races.read({.warp = warp, .first = word, .site = 10 + warp, .lane = lane}, report);
+  }
+  void write(unsigned warp, std::uint32_t word, std::uint8_t mask = 0xF) {
+    races.write({.warp = warp, .first = word, .site = 20 + warp, .mask = mask}, report);
+  }
+  void meet(std::uint32_t warps) {
+    for (unsigned warp = 0; warp < 4; ++warp) {
+      if ((warps >> warp & 1U) != 0) order.arrive(warp, 0);
+    }
+    for (unsigned warp = 0; warp < 4; ++warp) {
+      if ((warps >> warp & 1U) != 0) order.leave(warp, 0);
+    }
+  }
+  void SetUp() override { races.reset(4096, 4); }
   void atomic(unsigned warp, std::uint32_t word) { races.atomic(warp, word, 30 + warp, report); }
   std::optional<SharedRaces::Conflict> last;
   int count = 0;
@@ -19,7 +32,8 @@ class SharedRaceTest : public ::testing::Test {
     last = c;
     ++count;
   };
-  SharedRaces races{4096, 4};
+  BlockOrder order;
+  SharedRaces races{order};
 };
 
 TEST_F(SharedRaceTest, ReadOfAnotherWarpsWriteNeedsABarrier) {
@@ -33,17 +47,17 @@ TEST_F(SharedRaceTest, ReadOfAnotherWarpsWriteNeedsABarrier) {
 
 TEST_F(SharedRaceTest, ABarrierOrdersBothDirections) {
   write(0, 5);
-  races.meet(0xF);
+  meet(0xF);
   read(1, 5);
   read(2, 5);
-  races.meet(0xF);
+  meet(0xF);
   write(3, 5);
   EXPECT_EQ(count, 0);
 }
 
 TEST_F(SharedRaceTest, TheSecondBarrierOfATileLoopIsNeeded) {
   write(0, 5);
-  races.meet(0xF);
+  meet(0xF);
   read(1, 5);
   write(0, 5);
   ASSERT_EQ(count, 1);
@@ -53,7 +67,7 @@ TEST_F(SharedRaceTest, TheSecondBarrierOfATileLoopIsNeeded) {
 
 TEST_F(SharedRaceTest, APartialBarrierOrdersOnlyThoseWhoMet) {
   write(0, 5);
-  races.meet(0b0011);
+  meet(0b0011);
   read(1, 5);
   EXPECT_EQ(count, 0);
   read(2, 5);
@@ -62,13 +76,15 @@ TEST_F(SharedRaceTest, APartialBarrierOrdersOnlyThoseWhoMet) {
 
 TEST_F(SharedRaceTest, KnowledgeIsPassedOn) {
   write(0, 5);
-  races.meet(0b0011);
-  races.meet(0b0110);
+  meet(0b0011);
+  meet(0b0110);
   read(2, 5);
   EXPECT_EQ(count, 0);
 }
 
 TEST_F(SharedRaceTest, AtomicsDoNotRaceWithEachOther) {
+  write(0, 7);
+  meet(0xF);
   atomic(0, 7);
   atomic(1, 7);
   EXPECT_EQ(count, 0);
@@ -81,6 +97,61 @@ TEST_F(SharedRaceTest, OneWarpIsOrderedWithItself) {
   read(0, 5);
   write(0, 5);
   EXPECT_EQ(count, 0);
+}
+
+TEST_F(SharedRaceTest, WordsReadBeforeAnybodyWroteThemAreUnwritten) {
+  read(0, 5);
+  ASSERT_EQ(count, 1);
+  EXPECT_EQ(last->kind, SharedRaces::Conflict::Kind::Unwritten);
+}
+
+TEST_F(SharedRaceTest, WhatTheLastBlockLeftIsUnwrittenToo) {
+  write(0, 5);
+  order.reset();
+  races.reset(4096, 4);
+  read(0, 5);
+  ASSERT_EQ(count, 1);
+  EXPECT_EQ(last->kind, SharedRaces::Conflict::Kind::Unwritten);
+}
+
+TEST_F(SharedRaceTest, LanesOfAWarpNeedASyncOfTheirOwn) {
+  write(0, 5);
+  read(0, 5, 3);
+  ASSERT_EQ(count, 1);
+  EXPECT_EQ(last->kind, SharedRaces::Conflict::Kind::Lanes);
+  races.sync_lanes(0);
+  read(0, 5, 3);
+  EXPECT_EQ(count, 1);
+}
+
+TEST_F(SharedRaceTest, DifferentBytesOfAWordDoNotRace) {
+  write(0, 5, 0b0001);
+  write(1, 5, 0b0010);
+  EXPECT_EQ(count, 0);
+  write(2, 5, 0b0010);
+  EXPECT_EQ(count, 1);
+}
+
+TEST_F(SharedRaceTest, WholeRowsBehaveLikeTheirWords) {
+  const auto row = [&](unsigned warp, bool writes) {
+    const SharedRaces::Access access{.warp = warp, .first = 64, .count = 32, .site = 40 + warp};
+    writes ? races.write(access, report) : races.read(access, report);
+  };
+  row(0, true);
+  meet(0xF);
+  row(1, false);
+  read(2, 70);
+  meet(0xF);
+  row(3, true);
+  EXPECT_EQ(count, 0);
+  read(3, 65, 1);
+  EXPECT_EQ(count, 0) << "the lane's own word";
+  row(2, false);
+  EXPECT_EQ(count, 1) << "no barrier since warp 3 wrote it";
+  meet(0xF);
+  row(1, false);
+  write(0, 80);
+  EXPECT_EQ(count, 2) << "a word of a row that warp 1 may still read";
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The checker's own state of a running block and of a piece of work.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "check/checker.h"
+
+namespace cuco::check {
+
+struct Checker::Work {
+  WorkInfo info;
+  ActorId actor = kNoActor;  ///< For work that is no grid.
+  ChainId chain = 0;
+  std::uint64_t operation = 0;
+  ClockPtr end;  ///< Grows while it runs.
+  std::uint32_t site = 0;
+  std::uint64_t grid_key = 0;
+};
+
+struct Checker::BlockState {
+  BlockOrder order;
+  SharedRaces shared{order};
+  std::uint64_t grid = 0;
+  std::uint64_t number = 0;
+  WorkId work = 0;
+  ActorId first = kNoActor;
+  std::uint32_t record = 0;  ///< In block_records_.
+  std::uint32_t warps = 0;
+  /// Knowledge gathered at each barrier: by those who arrived, for those who leave.
+  struct Meeting {
+    ClockPtr gathered;
+    std::uint32_t origin = 0;  ///< The instruction of the first to arrive.
+    std::uint32_t other = 0;   ///< Another one, of somebody who came later.
+    bool is_told = false;
+  };
+  std::array<Meeting, 16> meetings;
+  /// Words of shared memory that strong operations meet on.
+  struct Flag {
+    BlockOrder::Epochs epochs{};
+    ClockPtr clock;
+  };
+  std::unordered_map<std::uint32_t, Flag> flags;
+  /// Reads of shared memory that nobody had written. If somebody does later it is a race instead.
+  struct Unwritten {
+    std::uint32_t word = 0;
+    std::uint32_t site = 0;
+    ActorId actor = kNoActor;
+  };
+  std::vector<Unwritten> unwritten;
+};
+
+}  // namespace cuco::check

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+// Races in shared and global memory, and the barriers and fences that order them.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "check/block_state.h"
+#include "check/checker.h"
+#include "check/names.h"
+#include "vgpu/code.h"
+
+namespace cuco::check {
+namespace {
+
+bool is_matrix(const vgpu::Warp& warp, const vgpu::Op& op) {
+  const ptx::Instruction* in = warp.kernel->origins[op.source].instruction;
+  return in != nullptr && (in->text.starts_with("wmma") || in->text.starts_with("ldmatrix") ||
+                           in->text.starts_with("stmatrix"));
+}
+
+/// A barrier in an unrolled loop is several instructions of one line.
+bool same_line(const vgpu::Kernel& kernel, std::uint32_t a, std::uint32_t b) {
+  const ptx::Instruction* one = kernel.origins[a].instruction;
+  const ptx::Instruction* two = kernel.origins[b].instruction;
+  if (one == nullptr || two == nullptr || one->source.line == 0) return false;
+  return one->source.file == two->source.file && one->source.line == two->source.line &&
+         one->caller.line == two->caller.line;
+}
+
+}  // namespace
+
+void Checker::on_access(const vgpu::Warp& warp,
+                        const vgpu::Op& op,
+                        const vgpu::AccessEvent& event) {
+  if (!same_stores_.empty()) settle();
+  switch (event.space) {
+    case ptx::Space::Shared:
+      if (options_.shared_races) check_shared(state_of(warp), warp, op, event);
+      return;
+    case ptx::Space::Global:
+    case ptx::Space::Generic:
+      if (options_.memory) check_memory(warp, op, event);
+      if (options_.global_races) check_global(state_of(warp), warp, op, event);
+      return;
+    default:
+      return;
+  }
+}
+
+void Checker::check_shared(BlockState& block,
+                           const vgpu::Warp& warp,
+                           const vgpu::Op& op,
+                           const vgpu::AccessEvent& event) {
+  const std::uint32_t site = site_of(warp, op, event.kind, event.bytes);
+  if (is_strong(event.order) || event.kind == AccessKind::Atomic) {
+    return check_strong_shared(block, warp, event, site);
+  }
+  const auto report = [&](const SharedRaces::Conflict& conflict) {
+    report_shared(block, warp, site, conflict);
+  };
+  SharedRaces::Access access;
+  access.warp = warp.index;
+  access.site = site;
+  const auto touch = [&](Address begin, Address end) {
+    access.first = static_cast<std::uint32_t>(begin / 4);
+    access.count = static_cast<std::uint32_t>((end - 1) / 4 - begin / 4 + 1);
+    const auto bits = static_cast<unsigned>(((1U << (end - begin < 4 ? end - begin : 4)) - 1))
+                      << (begin % 4);
+    access.mask = access.count == 1 ? static_cast<std::uint8_t>(bits & 0xFU) : std::uint8_t{0xF};
+    if (event.kind == AccessKind::Load) {
+      block.shared.read(access, report);
+    } else {
+      block.shared.write(access, report);
+    }
+  };
+  const bool matrix = event.bytes >= 16 && is_matrix(warp, op);
+  access.whole_warp = matrix;
+  std::uint32_t rest = event.lanes;
+  while (rest != 0) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const Address begin = event.addresses[lane];
+    Address end = begin + event.bytes;
+    rest &= rest - 1;
+    access.lane = lane;
+    access.lane_words = 0;
+    // Runs of neighbours, and lanes that read the same word, become one question.
+    bool same = false;
+    unsigned last = lane;
+    while (rest != 0) {
+      const auto next_lane = static_cast<unsigned>(std::countr_zero(rest));
+      const Address next = event.addresses[next_lane];
+      if (next == begin && (end == begin + event.bytes)) {
+        same = true;
+      } else if (next == end && !same && next_lane == last + 1) {
+        end += event.bytes;
+      } else {
+        break;
+      }
+      last = next_lane;
+      rest &= rest - 1;
+    }
+    access.lane_words = same ? 0 : std::max(event.bytes / 4, 1U);
+    if (event.bytes >= 4) {
+      touch(begin, end);
+      continue;
+    }
+    // Small elements: the words at the ends may be shared with others.
+    access.lane_words = 1;
+    for (Address at = begin; at < end; at = (at / 4 + 1) * 4)
+      touch(at, std::min((at / 4 + 1) * 4, end));
+  }
+}
+
+void Checker::check_strong_shared(BlockState& block,
+                                  const vgpu::Warp& warp,
+                                  const vgpu::AccessEvent& event,
+                                  std::uint32_t site) {
+  // Strong operations on shared memory are taken to synchronise whatever their order is: fences
+  // inside of a block are not told from the barriers that mostly come with them.
+  const auto report = [&](const SharedRaces::Conflict& conflict) {
+    report_shared(block, warp, site, conflict);
+  };
+  const bool loads = event.kind != AccessKind::Store;
+  const bool stores = event.kind != AccessKind::Load;
+  BlockOrder::Epochs published{};
+  ClockPtr clock;
+  if (stores) {
+    published = block.order.publish(warp.index);
+    if (options_.global_races) clock = races_.clock(block.first + warp.index);
+  }
+  for (std::uint32_t rest = event.lanes; rest != 0; rest &= rest - 1) {
+    const Address at = event.addresses[static_cast<unsigned>(std::countr_zero(rest))];
+    const auto word = static_cast<std::uint32_t>(at / 4);
+    const auto flag = block.flags.find(word);
+    if (loads && flag != block.flags.end()) {
+      block.order.learn(warp.index, flag->second.epochs);
+      if (options_.global_races) races_.learn(block.first + warp.index, flag->second.clock);
+    }
+    if (!stores) continue;
+    for (std::uint32_t i = 0; i < std::max(event.bytes / 4, 1U); ++i) {
+      if (event.kind == AccessKind::Atomic && !is_strong(event.order)) {
+        block.shared.atomic(warp.index, word + i, site, report);
+      } else if (event.kind == AccessKind::Atomic) {
+        block.shared.atomic(warp.index, word + i, site, report);
+      } else {
+        block.shared.strong_write(warp.index, word + i, site);
+      }
+    }
+    BlockState::Flag& mine = block.flags[word];
+    BlockOrder::raise(mine.epochs, published);
+    mine.clock = Clock::join(mine.clock, clock);
+  }
+}
+
+void Checker::report_shared(BlockState& block,
+                            const vgpu::Warp& warp,
+                            std::uint32_t site,
+                            const SharedRaces::Conflict& conflict) {
+  using Of = SharedRaces::Conflict::Kind;
+  if (conflict.kind == Of::Unwritten) {
+    constexpr std::size_t kEnough = 64;
+    if (block.unwritten.size() < kEnough) {
+      block.unwritten.push_back({conflict.offset / 4, site, block.first + warp.index});
+    }
+    return;
+  }
+  const std::uint64_t key = std::uint64_t{site} << 32U | conflict.earlier_site;
+  if (const auto known = reported_.find(key); known != reported_.end()) {
+    return findings_.count(known->second);
+  }
+  // Warps that store to one word with one instruction mostly store the same value.
+  if (conflict.earlier_site == site && conflict.earlier_writes) return;
+  Finding finding;
+  finding.kind = Kind::SharedRace;
+  finding.where = describe(site, block.first + warp.index, 0);
+  finding.where.thread = fmt::format("in warp {}", warp.index);
+  finding.address = conflict.offset;
+  finding.other = describe(conflict.earlier_site, block.first + conflict.earlier_warp, 0);
+  finding.other->thread = fmt::format("in warp {}", conflict.earlier_warp);
+  if (conflict.kind == Of::Warps) {
+    finding.message =
+        fmt::format("warps {} and {} touch byte {} of shared memory without a barrier between",
+                    conflict.earlier_warp, warp.index, conflict.offset);
+    finding.hint = "put __syncthreads() between the two";
+  } else {
+    finding.message = fmt::format(
+        "reads byte {} of shared memory that lane {} of the same warp has just written, without "
+        "a __syncwarp() between",
+        conflict.offset, conflict.earlier_lane);
+    finding.hint = "put __syncwarp() between the two: lanes of a warp run apart";
+  }
+  if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
+}
+
+void Checker::report_unwritten(const BlockState& block) {
+  for (const BlockState::Unwritten& read : block.unwritten) {
+    if (block.shared.was_written(read.word)) continue;
+    const std::uint64_t key = std::uint64_t{read.site} << 32U | 0xFFFFFFFFU;
+    if (const auto known = reported_.find(key); known != reported_.end()) {
+      findings_.count(known->second);
+      continue;
+    }
+    Finding finding;
+    finding.kind = Kind::Uninitialised;
+    finding.where = describe(read.site, read.actor, 0);
+    finding.address = std::uint64_t{read.word} * 4;
+    finding.message =
+        fmt::format("byte {} of shared memory was never written by this block", finding.address);
+    finding.hint = "initialise shared memory before it is read: its contents are left over";
+    if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
+  }
+}
+
+void Checker::check_global(BlockState& block,
+                           const vgpu::Warp& warp,
+                           const vgpu::Op& op,
+                           const vgpu::AccessEvent& event) {
+  const ActorId actor = block.first + warp.index;
+  Access access;
+  access.kind = event.kind;
+  access.order = event.order;
+  access.scope = event.scope;
+  access.site = site_of(warp, op, event.kind, event.bytes);
+  const bool strong = is_strong(event.order);
+  for (std::uint32_t rest = event.lanes; rest != 0;) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    rest &= rest - 1;
+    access.address = event.addresses[lane];
+    access.bytes = event.bytes;
+    access.lane = static_cast<std::uint16_t>(lane);
+    if (strong) {
+      races_.access(actor, access);
+      if (event.kind != AccessKind::Store && !communication_.empty()) {
+        const Region* region = communication_.find(access.address);
+        if (region != nullptr && region->kind == Region::Kind::Signals) {
+          const auto& raises = communication_.raises(access.address);
+          const auto work = works_.find(block.work);
+          const bool is_old = !raises.empty() && work != works_.end() &&
+                              races_.knows(work->second.info.start, raises.back().by);
+          communication_.see(access.address, block.record, access.site, is_old);
+        }
+      }
+      continue;
+    }
+    // A run of neighbours is one access: it is stamped with its first lane.
+    while (rest != 0) {
+      const Address next = event.addresses[static_cast<unsigned>(std::countr_zero(rest))];
+      if (next != access.address + access.bytes) break;
+      access.bytes += event.bytes;
+      rest &= rest - 1;
+    }
+    races_.access(actor, access);
+  }
+}
+
+void Checker::report_race(const Race& race) {
+  const std::uint64_t key = std::uint64_t{race.later.site} << 32U | race.earlier.site;
+  if (const auto known = reported_.find(key); known != reported_.end()) {
+    return findings_.count(known->second);
+  }
+  const MemoryState::Block* memory = memory_.find(race.address);
+  if (memory != nullptr && memory->info.internal) {
+    const Region* region = communication_.find(race.address);
+    if (region == nullptr || region->kind != Region::Kind::Barriers) return;
+    // A session of one block is its own business; that of two is not.
+    if (races_.info(race.earlier.actor).block == races_.info(race.later.actor).block) return;
+  }
+  const bool same_store = race.earlier.site == race.later.site && race.earlier_writes &&
+                          race.later_writes && sites_[race.later.site].in_kernel;
+  if (same_store && is_settling_ == false) {
+    // Many threads that store the same value are harmless: wait until the value is there.
+    if (same_stores_.size() < 64) {
+      SameStore store;
+      store.at = vgpu::Memory::at(race.address);
+      std::memcpy(&store.before, store.at, sizeof store.before);
+      store.race = race;
+      same_stores_.push_back(store);
+    }
+    return;
+  }
+  Finding finding;
+  finding.where = describe(race.later.site, race.later.actor, race.later.lane);
+  finding.other = describe(race.earlier.site, race.earlier.actor, race.earlier.lane);
+  finding.address = race.address;
+  locate(finding, race.address);
+  explain_race(race, finding);
+  if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
+}
+
+void Checker::settle() {
+  if (same_stores_.empty()) return;
+  const std::vector<SameStore> stores = std::exchange(same_stores_, {});
+  is_settling_ = true;
+  for (const SameStore& store : stores) {
+    std::uint32_t now = 0;
+    std::memcpy(&now, store.at, sizeof now);
+    if (now != store.before) report_race(store.race);
+  }
+  is_settling_ = false;
+}
+
+void Checker::on_fence(const vgpu::Warp& warp, const vgpu::Op&, Order order, Scope scope) {
+  if (options_.global_races) races_.fence(state_of(warp).first + warp.index, order, scope);
+}
+
+void Checker::on_barrier_arrive(const vgpu::Warp& warp,
+                                const vgpu::Op& op,
+                                unsigned id,
+                                std::uint32_t) {
+  BlockState& block = state_of(warp);
+  BlockState::Meeting& meeting = block.meetings[id % 16];
+  const bool first = block.order.arrive(warp.index, id % 16);
+  if (first) meeting = {nullptr, op.source, 0, false};
+  // Barriers without a count are for the whole block: everybody must come to the same one.
+  if (op.b == vgpu::kNoRef && op.source != meeting.origin &&
+      !same_line(*warp.kernel, op.source, meeting.origin)) {
+    meeting.other = op.source;
+  }
+  if (options_.global_races) {
+    meeting.gathered = Clock::join(meeting.gathered, races_.clock(block.first + warp.index));
+  }
+}
+
+void Checker::on_barrier_release(const vgpu::Warp& warp, unsigned id, std::uint32_t) {
+  BlockState& block = state_of(warp);
+  BlockState::Meeting& meeting = block.meetings[id % 16];
+  if (meeting.other != 0 && !std::exchange(meeting.is_told, true)) {
+    report_barrier(block, warp, meeting.origin, meeting.other);
+  }
+  block.order.leave(warp.index, id % 16);
+  block.shared.sync_lanes(warp.index);
+  if (options_.global_races && meeting.gathered) {
+    races_.learn(block.first + warp.index, meeting.gathered);
+  }
+}
+
+void Checker::report_barrier(const BlockState& block,
+                             const vgpu::Warp& warp,
+                             std::uint32_t first,
+                             std::uint32_t other) {
+  Finding finding;
+  finding.kind = Kind::BarrierMismatch;
+  finding.where = place_of(*warp.kernel, other);
+  finding.where.what = "barrier";
+  finding.where.rank = block_records_[block.record].rank;
+  finding.where.block = coordinates(block_records_[block.record].index);
+  finding.other = place_of(*warp.kernel, first);
+  finding.other->what = "barrier";
+  finding.message = "threads of one block met at two different __syncthreads()";
+  finding.hint =
+      "take the barrier out of the branch: all threads of the block must reach the same "
+      "one";
+  findings_.add(std::move(finding));
+}
+
+void Checker::on_warp_sync(const vgpu::Warp& warp, const vgpu::Op&, std::uint32_t) {
+  state_of(warp).shared.sync_lanes(warp.index);
+}
+
+}  // namespace cuco::check

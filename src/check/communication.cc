@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/communication.h"
+
+#include <fmt/format.h>
+
+namespace cuco::check {
+
+const Region* Communication::find(Address address) const {
+  auto after = regions_.upper_bound(address);
+  if (after == regions_.begin()) return nullptr;
+  --after;
+  return address - after->second.base < after->second.bytes ? &after->second : nullptr;
+}
+
+std::string Communication::describe(Address address) const {
+  const Region* region = find(address);
+  if (region == nullptr) return {};
+  const std::uint64_t index = (address - region->base) / 8;
+  switch (region->kind) {
+    case Region::Kind::Signals:
+      return fmt::format("signal {} of rank {}", index, region->rank);
+    case Region::Kind::Counters:
+      return fmt::format("counter {} of rank {}", index, region->rank);
+    case Region::Kind::Shadows:
+      return fmt::format("the shadow of signal {} of rank {}", index, region->rank);
+    case Region::Kind::Barriers:
+      return fmt::format("barrier memory of rank {}", region->rank);
+    case Region::Kind::Queue:
+      return fmt::format("NCCL's own memory of rank {}", region->rank);
+    case Region::Kind::Window:
+      return fmt::format("{} of rank {}, offset {}", region->name, region->rank,
+                         address - region->base);
+  }
+  return {};
+}
+
+PutRecord* Communication::find_put(ActorId actor) {
+  const auto found = puts_.find(actor);
+  return found == puts_.end() ? nullptr : &found->second;
+}
+
+void Communication::raise(Address signal, std::uint64_t value, ActorId by) {
+  auto& list = raises_[signal];
+  list.push_back({value, by});
+  if (PutRecord* put = find_put(by)) put->raised = list.size();
+}
+
+void Communication::see(Address signal, std::uint32_t block, std::uint32_t site, bool is_old) {
+  const auto& list = raises(signal);
+  seen_[{block, signal}] = {list.size(), list.empty() ? 0 : list.back().value, site, is_old};
+}
+
+const std::vector<Communication::Raise>& Communication::raises(Address signal) const {
+  static const std::vector<Raise> kNone;
+  const auto found = raises_.find(signal);
+  return found == raises_.end() ? kNone : found->second;
+}
+
+std::optional<SignalSeen> Communication::last_seen(Address signal, std::uint32_t block) const {
+  const auto found = seen_.find({block, signal});
+  if (found == seen_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<Address> Communication::seen_by(std::uint32_t block) const {
+  std::vector<Address> list;
+  for (auto at = seen_.lower_bound({block, 0}); at != seen_.end() && at->first.first == block; ++at)
+    list.push_back(at->first.second);
+  return list;
+}
+
+}  // namespace cuco::check

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the checker knows of communication beyond plain memory: which addresses are signals,
+/// counters, barriers; which put raised a signal when; who waited for which. It turns a race into
+/// an explanation.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "check/clock.h"
+#include "check/finding.h"
+#include "vgpu/address_map.h"
+
+namespace cuco::check {
+
+using vgpu::Address;
+
+/// A range of device memory that has a meaning.
+struct Region {
+  enum class Kind : std::uint8_t {
+    Signals,   ///< GIN signals, 8 bytes each.
+    Counters,  ///< GIN counters, 8 bytes each.
+    Queue,     ///< Descriptors, indices, descriptions: NCCL's own.
+    Shadows,   ///< Signal shadows, 8 bytes each.
+    Barriers,  ///< Epochs and inboxes of barrier sessions.
+    Window,    ///< Symmetric memory of the program.
+  };
+  Kind kind = Kind::Window;
+  Address base = 0;
+  std::uint64_t bytes = 0;
+  int rank = -1;
+  std::string name;  ///< "communicator 1", "window 3".
+};
+
+/// A put on its way: what a race with it is explained by.
+struct PutRecord {
+  int from = -1;
+  int to = -1;
+  Address source = 0;
+  Address destination = 0;
+  std::uint64_t bytes = 0;
+  Address signal = 0;   ///< At the peer; 0: none.
+  Address counter = 0;  ///< Here; 0: none.
+  bool is_delivered = false;
+  std::uint64_t raised = 0;  ///< The number of its signal's raise; 0: not yet.
+};
+
+/// A wait that saw a signal's value.
+struct SignalSeen {
+  std::uint64_t raises = 0;  ///< Raises before it.
+  std::uint64_t value = 0;
+  std::uint32_t site = 0;
+  bool is_old = false;  ///< The kernel knew of all of them before it began.
+};
+
+class Communication {
+ public:
+  void add_region(Region region) { regions_[region.base] = std::move(region); }
+  void remove_region(Address base) { regions_.erase(base); }
+  [[nodiscard]] const Region* find(Address address) const;
+  /// "signal 3 of rank 1", "barrier memory of communicator 1".
+  [[nodiscard]] std::string describe(Address address) const;
+  [[nodiscard]] bool empty() const { return regions_.empty(); }
+
+  PutRecord& add_put(ActorId actor, PutRecord put) { return puts_[actor] = put; }
+  [[nodiscard]] PutRecord* find_put(ActorId actor);
+  /// The signal's value was raised to `value` by the put of this actor.
+  void raise(Address signal, std::uint64_t value, ActorId by);
+  /// A warp of the block saw the signal's value with a strong load.
+  void see(Address signal, std::uint32_t block, std::uint32_t site, bool is_old);
+  struct Raise {
+    std::uint64_t value = 0;
+    ActorId by = kNoActor;
+  };
+  [[nodiscard]] const std::vector<Raise>& raises(Address signal) const;
+  [[nodiscard]] std::optional<SignalSeen> last_seen(Address signal, std::uint32_t block) const;
+  /// The signals of that rank that the block has looked at.
+  [[nodiscard]] std::vector<Address> seen_by(std::uint32_t block) const;
+
+ private:
+  std::map<Address, Region> regions_;
+  std::unordered_map<ActorId, PutRecord> puts_;
+  std::unordered_map<Address, std::vector<Raise>> raises_;
+  std::map<std::pair<std::uint32_t, Address>, SignalSeen> seen_;  ///< By block and signal.
+};
+
+}  // namespace cuco::check

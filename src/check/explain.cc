@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a race or a dead-lock means in terms of communication, and what to change.
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "check/block_state.h"
+#include "check/checker.h"
+
+namespace cuco::check {
+namespace {
+
+bool holds(Address base, std::uint64_t bytes, Address address) {
+  return base != 0 && address + 4 > base && address < base + bytes;
+}
+
+/// The last address in a line: "… waits for a write to 0x2000…".
+Address address_in(const std::string& line) {
+  const std::size_t at = line.rfind("0x");
+  Address address = 0;
+  if (at != std::string::npos) {
+    std::from_chars(line.data() + at + 2, line.data() + line.size(), address, 16);
+  }
+  return address;
+}
+
+}  // namespace
+
+void Checker::explain_race(const Race& race, Finding& finding) {
+  if (const Region* region = communication_.find(race.address);
+      region != nullptr && region->kind == Region::Kind::Barriers) {
+    return explain_barrier(race, finding);
+  }
+  for (const ActorId side : {race.earlier.actor, race.later.actor}) {
+    if (communication_.find_put(side) != nullptr) return explain_put(race, side, finding);
+  }
+  const ActorInfo& earlier = races_.info(race.earlier.actor);
+  const ActorInfo& later = races_.info(race.later.actor);
+  const bool in_kernels = sites_[race.earlier.site].in_kernel && sites_[race.later.site].in_kernel;
+  finding.kind = Kind::GlobalRace;
+  finding.message = fmt::format("{} and {} of the same bytes are not ordered",
+                                race.earlier_writes ? "a write" : "a read",
+                                race.later_writes ? "a write" : "a read");
+  if (earlier.block == later.block) {
+    finding.hint = "put __syncthreads() between the two";
+  } else if (!in_kernels) {
+    finding.hint =
+        "order the two: the same stream, cudaStreamWaitEvent on an event recorded after the "
+        "first, or a synchronisation of the host between them";
+  } else if (earlier.device == later.device) {
+    finding.hint =
+        "order them: the same stream, an event, or a flag with release and acquire of device "
+        "scope (__threadfence() on both sides of a volatile flag)";
+  } else {
+    const bool both_write = race.earlier_writes && race.later_writes;
+    finding.kind = both_write ? Kind::GlobalRace : Kind::UnorderedRead;
+    finding.message = race.later_writes
+                          ? "a peer stores to bytes that may still be in use"
+                          : "reads bytes that a peer stores, without knowing that they are there";
+    finding.hint =
+        "put a barrier of the ranks between the two (ncclLsaBarrierSession, memory_order_acq_rel), "
+        "or a flag with release and acquire of system scope";
+  }
+}
+
+void Checker::explain_barrier(const Race& race, Finding& finding) const {
+  const ActorInfo& earlier = races_.info(race.earlier.actor);
+  const ActorInfo& later = races_.info(race.later.actor);
+  finding.kind = Kind::BarrierIndex;
+  finding.allocation = communication_.describe(race.address);
+  finding.made = std::nullopt;
+  finding.message =
+      earlier.device == later.device
+          ? "two blocks use the same barrier of the device communicator at the same time"
+          : "ranks disagree about who uses this barrier of the device communicator";
+  finding.hint =
+      "give every block its own barrier index (blockIdx.x), and as many barriers in "
+      "ncclDevCommRequirements as there are blocks; the same on every rank";
+}
+
+void Checker::explain_put(const Race& race, ActorId actor, Finding& finding) {
+  const PutRecord& put = *communication_.find_put(actor);
+  const bool put_is_later = race.later.actor == actor;
+  const ActorId other = put_is_later ? race.earlier.actor : race.later.actor;
+  const bool other_writes = put_is_later ? race.earlier_writes : race.later_writes;
+  const bool put_writes = put_is_later ? race.later_writes : race.earlier_writes;
+  if (!put_writes && holds(put.source, put.bytes, race.address)) {
+    if (put_is_later) {
+      finding.kind = Kind::UnorderedRead;
+      finding.message = "a put sends bytes that are not known to be written yet";
+      finding.hint =
+          "order the producer before the put: a barrier of the block (the put's own "
+          "group, ncclCoopCta), a grid barrier, or the stream";
+    } else {
+      finding.kind = Kind::SourceReuse;
+      finding.message =
+          fmt::format("writes bytes that a put to rank {} may still be reading", put.to);
+      finding.hint =
+          "flush (ncclGin::flush), or give the put a counter and wait for it, before the "
+          "source is used again";
+    }
+    return;
+  }
+  if (communication_.find_put(other) != nullptr) {
+    finding.kind = Kind::GlobalRace;
+    finding.message = "two puts write the same bytes in any order";
+    finding.hint = "give them different places, or let the second wait for the first one's signal";
+    return;
+  }
+  explain_arrival(put, other, !other_writes, finding);
+}
+
+void Checker::explain_arrival(const PutRecord& put, ActorId reader, bool reads, Finding& finding) {
+  finding.kind = Kind::UnorderedRead;
+  const std::string signal = put.signal == 0 ? "its arrival" : communication_.describe(put.signal);
+  finding.message = fmt::format(
+      "{} bytes {} rank {}, without having waited for {}", reads ? "reads" : "writes",
+      put.is_delivered ? "that a put has delivered from" : "while a put to them is in flight from",
+      put.from, signal);
+  finding.hint = put.signal == 0
+                     ? "let the put raise a signal (ncclGin_SignalInc) and wait for it"
+                     : "wait for the signal with acquire order (ncclGin::waitSignal) before";
+  const auto seen = put.signal == 0
+                        ? std::nullopt
+                        : communication_.last_seen(put.signal, races_.info(reader).block);
+  if (!seen) return;
+  const Site wait = describe(seen->site, kNoActor, 0);
+  const std::string place =
+      wait.file.empty() ? wait.kernel : fmt::format("{}:{}", wait.file, wait.line);
+  if (put.raised != 0 && seen->raises >= put.raised) {
+    finding.message = "the wait saw the put's signal, but does not order what comes after it";
+    finding.notes.push_back(fmt::format("the wait is at {}", place));
+    finding.hint =
+        "wait with memory_order_acquire, and let the other threads meet the one that "
+        "waited (the wait's own group, or __syncthreads())";
+    return;
+  }
+  const auto& raises = communication_.raises(put.signal);
+  const ActorId by = seen->raises == 0 ? kNoActor : raises[seen->raises - 1].by;
+  const PutRecord* last = by == kNoActor ? nullptr : communication_.find_put(by);
+  finding.notes.push_back(fmt::format("the wait at {} returned with {} at {}, after {} signal{}",
+                                      place, signal, seen->value, seen->raises,
+                                      seen->raises == 1 ? "" : "s"));
+  if (seen->is_old) {
+    finding.kind = Kind::StaleSignal;
+    finding.message = fmt::format(
+        "the wait for {} was satisfied by an earlier phase: it did not wait for the put whose "
+        "bytes these are",
+        signal);
+    finding.notes.emplace_back("that signal was raised before this kernel began");
+    finding.hint =
+        "count what earlier phases raised: wait for the shadow's value plus this phase's signals "
+        "(waitSignalMeetShadow, increaseSignalShadow), or reset the signal between phases";
+  } else if (last != nullptr && holds(last->destination, last->bytes, put.destination)) {
+    finding.kind = Kind::SourceReuse;
+    finding.message = fmt::format(
+        "a put from rank {} overwrites bytes of an earlier one that may still be in use", put.from);
+    finding.hint =
+        "let the reader tell the sender when it is done (a signal back, a barrier), or "
+        "use two buffers in turn";
+  } else {
+    finding.kind = Kind::SignalCount;
+    finding.message = fmt::format(
+        "the wait for {} returned before the put whose bytes these are had raised it", signal);
+    finding.hint = "wait for as many signals as there are puts, or give each sender its own";
+  }
+}
+
+void Checker::on_dead_lock(const std::vector<std::string>& waits) {
+  settle();
+  // What stopped somebody before is the reason.
+  if (std::exchange(was_stopped_, true)) return;
+  Finding finding;
+  finding.kind = Kind::DeadLock;
+  finding.message = "nothing can go on: everybody waits for somebody else";
+  finding.hint = "see who waits for what, and who should have woken them";
+  constexpr std::size_t kEnough = 12;
+  finding.notes.assign(
+      waits.begin(), waits.begin() + static_cast<std::ptrdiff_t>(std::min(waits.size(), kEnough)));
+  if (waits.size() > kEnough) {
+    finding.notes.push_back(fmt::format("and {} more", waits.size() - kEnough));
+  }
+  for (const std::string& line : waits) {
+    const Region* region = communication_.find(address_in(line));
+    if (line.find("never called") != std::string::npos) {
+      finding.kind = Kind::Collective;
+      finding.message = "a collective waits for a rank that never calls it: " + line;
+      finding.hint = "every rank of a communicator must make the same calls in the same order";
+      break;
+    }
+    if (region != nullptr &&
+        (region->kind == Region::Kind::Signals || region->kind == Region::Kind::Counters)) {
+      const std::string what = communication_.describe(address_in(line));
+      finding.kind = Kind::LostSignal;
+      finding.message = fmt::format("a wait for {}, which nobody will raise any more", what);
+      finding.notes.insert(finding.notes.begin(),
+                           fmt::format("it was raised {} times in all",
+                                       communication_.raises(address_in(line)).size()));
+      finding.hint =
+          "raise it as often as it is waited for: the right peer, the right index, once "
+          "for each put that is counted";
+      break;
+    }
+    if (region != nullptr && region->kind == Region::Kind::Barriers) {
+      finding.kind = Kind::BarrierIndex;
+      finding.message =
+          "ranks wait for each other at barriers that do not match: a rank or a block never comes";
+      finding.hint =
+          "the same number of blocks on every rank must use the same barrier indices "
+          "the same number of times";
+      break;
+    }
+    if (line.find("barrier") != std::string::npos) {
+      finding.kind = Kind::BarrierMismatch;
+      finding.message = "threads of a block wait at barriers where the others never come: " + line;
+      finding.hint = "all threads that a barrier counts must reach it";
+    }
+  }
+  findings_.add(std::move(finding));
+}
+
+}  // namespace cuco::check
