@@ -69,7 +69,7 @@ void reset(Cluster& cluster, Session& session, std::int32_t device) {
     }
   }
   for (const std::uint64_t base : mine) {
-    (void)cluster.memory->free(base).has_value();
+    cluster.release(base);
     cluster.allocations.erase(base);
   }
   cluster.retire(process, device);

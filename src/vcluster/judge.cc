@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "vcluster/run_check.h"
 #include "wire/status.h"
 
 namespace cuco::vcluster {
@@ -58,9 +59,10 @@ void Judge::report(Session& session, const wire::JudgeReport& request, wire::Byt
   session.park("its own work, after which the judge goes on");
   const std::uint32_t number = session.number();
   const auto works = unfinished(*session.process);
-  cluster_.works.when_done(works, [this, number, rank = request.rank] {
+  cluster_.works.when_done(works, [this, works, number, rank = request.rank] {
     Session* waiting = cluster_.find_session(number);
     if (waiting == nullptr) return;
+    waiting->learn(works);
     Seat& mine = seats_[rank];
     // Whoever reports before its work has ended is told of the end no sooner than one who waited.
     mine.report.time_ps = std::max(waiting->clock(), cluster_.timeline.now() + kCallCost);
@@ -140,6 +142,8 @@ void Judge::command(const wire::JudgeCommand& request, wire::Bytes tail) {
     seat.arrived = false;
     if (Session* session = cluster_.find_session(seat.session)) {
       seat.copied_before = session->process->copied_to_host;
+      // The judge has met them all.
+      if (cluster_.check) cluster_.check->learn_from_all(*session);
       session->move_clock_to(start + (rank == request.late_rank ? request.late_ps : 0));
       session->reply_with(wire::kSuccess, reply, tail);
     }
@@ -190,6 +194,10 @@ void Judge::write_memory(const wire::JudgeWrite& request, wire::Bytes tail) {
     return answer(wire::JudgeWrite::kType, wire::kInvalidValue, {});
   }
   std::memcpy(vgpu::Memory::at(request.address), tail.data(), tail.size());
+  if (cluster_.check) {
+    const std::uint64_t address = cluster_.check->canonical(request.address);
+    cluster_.check->checker.mark_written(address, tail.size());
+  }
   cluster_.memory->notify_write(request.address, tail.size(), cluster_.timeline.now());
   answer(wire::JudgeWrite::kType, wire::kSuccess, {});
 }
