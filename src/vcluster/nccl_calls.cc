@@ -14,8 +14,8 @@
 #include "vcluster/cluster.h"
 #include "vcluster/graph.h"
 #include "vcluster/nccl_world.h"
-#include "vcluster/watchers.h"
 #include "vcluster/run_check.h"
+#include "vcluster/watchers.h"
 #include "wire/messages_nccl.h"
 #include "wire/status.h"
 

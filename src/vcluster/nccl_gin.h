@@ -55,7 +55,7 @@ struct GinServices {
   std::function<void(int device, const std::string&)> fail_device;
   SourceReads sources;
   std::vector<vgpu::Delivery>* deliveries = nullptr;  ///< Kept there if somebody wants to know.
-  RunCheck* check = nullptr;  ///< Null: an ordinary run.
+  RunCheck* check = nullptr;                          ///< Null: an ordinary run.
 };
 
 /// Where a rank's GIN state lies in its device memory.

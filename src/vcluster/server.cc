@@ -17,8 +17,8 @@
 
 #include "system/files.h"
 #include "system/os_error.h"
-#include "vcluster/watchers.h"
 #include "vcluster/run_check.h"
+#include "vcluster/watchers.h"
 #include "wire/messages_managed.h"
 
 namespace cuco::vcluster {
