@@ -8,7 +8,8 @@ cd "$(dirname "$0")/../.."
 build=${1:-build/release}
 out=build/gpu-bundle
 rm -rf "$out"
-mkdir -p "$out/bin" "$out/lib"
+mkdir -p "$out/bin" "$out/lib/cuco"
+echo "ranks on a GPU load the machine's own CUDA and NCCL" >"$out/lib/cuco/README"
 for program in cuco cuco-jail cuco-oracle cuco-rank cuco-device; do
   strip -o "$out/bin/$program" "$build/bin/$program"
   # Not the C library and the compiler's own: those are the machine's.

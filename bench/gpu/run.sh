@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/../.."
 OUT=${OUT:-/tmp}
 bundle=$PWD/build/gpu-bundle
-mkdir -p /usr/local/lib/cuco-bundle && cp "$bundle"/lib/* /usr/local/lib/cuco-bundle/
+mkdir -p /usr/local/lib/cuco-bundle && cp "$bundle"/lib/*.so* /usr/local/lib/cuco-bundle/
 echo /usr/local/lib/cuco-bundle > /etc/ld.so.conf.d/cuco-bundle.conf && ldconfig
 export XDG_CACHE_HOME=/tmp/cuco-cache
 {

@@ -29,6 +29,7 @@ using Handle = unsigned long long;
 using Pointer = unsigned long long;
 
 struct Driver {
+  int (*init)(unsigned) = nullptr;
   int (*granularity)(std::size_t*, const Properties*, int) = nullptr;
   int (*create)(Handle*, std::size_t, const Properties*, unsigned long long) = nullptr;
   int (*reserve)(Pointer*, std::size_t, std::size_t, Pointer, unsigned long long) = nullptr;
@@ -49,7 +50,8 @@ Result<Driver> load_driver() {
   void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) return Error{ErrorKind::Unavailable, "there is no libcuda.so.1"};
   Driver driver;
-  const bool found = find(library, "cuMemGetAllocationGranularity", driver.granularity) &&
+  const bool found = find(library, "cuInit", driver.init) &&
+                     find(library, "cuMemGetAllocationGranularity", driver.granularity) &&
                      find(library, "cuMemCreate", driver.create) &&
                      find(library, "cuMemAddressReserve", driver.reserve) &&
                      find(library, "cuMemMap", driver.map) &&
@@ -58,6 +60,8 @@ Result<Driver> load_driver() {
                      find(library, "cuMemImportFromShareableHandle", driver.import_handle) &&
                      find(library, "cuDeviceGetName", driver.name);
   if (!found) return Error{ErrorKind::Unavailable, "libcuda.so.1 is too old"};
+  // Nobody has called the runtime yet, which would do it.
+  if (driver.init(0) != 0) return Error{ErrorKind::Unavailable, "the CUDA driver does not start"};
   return driver;
 }
 
