@@ -19,6 +19,7 @@ inline Windows make_windows(const std::vector<Rank>& ranks, size_t bytes) {
     CUDA(cudaSetDevice(r.rank));
     NCCL(ncclMemAlloc(&result.memory[r.rank], bytes));
     CUDA(cudaMemset(result.memory[r.rank], 0, bytes));
+    CUDA(cudaDeviceSynchronize());
   }
   NCCL(ncclGroupStart());
   for (const Rank& r : ranks) {
