@@ -6,9 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "evaluation/pairs.h"
 #include "evaluation/rank_job.h"
 #include "evaluation/reference.h"
 #include "evaluation/screen.h"
+#include "evaluation/trial.h"
 
 namespace cuco::evaluation {
 namespace {
@@ -73,7 +75,8 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
       fmt::format("{}{}", judge->gpu_.compute_major, judge->gpu_.compute_minor);
   CUCO_TRY_ASSIGN(judge->oracle_,
                   build_oracle(judge->workload_.folder / "oracle.cpp", judge->build_settings_));
-  if (options.full) CUCO_TRY(judge->build_reference());
+  const bool has_reference = std::filesystem::exists(judge->workload_.folder / "reference.cu");
+  if (options.full || (options.on_gpu && has_reference)) CUCO_TRY(judge->build_reference());
   return judge;
 }
 
@@ -190,6 +193,17 @@ Result<TrialResult> Judge::full_trial(const system::Path& object, const Shape& s
   return run_trial(spec, oracle);
 }
 
+Result<std::optional<Outcome>> Judge::check_full_shapes(const system::Path& object,
+                                                        candidate::Scored* scored) {
+  if (!reference_) return std::optional<Outcome>();
+  for (const Shape* shape : workload_.shapes_for(Use::Full)) {
+    CUCO_TRY_ASSIGN(TrialResult result, full_trial(object, *shape));
+    if (auto* outcome = std::get_if<Outcome>(&result)) return std::optional(std::move(*outcome));
+    ++scored->checked_shapes;
+  }
+  return std::optional<Outcome>();
+}
+
 Result<std::optional<Outcome>> Judge::check_shape(const system::Path& object,
                                                   const Shape& shape,
                                                   int schedules) {
@@ -217,6 +231,10 @@ Result<Outcome> Judge::run_on_gpu(const system::Path& object, Fidelity fidelity)
     CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
     CUCO_TRY_ASSIGN(TrialResult result, run_trial(trial_spec(object, *shape), oracle));
     if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
+  }
+  if (fidelity == Fidelity::Final) {
+    CUCO_TRY_ASSIGN(auto outcome, check_full_shapes(object, &scored));
+    if (outcome) return *std::move(outcome);
   }
   CUCO_TRY_ASSIGN(Built seed, build(workload_.program, nullptr));
   const auto* seed_object = std::get_if<system::Path>(&seed);
@@ -274,11 +292,8 @@ Result<Outcome> Judge::run(const system::Path& object, Fidelity fidelity) {
     CUCO_TRY_ASSIGN(auto outcome, check_shape(object, *shape, 1));
     if (outcome) return *std::move(outcome);
   }
-  for (const Shape* shape : reference_ ? workload_.shapes_for(Use::Full) : decltype(checks){}) {
-    CUCO_TRY_ASSIGN(TrialResult result, full_trial(object, *shape));
-    if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
-    ++scored.checked_shapes;
-  }
+  CUCO_TRY_ASSIGN(auto wrong_at_size, check_full_shapes(object, &scored));
+  if (wrong_at_size) return *std::move(wrong_at_size);
   for (const Shape* shape : timed) {
     CUCO_TRY_ASSIGN(const Seed* known, seed(*shape));
     CUCO_TRY_ASSIGN(TrialResult result, time_trial(object, *shape, &known->outputs));

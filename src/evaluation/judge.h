@@ -20,7 +20,7 @@
 #include "evaluation/builder.h"
 #include "evaluation/oracle_trust.h"
 #include "evaluation/secret.h"
-#include "evaluation/trial.h"
+#include "evaluation/trial_spec.h"
 #include "evaluation/workload.h"
 #include "fabric/topology.h"
 #include "hardware/gpu_description.h"
@@ -34,7 +34,7 @@ struct JudgeOptions {
   system::Tier tier = system::Tier::Hostile;
   std::string topology;  ///< Empty: the workload's.
   bool on_gpu = false;   ///< This machine's GPU instead of virtual ones; single-GPU workloads.
-  bool full = false;     ///< Check the full shapes too: for days on a virtual cluster.
+  bool full = false;     ///< Check the full shapes too; on a real GPU that is always done.
   std::uint64_t server_memory = std::uint64_t{8} << 30U;  ///< Of each virtual cluster.
 };
 
@@ -103,6 +103,9 @@ class Judge final : public candidate::Evaluator {
   Result<candidate::Outcome> run_on_gpu(const system::Path& object, candidate::Fidelity fidelity);
   /// Every element against the trusted GPU reference.
   Result<TrialResult> full_trial(const system::Path& object, const Shape& shape);
+  /// All full shapes, if there is a reference; counts them.
+  Result<std::optional<candidate::Outcome>> check_full_shapes(const system::Path& object,
+                                                              candidate::Scored* scored);
   /// Correctness, then time.
   Result<candidate::Outcome> run(const system::Path& object, candidate::Fidelity fidelity);
   Result<candidate::Outcome> score(candidate::Scored scored);

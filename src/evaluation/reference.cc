@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "evaluation/rank_job.h"
+#include "evaluation/rank_process.h"
 
 namespace cuco::evaluation {
 

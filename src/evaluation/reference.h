@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "evaluation/trial.h"
+#include "evaluation/trial_spec.h"
 #include "evaluation/virtual_cluster.h"
 #include "evaluation/workload.h"
 

@@ -4,76 +4,66 @@
 /// full view of the clock.
 #pragma once
 
-#include <map>
+#include <chrono>
+#include <optional>
 #include <string>
-#include <tuple>
+#include <string_view>
 #include <variant>
-#include <vector>
 
 #include "base/result.h"
-#include "candidate/outcome.h"
+#include "evaluation/disturbance.h"
 #include "evaluation/oracle.h"
-#include "evaluation/secret.h"
-#include "evaluation/stages.h"
-#include "evaluation/virtual_cluster.h"
-#include "evaluation/workload.h"
-#include "measure/paired_test.h"
+#include "evaluation/trial_memory.h"
+#include "evaluation/trial_spec.h"
 
 namespace cuco::evaluation {
 
-class GpuReference;
+class Trial {
+ public:
+  Trial(const TrialSpec& spec, Oracle& oracle, VirtualCluster cluster, system::Process ranks)
+      : spec_(spec),
+        cluster_(std::move(cluster)),
+        ranks_(std::move(ranks)),
+        memory_(spec, oracle, cluster_) {}
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
 
-/// Bytes by iteration, rank and output.
-using TrialOutputs = std::map<std::tuple<int, int, std::size_t>, std::string>;
+  [[nodiscard]] Result<TrialResult> run();
 
-struct TrialSpec {
-  const Workload& workload;
-  const Shape& shape;
-  const Secret& secret;
-  system::Path candidate;  ///< The shared object.
-  ClusterSpec cluster;
-  system::Tier tier = system::Tier::Hostile;
-  /// Hold a rank back in every iteration but the first: one that does not wait for it is done
-  /// before its data is there; and once deliver everything late. Not for timing.
-  bool hold_back = false;
-  std::size_t check_limit = ~0U;      ///< Elements of each output that are checked; see compare().
-  GpuReference* reference = nullptr;  ///< If there is one, it checks the others too.
-  bool keep_outputs = false;
-  /// Another program's outputs from the same inputs, to compare every element with where the
-  /// reference sees a sample.
-  const TrialOutputs* like = nullptr;
-  Stages* stages = nullptr;
+  // The same step by step, for pairs.
+  /// Until the candidate has set itself up; what went wrong, if anything did.
+  [[nodiscard]] Result<std::optional<candidate::Outcome>> begin();
+  /// The iteration's seconds, or what went wrong.
+  [[nodiscard]] Result<std::variant<double, candidate::Outcome>> time_one(int iteration);
+  [[nodiscard]] const TrialTimes& times() const { return times_; }
+
+ private:
+  /// What the ranks say after a step; an Outcome if they did not all end it well.
+  using Step = std::variant<AllReported, candidate::Outcome>;
+  Result<Step> wait_for(std::string_view stage,
+                        double limit_seconds,
+                        std::chrono::nanoseconds cpu = std::chrono::nanoseconds::max());
+  Result<std::optional<candidate::Outcome>> allocate();
+  candidate::Outcome crashed(std::string reason);
+  [[nodiscard]] bool probes() const { return spec_.hold_back && spec_.workload.ranks > 1; }
+  [[nodiscard]] Disturbance disturb(int iteration) const;
+  /// One iteration: runs, checks, and notes its time.
+  Result<std::optional<candidate::Outcome>> iterate(int iteration, int set);
+  [[nodiscard]] std::optional<candidate::Outcome> check_copies(const AllReported& all) const;
+  [[nodiscard]] candidate::Outcome too_busy(std::chrono::nanoseconds cpu) const;
+  [[nodiscard]] candidate::Outcome host_finding(int rank,
+                                                std::string kind,
+                                                std::string message) const;
+
+  const TrialSpec& spec_;
+  VirtualCluster cluster_;
+  system::Process ranks_;
+  TrialMemory memory_;
+  TrialTimes times_;
+  Disturbance disturbance_;  ///< Of this iteration.
 };
-
-/// Right in every iteration; the slowest rank's seconds of each.
-struct TrialTimes {
-  std::vector<double> seconds;
-  TrialOutputs outputs;  ///< If they were to be kept.
-  std::string gpu;       ///< The name of the real one.
-};
-
-using TrialResult = std::variant<TrialTimes, candidate::Outcome>;
-
-/// Two programs side by side on one real GPU, iteration by iteration.
-struct PairTimes {
-  TrialTimes incumbent;
-  TrialTimes candidate;
-  measure::Decision decision = measure::Decision::Reject;
-  measure::Interval speedup;  ///< Of the candidate over the incumbent.
-};
-using PairResult = std::variant<PairTimes, candidate::Outcome>;
-
-/// Pairs until the test decides. The incumbent must not fail: that is an Error.
-[[nodiscard]] Result<PairResult> run_pairs(const TrialSpec& incumbent,
-                                           const TrialSpec& candidate,
-                                           const system::Path& oracle,
-                                           const measure::PairedTest::Rules& rules);
 
 /// The outcome is the candidate's; an Error is ours.
 [[nodiscard]] Result<TrialResult> run_trial(const TrialSpec& spec, Oracle& oracle);
-
-/// Starts `ranks` processes with the candidate, to be told what to do through `cluster`.
-[[nodiscard]] Result<system::Process> start_ranks(const TrialSpec& spec,
-                                                  const VirtualCluster& cluster);
 
 }  // namespace cuco::evaluation

@@ -12,7 +12,8 @@
 namespace cuco::system {
 namespace {
 
-constexpr std::size_t kMaxMessage = std::size_t{256} << 20U;
+// A full shape's input travels as one.
+constexpr std::size_t kMaxMessage = std::size_t{4} << 30U;
 
 std::vector<std::string> texts(const std::vector<Path>& paths) {
   return {paths.begin(), paths.end()};

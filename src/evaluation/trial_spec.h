@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What a trial is asked, and what it answers.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "candidate/outcome.h"
+#include "evaluation/secret.h"
+#include "evaluation/stages.h"
+#include "evaluation/virtual_cluster.h"
+#include "evaluation/workload.h"
+
+namespace cuco::evaluation {
+
+class GpuReference;
+
+/// Bytes by iteration, rank and output.
+using TrialOutputs = std::map<std::tuple<int, int, std::size_t>, std::string>;
+
+struct TrialSpec {
+  const Workload& workload;
+  const Shape& shape;
+  const Secret& secret;
+  system::Path candidate;  ///< The shared object.
+  ClusterSpec cluster;
+  system::Tier tier = system::Tier::Hostile;
+  /// Hold a rank back in every iteration but the first: one that does not wait for it is done
+  /// before its data is there; and once deliver everything late. Not for timing.
+  bool hold_back = false;
+  std::size_t check_limit = ~0U;      ///< Elements of each output that are checked; see compare().
+  GpuReference* reference = nullptr;  ///< If there is one, it checks the others too.
+  bool keep_outputs = false;
+  /// Another program's outputs from the same inputs, to compare every element with where the
+  /// reference sees a sample.
+  const TrialOutputs* like = nullptr;
+  Stages* stages = nullptr;
+
+  /// A secret of this workload, shape and iteration.
+  [[nodiscard]] std::uint64_t key(std::string_view purpose, int iteration) const {
+    return secret.key(fmt::format("{} {}/{} {}", purpose, workload.name, shape.name, iteration));
+  }
+};
+
+/// Right in every iteration; the slowest rank's seconds of each.
+struct TrialTimes {
+  std::vector<double> seconds;
+  TrialOutputs outputs;  ///< If they were to be kept.
+  std::string gpu;       ///< The name of the real one.
+};
+
+using TrialResult = std::variant<TrialTimes, candidate::Outcome>;
+
+}  // namespace cuco::evaluation
