@@ -258,6 +258,7 @@ void KernelBuilder::lower_function(std::uint32_t index) {
   code.first_op = static_cast<std::uint32_t>(kernel_->ops.size());
   lay_out_frame(code, function);
   lay_out_registers(function);
+  find_launch_values(function);
   branches_.clear();
   table_entries_.clear();
   op_of_instruction_.clear();
@@ -286,6 +287,8 @@ void KernelBuilder::lower_function(std::uint32_t index) {
       leader = true;
     }
     lower_instruction(lowering, instruction);
+    for (std::size_t op = first; is_settled_[i] && op < kernel_->ops.size(); ++op)
+      kernel_->ops[op].run = exec_nothing;
     kernel_->leaders.resize(kernel_->ops.size(), false);
     if (leader) kernel_->leaders[first] = true;
     note_dependences(first, instruction);
@@ -308,6 +311,7 @@ void KernelBuilder::lower_function(std::uint32_t index) {
   }
   fuse(std::span(kernel_->ops).subspan(code.first_op),
        [&](std::uint32_t op, Ref ref) { return dies(code.first_op + op, ref); });
+  join_settled(std::span(kernel_->ops).subspan(code.first_op));
   if (index == 0) entry_words_ = live_words_;
   code.register_bytes = register_bytes_;
   code.predicates = predicates_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -56,6 +57,11 @@ class KernelBuilder {
   void lay_out_shared();
   void lay_out_frame(FunctionCode& code, const ptx::Function& function);
   void lay_out_registers(const ptx::Function& function);
+  /// Registers with one value for the whole launch become constants. See builder_launch.cc.
+  void find_launch_values(const ptx::Function& function);
+  [[nodiscard]] std::optional<Ref> launch_value(const ptx::Function& function,
+                                                const ptx::Instruction& instruction);
+  Ref add_launch_value(LaunchValue value);
   void lower_function(std::uint32_t index);
   void lower_instruction(Lowering& lowering, const ptx::Instruction& instruction);
   void note_dependences(std::uint32_t first_op, const ptx::Instruction& instruction);
@@ -83,6 +89,7 @@ class KernelBuilder {
   // Of the function being lowered.
   std::uint32_t current_ = 0;
   std::vector<Ref> registers_;
+  std::vector<bool> is_settled_;  ///< By instruction: the launch has done its work.
   std::vector<ptx::LiveInterval> intervals_;
   std::vector<FrameSlot> frame_;
   std::vector<std::uint32_t> op_of_instruction_;
@@ -106,6 +113,11 @@ class KernelBuilder {
 
 /// Reads a special register into op.dst, 4 or 8 bytes per lane. Null: not supported.
 [[nodiscard]] Handler special_register_handler(ptx::SpecialRegister special, std::uint32_t bytes);
+
+/// Its work was done at launch; so was that of the `imm` ops behind it.
+void exec_nothing(Warp& w, const Op& op);
+/// Lets one exec_nothing speak for a run of them.
+void join_settled(std::span<Op> ops);
 
 /// Executes as a trap that names opcode and source line.
 void exec_unsupported(Warp& w, const Op& op);

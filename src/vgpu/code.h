@@ -50,6 +50,16 @@ struct CallPlan {
   std::vector<FrameSlot> arguments;
 };
 
+/// A place in the pool of constants that is filled at launch: an argument, or, for special
+/// registers that are the same for the whole grid, their value.
+struct LaunchValue {
+  std::uint32_t place = 0;  ///< In Kernel::constants.
+  std::uint8_t bytes = 4;   ///< Per lane.
+  bool is_argument = true;
+  ptx::SpecialRegister special{};
+  std::uint32_t offset = 0;  ///< Of the argument.
+};
+
 struct Kernel {
   KernelInfo info;
   const ptx::Module* module = nullptr;
@@ -62,6 +72,7 @@ struct Kernel {
   std::vector<Origin> origins;
   std::vector<std::string> failures;  ///< Why an instruction could not be lowered.
   AlignedBytes constants;  ///< Broadcast vectors: 128 bytes per 32-bit value, 256 per 64-bit one.
+  std::vector<LaunchValue> launch_values;
   /// For the time model, per op: distances back to the producers of its operands within its basic
   /// block (0: none), and whether it begins a block.
   std::vector<std::array<std::uint8_t, 4>> producers;

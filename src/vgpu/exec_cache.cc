@@ -48,11 +48,9 @@ void CacheTags::clear() {
 }
 
 CacheTags::Touched CacheTags::touch(std::uint64_t line, std::uint32_t sectors, bool store) {
-  // Neighbouring lines go to neighbouring sets, which the host's cache likes; the upper bits are
-  // hashed in, because power-of-two strides must not fall into few sets. 27 bits of a hash stand
-  // for the line, which is wrong once in 2^27 lookups.
-  const std::uint64_t hash = ((line >> shift_) + 1) * 0x9E37'79B9'7F4A'7C15ULL;
-  std::uint32_t* set = tags_.data() + ((line ^ hash >> 40U) & (sets_ - 1)) * stride_;
+  const auto [hash, at] = place_of(line);
+  std::uint32_t* set = tags_.data() + at;
+  // 27 bits of a hash stand for the line, which is wrong once in 2^27 lookups.
   const std::uint32_t wanted = (static_cast<std::uint32_t>(hash >> 12U) | 0x20U) & ~kState;
   const std::uint32_t added = sectors | (store ? 0x10U : 0U);
   if ((set[0] & ~kState) == wanted) {

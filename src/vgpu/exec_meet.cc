@@ -47,7 +47,7 @@ void gather(const Warp& w, const Party& party, Table& table) {
   const auto fetch = [&](Ref to, Ref ref, std::uint32_t bytes) {
     if (ref == kNoRef) return;
     const std::byte* file =
-        (ref & kConstantBit) != 0 ? w.kernel->constants.data() : party.frame->registers.data();
+        (ref & kConstantBit) != 0 ? w.grid->constants.data() : party.frame->registers.data();
     copy_lanes(table.registers.data() + to, file + (ref & ~kConstantBit), party.lanes, bytes);
   };
   if ((op.aux & SyncShape::TakesPredicate) != 0) {

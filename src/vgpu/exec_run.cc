@@ -86,7 +86,7 @@ void enter_split(Warp& w) {
   Split& split = w.splits[w.current];
   split.state = Split::State::Runnable;
   w.mask = split.mask;
-  w.bank = {split.frame->registers.data(), const_cast<std::byte*>(w.kernel->constants.data())};
+  w.bank = {split.frame->registers.data(), w.grid->constants.data()};
   w.predicates = split.frame->predicates.data();
   w.go_to(w.kernel->ops.data() + split.op);
   ++w.epoch;

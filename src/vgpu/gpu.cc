@@ -174,7 +174,7 @@ Result<GridId> Gpu::launch(LaunchRequest request, VTime start, Done done) {
 
 std::optional<VTime> Gpu::next_time() const {
   VTime soonest = std::min(impl_->lowest(), impl_->next_arrival());
-  if (!impl_->vacancies.empty()) soonest = std::min(soonest, impl_->vacancies.begin()->first);
+  if (!impl_->vacancies.empty()) soonest = std::min(soonest, impl_->vacancies.top().first);
   if (soonest == kNever) return std::nullopt;
   return soonest;
 }

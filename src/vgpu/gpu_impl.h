@@ -4,9 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
-#include <set>
+#include <queue>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,6 +20,9 @@
 #include "vgpu/timing.h"
 
 namespace cuco::vgpu {
+
+/// The kernel's constants with those that the launch decides. See builder_launch.cc.
+[[nodiscard]] AlignedBytes launch_constants(const Kernel& kernel, const LaunchRequest& request);
 
 struct Gpu::Impl final : Scheduler {
   Impl(unsigned number, const hardware::GpuDescription& gpu, Memory& all_memory, Environment outer);
@@ -86,7 +90,8 @@ struct Gpu::Impl final : Scheduler {
   std::vector<std::unique_ptr<Grid>> grids;  ///< In launch order.
   /// SMs on which a block ended, by time: the next blocks are dealt out in that order, however far
   /// ahead an SM has run.
-  std::set<std::pair<VTime, std::uint32_t>> vacancies;
+  using Vacancy = std::pair<VTime, std::uint32_t>;
+  std::priority_queue<Vacancy, std::vector<Vacancy>, std::greater<>> vacancies;
   std::vector<VTime> sm_keys;  ///< Lowest clock of each SM.
   std::size_t current = 0;     ///< The SM that ran last: it goes on while it is not too far ahead.
   VTime others = kNever;       ///< Lowest clock of the other SMs, if others_known.

@@ -140,6 +140,7 @@ Result<std::unique_ptr<Grid>> Gpu::Impl::make_grid(LaunchRequest request, VTime 
   grid->peers = request.peers;
   grid->thread_indices = thread_indices(request.block, grid->warps_per_block);
   grid->counts.assign(kernel.ops.size() + 1, {});
+  grid->constants = launch_constants(kernel, request);
   grid->request = std::move(request);
   return grid;
 }

@@ -126,6 +126,7 @@ struct Grid {
   std::uint32_t registers = 0;     ///< Per block, as allocated.
   std::vector<std::unique_ptr<Block>> blocks;
   std::vector<std::unique_ptr<Frame>>* spare_frames = nullptr;  ///< The GPU's; last in, first out.
+  AlignedBytes constants;  ///< The kernel's, with what the launch decides filled in.
   Address parameters = 0;  ///< Device memory with the arguments, then the grid-sync workspace.
   std::uint8_t device = 0;
   std::uint32_t sms = 0;

@@ -17,6 +17,11 @@ class RunQueue {
  public:
   [[nodiscard]] VTime top_key() const { return heap_.empty() ? kNever : heap_.front().key; }
 
+  /// Does its first warp come before one with that key and sequence?
+  [[nodiscard]] bool comes_before(VTime key, std::uint64_t sequence) const {
+    return !heap_.empty() && before(heap_.front(), {key, sequence, nullptr});
+  }
+
   /// Queues the warp, or moves it.
   void update(Warp& w, VTime key) {
     w.queue_key = key;

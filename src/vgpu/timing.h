@@ -13,10 +13,10 @@
 #include <functional>
 #include <vector>
 
-#include "base/aligned.h"
 #include "hardware/gpu_description.h"
 #include "vgpu/code.h"
 #include "vgpu/gpu.h"
+#include "vgpu/huge_pages.h"
 #include "vgpu/pipe.h"
 #include "vgpu/time.h"
 
@@ -33,15 +33,28 @@ class CacheTags {
   };
   /// Asks for sectors (4-bit mask) of a line, and makes them present; a store makes them dirty.
   Touched touch(std::uint64_t line, std::uint32_t sectors, bool store = false);
+  /// Fetches the tags of the line's set into the host's cache: they will be wanted soon.
+  void prefetch(std::uint64_t line) const { __builtin_prefetch(tags_.data() + place_of(line).set); }
   void clear();
 
  private:
+  struct Place {
+    std::uint64_t hash = 0;
+    std::size_t set = 0;  ///< In tags_.
+  };
+  /// Neighbouring lines go to neighbouring sets, which the host's cache likes; the upper bits are
+  /// hashed in, because power-of-two strides must not fall into few sets.
+  [[nodiscard]] Place place_of(std::uint64_t line) const {
+    const std::uint64_t hash = ((line >> shift_) + 1) * 0x9E37'79B9'7F4A'7C15ULL;
+    return {hash, ((line ^ hash >> 40U) & (sets_ - 1)) * stride_};
+  }
+
   std::uint64_t sets_;
   unsigned ways_;  ///< At most 16.
   unsigned shift_;
   unsigned stride_;  ///< Places of a set: 8 or 16; those beyond `ways_` stay empty.
   /// fingerprint << 5 | dirty << 4 | sectors; 0: empty.
-  std::vector<std::uint32_t, CacheLineAllocator<std::uint32_t>> tags_;
+  std::vector<std::uint32_t, HugePageAllocator<std::uint32_t>> tags_;
 };
 
 /// Static costs of a kernel on this GPU, in ps before op i. Only differences mean something.
