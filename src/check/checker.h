@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -99,6 +100,7 @@ class Checker final : public vgpu::AccessObserver {
   void on_access(const vgpu::Warp& warp,
                  const vgpu::Op& op,
                  const vgpu::AccessEvent& event) override;
+  void on_rows(const vgpu::Warp& warp, std::span<const vgpu::RowEvent> rows) override;
   void on_fence(const vgpu::Warp& warp, const vgpu::Op& op, Order order, Scope scope) override;
   void on_barrier_arrive(const vgpu::Warp& warp,
                          const vgpu::Op& op,
@@ -148,6 +150,8 @@ class Checker final : public vgpu::AccessObserver {
   /// Names the allocation of the address in the finding.
   void locate(Finding& finding, Address address) const;
   bool knows_allocation(Address address);
+  /// True: the row was checked, nothing is wrong. Else it has to be looked at lane by lane.
+  bool check_row(BlockState& block, const vgpu::Warp& warp, const vgpu::RowEvent& row);
   void check_memory(const vgpu::Warp& warp, const vgpu::Op& op, const vgpu::AccessEvent& event);
   void check_shared(BlockState& block,
                     const vgpu::Warp& warp,

@@ -109,8 +109,14 @@ void Checker::check_shared(BlockState& block,
     }
     // Small elements: the words at the ends may be shared with others.
     access.lane_words = 1;
-    for (Address at = begin; at < end; at = (at / 4 + 1) * 4)
-      touch(at, std::min((at / 4 + 1) * 4, end));
+    for (Address at = begin; at < end; at = (at / 4 + 1) * 4) {
+      const Address stop = std::min((at / 4 + 1) * 4, end);
+      if (!same) access.lane = lane + static_cast<unsigned>((at - begin) / event.bytes);
+      // Lanes that share a word are not told apart in it.
+      access.whole_warp = stop - at > event.bytes;
+      touch(at, stop);
+    }
+    access.whole_warp = matrix;
   }
 }
 

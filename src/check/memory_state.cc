@@ -37,7 +37,7 @@ void MemoryState::allocate(Address base, std::uint64_t bytes, AllocationInfo inf
   while (at != blocks_.end() && at->first < base + std::max<std::uint64_t>(bytes, 1)) {
     at = blocks_.erase(at);
   }
-  last_ = nullptr;
+  recent_ = {};
   Block block;
   block.base = base;
   block.bytes = bytes;
@@ -59,13 +59,14 @@ void MemoryState::free(Address base, Site freed_at) {
 }
 
 MemoryState::Block* MemoryState::lookup(Address address) {
-  if (last_ != nullptr && address - last_->base < last_->bytes) return last_;
+  Block*& recent = recent_[address >> 16U & (recent_.size() - 1)];
+  if (recent != nullptr && address - recent->base < recent->bytes) return recent;
   auto at = blocks_.upper_bound(address);
   if (at == blocks_.begin()) return nullptr;
   --at;
   if (address - at->second.base >= at->second.bytes) return nullptr;
-  last_ = &at->second;
-  return last_;
+  recent = &at->second;
+  return recent;
 }
 
 const MemoryState::Block* MemoryState::find(Address address) const {
@@ -141,6 +142,19 @@ std::optional<MemoryProblem> MemoryState::check(Address address, std::uint64_t b
     return false;
   });
   return problem;
+}
+
+bool MemoryState::is_fine(Address address, std::uint64_t bytes, bool reads) {
+  const Block* block = lookup(address);
+  if (block == nullptr || block->freed || address - block->base + bytes > block->bytes)
+    return false;
+  if (!reads || block->all_written) return true;
+  bool fine = true;
+  for_words(address - block->base, bytes, [&](std::uint64_t word, std::uint64_t mask) {
+    fine = (mask & ~block->written[word]) == 0;
+    return fine;
+  });
+  return fine;
 }
 
 std::vector<const MemoryState::Block*> MemoryState::live() const {

@@ -4,6 +4,7 @@
 /// bytes were ever written.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -45,6 +46,9 @@ class MemoryState {
                                                    std::uint64_t bytes,
                                                    bool reads);
 
+  /// Would check find nothing? For those who ask often.
+  [[nodiscard]] bool is_fine(Address address, std::uint64_t bytes, bool reads);
+
   /// An allocation of the program, alive or not.
   struct Block {
     Address base = 0;
@@ -73,7 +77,8 @@ class MemoryState {
   [[nodiscard]] MemoryProblem outside(Address address) const;
 
   std::map<Address, Block> blocks_;  ///< By base; freed ones stay until their range is used again.
-  Block* last_ = nullptr;            ///< Most accesses hit the block of the one before.
+  /// Most accesses hit a block that was hit lately; by a few bits of the address.
+  std::array<Block*, 64> recent_{};
 };
 
 }  // namespace cuco::check

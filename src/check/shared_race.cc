@@ -46,7 +46,7 @@ void SharedRaces::expand(std::uint32_t index) {
     word.writer = row.writer;
     word.write_site = row.write_site;
     word.write_phase = row.write_phase;
-    word.write_lane = static_cast<std::uint8_t>(i);
+    word.write_lane = static_cast<std::uint8_t>(row.write_lane + i / row.lane_words);
     word.is_atomic = false;
     word.write_mask = 0xF;
     word.written_mask = is_written(row.writer) ? 0xF : 0;
@@ -54,8 +54,13 @@ void SharedRaces::expand(std::uint32_t index) {
 }
 
 /// The state of the whole row is enough: nothing is wrong, or the words have to be looked at.
-bool SharedRaces::read_row(Row& row, const Access& access) {
+bool SharedRaces::read_row(Row& row, const Access& access, std::uint8_t lane) {
   if (row.has_words || !is_written(row.writer) || !knows(access.warp, row.writer)) return false;
+  // Each lane may read what it wrote itself.
+  if (is_fresh(access.warp, row.writer, row.write_phase) && !access.whole_warp &&
+      (row.write_lane != lane || row.lane_words != access.lane_words)) {
+    return false;
+  }
   const std::uint32_t epoch = order_->epoch(access.warp);
   // Only readers of one epoch are kept: with one number for all, others would look too late.
   if (row.read_epoch != epoch) row.readers = 0;
@@ -65,7 +70,7 @@ bool SharedRaces::read_row(Row& row, const Access& access) {
   return true;
 }
 
-bool SharedRaces::write_row(Row& row, const Access& access) {
+bool SharedRaces::write_row(Row& row, const Access& access, std::uint8_t lane) {
   if (row.has_words || (is_written(row.writer) && !knows(access.warp, row.writer))) return false;
   const std::uint32_t floor = floor_of(access.warp);
   if (row.word_read_epoch > floor) return false;
@@ -75,8 +80,63 @@ bool SharedRaces::write_row(Row& row, const Access& access) {
   row.writer = access.warp << kEpochBits | order_->epoch(access.warp);
   row.write_site = access.site;
   row.write_phase = phase_[access.warp];
+  row.write_lane = lane;
+  row.lane_words = static_cast<std::uint8_t>(access.lane_words);
   row.readers = 0;
   return true;
+}
+
+bool SharedRaces::quick_read(const Access& access) {
+  const std::size_t end = std::size_t{access.first} + access.count;
+  if (end > bytes_ / 4) return false;
+  if (access.lane_words != 0 && access.first % kRow == 0 && access.count % kRow == 0) {
+    for (std::size_t i = access.first; i < end; i += kRow) {
+      if (!read_row(rows_[i / kRow], access, lane_of(access, i))) return false;
+    }
+    return true;
+  }
+  const unsigned warp = access.warp;
+  const std::uint32_t epoch = order_->epoch(warp);
+  std::uint32_t ordered = 0;  // The stamp that was found in order last.
+  for (std::size_t i = access.first; i < end; ++i) {
+    Row& row = rows_[i / kRow];
+    Word& word = words_[i];
+    const std::uint32_t writer = row.has_words ? word.writer : row.writer;
+    if (writer != ordered) {
+      // What this warp itself has just written depends on the lanes.
+      if (!is_written(writer) || writer == (warp << kEpochBits | epoch) || !knows(warp, writer)) {
+        return false;
+      }
+      ordered = writer;
+    }
+    if (row.has_words && word.written_mask != 0xF) return false;
+    row.word_read_epoch = std::max(row.word_read_epoch, epoch);
+    note_read(word, access, epoch);
+  }
+  return true;
+}
+
+bool SharedRaces::quick_write(const Access& access) {
+  const std::size_t end = std::size_t{access.first} + access.count;
+  if (end > bytes_ / 4 || access.lane_words == 0 || access.first % kRow != 0 ||
+      access.count % kRow != 0) {
+    return false;
+  }
+  for (std::size_t i = access.first; i < end; i += kRow) {
+    if (!write_row(rows_[i / kRow], access, lane_of(access, i))) return false;
+  }
+  return true;
+}
+
+void SharedRaces::note_read(Word& word, const Access& access, std::uint32_t epoch) {
+  if (word.read_epoch != epoch) {
+    word.readers = 0;
+    word.read_mask = 0;
+  }
+  word.read_mask |= access.mask;
+  word.readers |= 1U << access.warp;
+  word.read_epoch = epoch;
+  word.read_site = access.site;
 }
 
 void SharedRaces::read(const Access& access, const Report& report) {
@@ -87,7 +147,8 @@ void SharedRaces::read(const Access& access, const Report& report) {
   bool reported = false;
   for (std::size_t i = access.first; i < end;) {
     Row& row = rows_[i / kRow];
-    if (i % kRow == 0 && end - i >= kRow && read_row(row, access)) {
+    if (i % kRow == 0 && end - i >= kRow && access.lane_words != 0 &&
+        read_row(row, access, lane_of(access, i))) {
       i += kRow;
       continue;
     }
@@ -119,7 +180,8 @@ void SharedRaces::read(const Access& access, const Report& report) {
           // Stores of other lanes of this warp, with no .sync operation since.
           const bool mine = (writer >> kEpochBits) == warp && (writer & kEpochMask) == epoch;
           const unsigned write_lane =
-              row.has_words ? word.write_lane : static_cast<unsigned>(i % kRow);
+              row.has_words ? word.write_lane
+                            : row.write_lane + static_cast<unsigned>(i % kRow) / row.lane_words;
           const std::uint16_t phase = row.has_words ? word.write_phase : row.write_phase;
           if (!mine || access.whole_warp || site == access.site || phase != phase_[warp] ||
               write_lane == lane || write_lane > 31 || (row.has_words && word.is_atomic)) {
@@ -134,14 +196,7 @@ void SharedRaces::read(const Access& access, const Report& report) {
           reported = true;
         }
       }
-      if (word.read_epoch != epoch) {
-        word.readers = 0;
-        word.read_mask = 0;
-      }
-      word.read_mask |= access.mask;
-      word.readers |= 1U << warp;
-      word.read_epoch = epoch;
-      word.read_site = access.site;
+      note_read(word, access, epoch);
     }
   }
 }
@@ -155,7 +210,8 @@ void SharedRaces::write(const Access& access, const Report& report) {
     const auto index = static_cast<std::uint32_t>(i / kRow);
     Row& row = rows_[index];
     const bool whole = i % kRow == 0 && end - i >= kRow;
-    if (whole && access.lane_words == 1 && access.lane == 0 && write_row(row, access)) {
+    const bool by_lanes = whole && access.lane_words != 0 && !access.whole_warp;
+    if (by_lanes && write_row(row, access, lane_of(access, i))) {
       i += kRow;
       continue;
     }
@@ -164,6 +220,7 @@ void SharedRaces::write(const Access& access, const Report& report) {
     const std::uint32_t row_readers =
         row.read_epoch > floor ? unknown_readers(warp, row.readers, row.read_epoch) : 0;
     const std::size_t row_end = std::min<std::size_t>(end, (i / kRow + 1) * kRow);
+    const std::size_t row_begin = i;
     for (; i < row_end; ++i) {
       Word& word = words_[i];
       const auto offset = static_cast<std::uint32_t>(4 * i);
@@ -199,12 +256,14 @@ void SharedRaces::write(const Access& access, const Report& report) {
       word.write_lane = static_cast<std::uint8_t>(lane);
       word.is_atomic = false;
     }
-    if (whole && access.lane_words == 1 && access.lane == 0) {
+    if (by_lanes) {
       // All words are alike now.
       row.has_words = false;
       row.writer = stamp;
       row.write_site = access.site;
       row.write_phase = phase_[warp];
+      row.write_lane = lane_of(access, row_begin);
+      row.lane_words = static_cast<std::uint8_t>(access.lane_words);
       row.readers = 0;
     }
   }

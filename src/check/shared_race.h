@@ -47,6 +47,10 @@ class SharedRaces {
   /// A new block begins, after order.reset().
   void reset(std::uint32_t bytes, unsigned warps);
 
+  /// Accesses by all 32 lanes to whole words, in which nothing is wrong: true. False: it takes a
+  /// closer look, by read or write, to tell; what was noted so far does no harm.
+  bool quick_read(const Access& access);
+  bool quick_write(const Access& access);
   /// Each reports at most one conflict.
   void read(const Access& access, const Report& report);
   void write(const Access& access, const Report& report);
@@ -89,6 +93,9 @@ class SharedRaces {
     std::uint32_t word_read_epoch = 0;  ///< The latest read of single words.
     std::uint16_t write_phase = 0;
     bool has_words = false;
+    // Its words were written by neighbouring lanes, so many words each.
+    std::uint8_t write_lane = 0;
+    std::uint8_t lane_words = 1;
   };
 
   [[nodiscard]] bool knows(unsigned warp, std::uint32_t stamp) const {
@@ -103,8 +110,17 @@ class SharedRaces {
   [[nodiscard]] std::uint32_t unknown_readers(unsigned warp,
                                               std::uint32_t readers,
                                               std::uint32_t epoch) const;
-  bool read_row(Row& row, const Access& access);
-  bool write_row(Row& row, const Access& access);
+  /// Did this warp write it, and do its lanes not know yet?
+  [[nodiscard]] bool is_fresh(unsigned warp, std::uint32_t writer, std::uint16_t phase) const {
+    return writer == (warp << kEpochBits | order_->epoch(warp)) && phase == phase_[warp];
+  }
+  /// Of the first word of a row of the access.
+  [[nodiscard]] static std::uint8_t lane_of(const Access& access, std::size_t word) {
+    return static_cast<std::uint8_t>(access.lane + (word - access.first) / access.lane_words);
+  }
+  bool read_row(Row& row, const Access& access, std::uint8_t lane);
+  bool write_row(Row& row, const Access& access, std::uint8_t lane);
+  static void note_read(Word& word, const Access& access, std::uint32_t epoch);
   void expand(std::uint32_t row);
 
   const BlockOrder* order_;

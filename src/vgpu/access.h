@@ -67,6 +67,9 @@ void after_write(Warp& w, ptx::Space space, Address address, std::uint32_t bytes
 void account(
     Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes);
 
+/// Tells the observer of a row, before account_range. There is an observer.
+void observe_row(const Warp& w, RowEvent row);
+
 /// The same for a contiguous range of the device's own memory that all 32 lanes share out, and the
 /// count of shared-memory passes.
 void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes);

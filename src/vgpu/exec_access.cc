@@ -263,6 +263,14 @@ void after_write(Warp& w, ptx::Space space, Address address, std::uint32_t bytes
   }
 }
 
+void observe_row(const Warp& w, RowEvent row) {
+  if (row.space == ptx::Space::Const) row.space = ptx::Space::Global;
+  if (row.space == ptx::Space::Global && is_mapped_region(row.first)) {
+    row.first = w.memory->canonical(row.first);
+  }
+  w.observer->on_rows(w, {&row, 1});
+}
+
 void account(
     Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes) {
   if (w.observer != nullptr) observe(w, op, kind, addresses, bytes);
@@ -288,6 +296,8 @@ void account(
 }
 
 void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes) {
+  w.sm->timing->l2_tags.prefetch(start >> 7U);
+  w.sm->l1.prefetch(start >> 7U);
   w.sync_clock();
   const bool store = kind == AccessKind::Store;
   const bool use_l1 = uses_l1(op, kind);

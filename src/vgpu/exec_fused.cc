@@ -3,6 +3,7 @@
 // With 32 lanes and the usual address patterns, the operands go from shared memory into the product
 // without passing through registers, and a chain of products keeps its sum in vector registers.
 // Costs and counts are those of the single ops, because the time model works on ranges of ops.
+#include <array>
 #include <cstdint>
 
 #include <immintrin.h>
@@ -80,13 +81,37 @@ void keep(float* d, const Source& source) {
     _mm256_store_ps(d + 8 * v, take(source, v));
 }
 
-/// ld.shared.b32, ld.shared.b32, fma.rn.f32, and those that are chained to it.
-void exec_load_load_fma(Warp& w, const Op& first) {
-  const Op* op = &first;
-  if (w.active != kFullMask || w.observer != nullptr) {
-    exec_load_shared_b32(w, first);
-    return;
+/// The rows of a sequence, for an observer that is told of several at once.
+class Rows {
+ public:
+  void add(const Warp& w, const Op& op, const Source& source) {
+    const auto* values = reinterpret_cast<const std::byte*>(source.values);
+    rows_[count_++] = {&op,
+                       static_cast<Address>(values - w.shared),
+                       4,
+                       AccessKind::Load,
+                       ptx::Space::Shared,
+                       !source.row};
+    if (count_ == rows_.size()) tell(w);
   }
+  void tell(const Warp& w) {
+    if (count_ != 0) w.observer->on_rows(w, {rows_.data(), count_});
+    count_ = 0;
+  }
+
+ private:
+  std::array<RowEvent, 32> rows_;
+  std::size_t count_ = 0;
+};
+struct NoRows {
+  void add(const Warp& /*w*/, const Op& /*op*/, const Source& /*source*/) {}
+  void tell(const Warp& /*w*/) {}
+};
+
+/// ld.shared.b32, ld.shared.b32, fma.rn.f32, and those that are chained to it.
+template <typename Told>
+[[gnu::always_inline]] inline void run_chain(Warp& w, const Op& first, Told&& rows) {
+  const Op* op = &first;
   Lanes sum;
   const float* c = lanes_of(w, op[2].c);
   for (unsigned v = 0; v < kVectors; ++v)
@@ -96,11 +121,14 @@ void exec_load_load_fma(Warp& w, const Op& first) {
     const Source y = source_of(w, op[1]);
     if (x.values == nullptr || y.values == nullptr) [[unlikely]] {
       // Op by op from here on. The sum so far is what the third one reads.
+      rows.tell(w);
       if (op != &first) store_sum(lanes_of(w, op[2].c), sum);
       w.ip = op + 1;
       exec_load_shared_b32(w, *op);
       return;
     }
+    rows.add(w, op[0], x);
+    rows.add(w, op[1], y);
     add_products(sum, x, y);
     if ((op->list & (KeepFirst | KeepSecond)) != 0) [[unlikely]] {
       if ((op->list & KeepFirst) != 0) keep(lanes_of(w, op[0].dst), x);
@@ -109,8 +137,23 @@ void exec_load_load_fma(Warp& w, const Op& first) {
     if ((op->list & Chained) == 0) break;
     op += 3;
   }
+  rows.tell(w);
   store_sum(lanes_of(w, op[2].dst), sum);
   w.ip = op + 3;
+}
+
+[[gnu::noinline]] void run_observed_chain(Warp& w, const Op& first) {
+  run_chain(w, first, Rows());
+}
+
+void exec_load_load_fma(Warp& w, const Op& first) {
+  if (w.active != kFullMask) {
+    exec_load_shared_b32(w, first);
+  } else if (w.observer != nullptr) {
+    run_observed_chain(w, first);
+  } else {
+    run_chain(w, first, NoRows());
+  }
 }
 
 bool is_plain(const Op& op) {

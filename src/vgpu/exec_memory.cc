@@ -50,9 +50,14 @@ Space settle_space(Space space, Address& first) {
   return Space::Global;
 }
 
+/// Global accesses of adversarial runs have to ask WeakMemory, lane by lane.
+bool asks_weak_memory(const Warp& w, Space space) {
+  return space == Space::Global && w.grid->weak != nullptr;
+}
+
 /// Server memory for `bytes` from `first` on in one test; null: take the slow way, which also finds
 /// out what is wrong.
-std::byte* quick_range(
+[[gnu::always_inline]] inline std::byte* quick_range(
     Warp& w, Space space, Address first, std::uint32_t bytes, std::uint32_t align) {
   if ((first & (align - 1)) != 0) return nullptr;
   if (space == Space::Shared) {
@@ -152,10 +157,16 @@ bool load_pattern(Warp& w, const Op& op) {
   const std::uint32_t bytes = row ? kLaneBytes * kLanes : kLaneBytes;
   const std::byte* from = quick_range(w, space, first, bytes, kLaneBytes);
   if (from == nullptr) return false;
+  // A generic address that leads to shared memory sets a scoreboard slot.
+  if (space != Space::Global && op.set_slots != 0) return false;
+  if (w.observer != nullptr) {
+    if (asks_weak_memory(w, space)) return false;
+    observe_row(w, {&op, first, kLaneBytes, AccessKind::Load, space, !row});
+  }
   if (space == Space::Global) {
+    __builtin_prefetch(from);  // It comes while the time model works.
+    if (bytes > 64) __builtin_prefetch(from + 64);
     account_range(w, op, AccessKind::Load, first, bytes);
-  } else if (op.set_slots != 0) {
-    return false;  // A generic address that leads to shared memory.
   } else if (row && kLaneBytes > 4) {
     w.shared_passes += kLaneBytes / 4 - 1;
   }
@@ -180,7 +191,7 @@ template <typename E, typename S, unsigned V>
 
 template <typename E, typename S, unsigned V>
 void exec_load(Warp& w, const Op& op) {
-  if (w.active == kFullMask && w.observer == nullptr && load_pattern<E, S, V>(w, op)) return;
+  if (w.active == kFullMask && load_pattern<E, S, V>(w, op)) return;
   load_general<E, S, V>(w, op);
 }
 
@@ -188,7 +199,7 @@ void exec_load(Warp& w, const Op& op) {
 template <typename E, typename S, unsigned V>
 void exec_load_shared(Warp& w, const Op& op) {
   constexpr std::uint32_t kLaneBytes = sizeof(E) * V;
-  if (w.active == kFullMask && w.observer == nullptr) {
+  if (w.active == kFullMask) {
     const std::uint32_t* a = w.slots<std::uint32_t>(op.a);
     const Pattern pattern = known_pattern<std::uint32_t>(w, op, a, kLaneBytes);
     const std::uint32_t first = a[0] + static_cast<std::uint32_t>(op.imm);
@@ -196,6 +207,9 @@ void exec_load_shared(Warp& w, const Op& op) {
     const std::uint32_t bytes = row ? kLaneBytes * kLanes : kLaneBytes;
     if (pattern != Pattern::Other && first % kLaneBytes == 0 && first < w.shared_bytes &&
         bytes <= w.shared_bytes - first) {
+      if (w.observer != nullptr) {
+        observe_row(w, {&op, first, kLaneBytes, AccessKind::Load, Space::Shared, !row});
+      }
       if (row && kLaneBytes > 4) w.shared_passes += kLaneBytes / 4 - 1;
       copy_in<E, S, V>(w, op, w.shared + first, row);
       return;
@@ -304,6 +318,11 @@ bool store_row(Warp& w, const Op& op) {
   const Space space = settle_space(static_cast<Space>(op.aux & 7U), first);
   std::byte* to = quick_range(w, space, first, kLaneBytes * kLanes, kLaneBytes);
   if (to == nullptr) return false;
+  if (w.observer != nullptr) {
+    if (asks_weak_memory(w, space) || is_strong(static_cast<Order>(op.aux >> 3U & 7U)))
+      return false;
+    observe_row(w, {&op, first, kLaneBytes, AccessKind::Store, space, false});
+  }
   if (space == Space::Global) {
     account_range(w, op, AccessKind::Store, first, kLaneBytes * kLanes);
   } else if (kLaneBytes > 4) {
@@ -337,7 +356,7 @@ template <typename E, typename S, unsigned V>
 
 template <typename E, typename S, unsigned V>
 void exec_store(Warp& w, const Op& op) {
-  if (w.active == kFullMask && w.observer == nullptr && store_row<E, S, V>(w, op)) return;
+  if (w.active == kFullMask && store_row<E, S, V>(w, op)) return;
   store_general<E, S, V>(w, op);
 }
 
@@ -481,7 +500,7 @@ bool lower_load(Lowering& lowering, const ptx::Instruction& instruction, ptx::Ty
   if (access == Access::Load && memory.aux.space == Space::Shared && memory.aux.narrow) {
     access = Access::SharedLoad;
   }
-  const bool fixed = (memory.base & kConstantBit) != 0;
+  const bool fixed = instruction.operands[1].elements[0].kind != ptx::Operand::Kind::Register;
   if (memory.aux.space == Space::Param && fixed && refs.size() == 1) {
     const Kernel& kernel = lowering.builder().kernel();
     std::uint64_t base = 0;

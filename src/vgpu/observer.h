@@ -41,6 +41,16 @@ struct AccessEvent {
   std::span<const Address, 32> addresses;
 };
 
+/// The same, weak and by all 32 lanes, where the addresses follow a rule: what most accesses are.
+struct RowEvent {
+  const Op* op = nullptr;
+  Address first = 0;        ///< Of lane 0.
+  std::uint32_t bytes = 0;  ///< Per lane, all elements of a vector.
+  AccessKind kind = AccessKind::Load;
+  ptx::Space space = ptx::Space::Global;
+  bool same = false;  ///< All lanes are at `first`; else lane l is at first + l * bytes.
+};
+
 /// What a warp waits for: its loads, a write to what it polls, a block barrier.
 enum class WaitKind : std::uint8_t { Load, Poll, Barrier };
 
@@ -49,6 +59,9 @@ class AccessObserver {
   virtual ~AccessObserver() = default;
   /// Before the access takes effect.
   virtual void on_access(const Warp& warp, const Op& op, const AccessEvent& event) = 0;
+  /// Rows that a warp touches one after the other. Who does not care about them gets them as
+  /// accesses.
+  virtual void on_rows(const Warp& warp, std::span<const RowEvent> rows);
   virtual void on_fence(const Warp& warp, const Op& op, Order order, Scope scope) = 0;
   /// `lanes` of the warp arrive at, or are released from, barrier `id` of their block.
   virtual void on_barrier_arrive(const Warp& warp,

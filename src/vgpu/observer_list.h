@@ -19,6 +19,10 @@ class ObserverList final : public AccessObserver {
     for (AccessObserver* observer : observers_)
       observer->on_access(warp, op, event);
   }
+  void on_rows(const Warp& warp, std::span<const RowEvent> rows) override {
+    for (AccessObserver* observer : observers_)
+      observer->on_rows(warp, rows);
+  }
   void on_fence(const Warp& warp, const Op& op, Order order, Scope scope) override {
     for (AccessObserver* observer : observers_)
       observer->on_fence(warp, op, order, scope);

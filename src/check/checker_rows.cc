@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Accesses of whole warps to neighbouring bytes, or to one place: nearly all that kernels do. One
+// question per row; who is wrong is found out lane by lane.
+#include "check/block_state.h"
+#include "check/checker.h"
+
+namespace cuco::check {
+
+void Checker::on_rows(const vgpu::Warp& warp, std::span<const vgpu::RowEvent> rows) {
+  if (!same_stores_.empty()) settle();
+  BlockState& block = state_of(warp);
+  for (const vgpu::RowEvent& row : rows) {
+    if (!check_row(block, warp, row)) AccessObserver::on_rows(warp, {&row, 1});
+  }
+}
+
+bool Checker::check_row(BlockState& block, const vgpu::Warp& warp, const vgpu::RowEvent& row) {
+  const std::uint32_t bytes = row.same ? row.bytes : row.bytes * vgpu::kLanes;
+  const bool reads = row.kind == AccessKind::Load;
+  if (row.space == ptx::Space::Shared) {
+    if (!options_.shared_races) return true;
+    if (row.bytes < 4) return false;
+    const SharedRaces::Access access{
+        .warp = warp.index,
+        .first = static_cast<std::uint32_t>(row.first / 4),
+        .count = bytes / 4,
+        .site = site_of(warp, *row.op, row.kind, row.bytes),
+        .lane_words = row.same ? 0 : row.bytes / 4,
+    };
+    return reads ? block.shared.quick_read(access) : block.shared.quick_write(access);
+  }
+  if (options_.memory) {
+    if (!memory_.is_fine(row.first, bytes, reads)) return false;
+    if (!reads) memory_.mark_written(row.first, bytes);
+  }
+  if (options_.global_races) {
+    races_.access(block.first + warp.index, {row.kind, Order::Weak, Scope::Sys, row.first, bytes,
+                                             site_of(warp, *row.op, row.kind, row.bytes), 0});
+  }
+  return true;
+}
+
+}  // namespace cuco::check
