@@ -14,8 +14,8 @@ if(CUCO_SANITIZE)
   target_link_options(cuco_options INTERFACE -fsanitize=${CUCO_SANITIZE})
 endif()
 
-# A third of a file's compile time goes into the same few headers. The sanitizer preset, which CI
-# builds from scratch, precompiles them; the others do not, so that ccache is shared between
+# A third of a file's compile time goes into the same few headers. What is built from scratch (the
+# sanitizers in CI, a first ./test) precompiles them; a desk does not, so that ccache is shared between
 # worktrees and every source is seen to include what it needs. A target with other flags falls back
 # without a word.
 option(CUCO_PCH "precompile the standard library's and fmt's headers" OFF)
@@ -83,11 +83,13 @@ function(cuco_test name)
   target_link_libraries(test_${name} PRIVATE ${arg_LIBRARIES} GTest::gmock GTest::gtest_main cuco_options)
   target_compile_definitions(test_${name} PRIVATE CUCO_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
     CUCO_BINARY_DIR="${CMAKE_BINARY_DIR}" ${arg_DEFINITIONS})
+  target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # quick to build, run once
   if(CUCO_PCH)
     if(NOT TARGET cuco_test_pch)  # executables are compiled with -fPIE: libraries' headers do not fit
       file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_pch.cc CONTENT "int main() { return 0; }\n")
       add_executable(cuco_test_pch ${CMAKE_BINARY_DIR}/test_pch.cc)
       target_link_libraries(cuco_test_pch PRIVATE fmt::fmt GTest::gmock GTest::gtest_main cuco_options)
+      target_compile_options(cuco_test_pch PRIVATE $<$<CONFIG:Release>:-O1>)
       target_precompile_headers(cuco_test_pch PRIVATE ${CUCO_PCH_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
     endif()
     target_precompile_headers(test_${name} REUSE_FROM cuco_test_pch)

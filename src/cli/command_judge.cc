@@ -124,8 +124,33 @@ class JudgeCommand final : public Command {
     object["target"] = target.name;
     object["topology"] = target.topology;
     object["stages"] = judge.stages();
-    if (!judge.decisions().empty()) object["decisions"] = judge.decisions();
+    for (const evaluation::MeasuredShape& measured : judge.measured())
+      object["measured"].push_back(as_json(measured));
     return to_text(object) + "\n";
+  }
+
+  /// Every sample, also those that were dropped, with what was seen around it.
+  static Json as_json(const evaluation::MeasuredShape& measured) {
+    const auto list = [](const std::vector<measure::Sample>& samples) {
+      Json items = Json::array();
+      for (const measure::Sample& sample : samples) {
+        items.push_back({{"seconds", sample.seconds},
+                         {"after_seconds", sample.after_seconds},
+                         {"probe_seconds", sample.probe_seconds},
+                         {"clock_mhz", sample.clock_mhz},
+                         {"throttled", sample.throttled}});
+      }
+      return items;
+    };
+    const evaluation::PairTimes& times = measured.times;
+    return {{"shape", measured.shape},
+            {"decision", describe(measured)},
+            {"pairs", times.pairs},
+            {"throttled", times.throttled},
+            {"disturbed", times.disturbed},
+            {"speedup", {times.speedup.low, times.speedup.high}},
+            {"incumbent", list(times.incumbent.samples)},
+            {"candidate", list(times.candidate.samples)}};
   }
 
   static std::string as_text(const Terminal& terminal,
@@ -154,8 +179,8 @@ class JudgeCommand final : public Command {
                     scored->predicted ? "predicted" : "measured", human_seconds(scored->seconds),
                     scored->predicted ? target.hardware : scored->hardware, target.topology,
                     scored->baseline_seconds / scored->seconds, scored->score);
-    for (const std::string& line : judge.decisions())
-      text += fmt::format("  {}\n", line);
+    for (const evaluation::MeasuredShape& measured : judge.measured())
+      text += fmt::format("  {}\n", describe(measured));
     return text;
   }
 

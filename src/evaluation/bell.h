@@ -17,6 +17,10 @@ struct Bell {
 };
 inline constexpr std::size_t kBellBytes = 4096;
 
+/// Rounds with an empty kernel, before the candidate is loaded: how long after "done" the other
+/// process gets the GPU when nothing was left to do.
+inline constexpr int kEmptyRounds = 32;
+
 /// Descriptors that a rank on a real GPU finds.
 inline constexpr int kRankSocketFd = 3;
 inline constexpr int kRankBellFd = 4;

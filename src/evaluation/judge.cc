@@ -21,6 +21,9 @@ using candidate::Outcome;
 // Of a timed shape's outputs: so many elements each are compared with the fp64 reference.
 constexpr std::size_t kTimedCheckLimit = 16384;
 constexpr std::size_t kCheckAll = ~std::size_t{0};
+// On a real GPU: inputs of a full shape take some seconds to make.
+constexpr std::size_t kMostPairs = 40;
+constexpr std::size_t kMostFullPairs = 8;
 // Of a full shape's, where the GPU reference sees to the rest.
 constexpr std::size_t kFullCheckLimit = 2048;
 
@@ -239,31 +242,44 @@ Result<Outcome> Judge::run_on_gpu(const system::Path& object, Fidelity fidelity)
   CUCO_TRY_ASSIGN(Built seed, build(workload_.program, nullptr));
   const auto* seed_object = std::get_if<system::Path>(&seed);
   if (seed_object == nullptr) return Error{ErrorKind::InvalidInput, "the seed does not build"};
-  for (const Shape* shape : workload_.shapes_for(Use::Time)) {
-    TrialSpec incumbent = trial_spec(*seed_object, *shape);
-    TrialSpec candidate = trial_spec(object, *shape);
-    incumbent.check_limit = candidate.check_limit = kTimedCheckLimit;
-    CUCO_TRY_ASSIGN(PairResult result, run_pairs(incumbent, candidate, oracle_, {}));
-    if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
-    const auto& pairs = std::get<PairTimes>(result);
-    CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(*shape));
-    const double seconds = median(pairs.candidate.seconds);
-    if (measure::is_too_fast(seconds, bound.seconds)) {
-      return Outcome(candidate::Quarantined{seconds, bound.seconds, shape->name});
-    }
-    scored.hardware = pairs.candidate.gpu;
-    scored.shapes.push_back({.shape = shape->name,
-                             .seconds = seconds,
-                             .baseline_seconds = median(pairs.incumbent.seconds),
-                             .bound_seconds = bound.seconds,
-                             .phases = roofline(bound)});
-    decisions_.push_back(fmt::format(
-        "{}: {} after {} pairs, speedup between {:.3f} and {:.3f} (95 %, at any time)", shape->name,
-        pairs.decision == measure::Decision::Promote ? "faster than the seed"
-                                                     : "not shown to be faster",
-        pairs.candidate.seconds.size() - 1, pairs.speedup.low, pairs.speedup.high));
+  // Real time costs the same at full size, so the full shapes are timed, too.
+  auto timed = workload_.shapes_for(Use::Time);
+  for (const Shape* shape : workload_.shapes_for(Use::Full)) {
+    const bool known = std::find(timed.begin(), timed.end(), shape) != timed.end();
+    if (!known && fidelity == Fidelity::Final) timed.push_back(shape);
+  }
+  for (const Shape* shape : timed) {
+    CUCO_TRY_ASSIGN(auto outcome, time_on_gpu(*seed_object, object, *shape, &scored));
+    if (outcome) return *std::move(outcome);
   }
   return score(std::move(scored));
+}
+
+Result<std::optional<Outcome>> Judge::time_on_gpu(const system::Path& seed,
+                                                  const system::Path& object,
+                                                  const Shape& shape,
+                                                  candidate::Scored* scored) {
+  TrialSpec incumbent = trial_spec(seed, shape);
+  TrialSpec candidate = trial_spec(object, shape);
+  incumbent.check_limit = candidate.check_limit = kTimedCheckLimit;
+  const std::size_t most = shape.uses.contains(Use::Time) ? kMostPairs : kMostFullPairs;
+  CUCO_TRY_ASSIGN(PairResult result,
+                  run_pairs(incumbent, candidate, oracle_, {.maximum_pairs = most}));
+  if (auto* outcome = std::get_if<Outcome>(&result)) return std::optional(std::move(*outcome));
+  auto& pairs = std::get<PairTimes>(result);
+  CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(shape));
+  const double seconds = median(pairs.candidate.seconds);
+  if (measure::is_too_fast(seconds, bound.seconds)) {
+    return std::optional<Outcome>(candidate::Quarantined{seconds, bound.seconds, shape.name});
+  }
+  scored->hardware = pairs.candidate.gpu;
+  scored->shapes.push_back({.shape = shape.name,
+                            .seconds = seconds,
+                            .baseline_seconds = median(pairs.incumbent.seconds),
+                            .bound_seconds = bound.seconds,
+                            .phases = roofline(bound)});
+  measured_.push_back({shape.name, std::move(pairs)});
+  return std::optional<Outcome>();
 }
 
 Result<Outcome> Judge::run(const system::Path& object, Fidelity fidelity) {

@@ -19,6 +19,7 @@
 #include "candidate/evaluator.h"
 #include "evaluation/builder.h"
 #include "evaluation/oracle_trust.h"
+#include "evaluation/pairs.h"
 #include "evaluation/secret.h"
 #include "evaluation/trial_spec.h"
 #include "evaluation/workload.h"
@@ -66,8 +67,8 @@ class Judge final : public candidate::Evaluator {
   [[nodiscard]] Result<std::vector<OracleTest>> test_oracle() const;
 
   [[nodiscard]] Result<std::vector<ShapeMemory>> memory_of_shapes() const;
-  /// How each timed shape was decided on a real GPU, one line each.
-  [[nodiscard]] const std::vector<std::string>& decisions() const { return decisions_; }
+  /// How each timed shape was decided on a real GPU.
+  [[nodiscard]] const std::vector<MeasuredShape>& measured() const { return measured_; }
 
   [[nodiscard]] const Workload& workload() const { return workload_; }
   /// Where the time went, all judgements together.
@@ -101,6 +102,11 @@ class Judge final : public candidate::Evaluator {
                                                         int schedules);
   /// Correctness and interleaved pairs against the seed on a real GPU.
   Result<candidate::Outcome> run_on_gpu(const system::Path& object, candidate::Fidelity fidelity);
+  /// Pairs on one shape: adds its time to `scored`, or the outcome.
+  Result<std::optional<candidate::Outcome>> time_on_gpu(const system::Path& seed,
+                                                        const system::Path& object,
+                                                        const Shape& shape,
+                                                        candidate::Scored* scored);
   /// Every element against the trusted GPU reference.
   Result<TrialResult> full_trial(const system::Path& object, const Shape& shape);
   /// All full shapes, if there is a reference; counts them.
@@ -120,7 +126,7 @@ class Judge final : public candidate::Evaluator {
   fabric::Topology topology_;
   system::Path oracle_;
   std::optional<system::Path> reference_;  ///< Built, if full shapes are wanted.
-  std::vector<std::string> decisions_;
+  std::vector<MeasuredShape> measured_;
   Stages stages_;
   std::mutex seeds_mutex_;
   std::map<std::string, Seed> seeds_;  ///< By shape name.

@@ -25,7 +25,11 @@ Result<system::Process> start_ranks(const TrialSpec& spec, const VirtualCluster&
     job.command.environment.set("LD_LIBRARY_PATH", "/usr/local/cuda/lib64");
     job.command.fds = cluster.rank_fds();
   }
-  job.limits.wall = in_ms(2 * budget.setup_seconds + (budget.iterations + 1) * budget.run_seconds);
+  // A backstop: each step has its own limit. How many pairs a real GPU needs is not known before.
+  job.limits.wall =
+      cluster.is_real()
+          ? std::chrono::hours(1)
+          : in_ms(2 * budget.setup_seconds + (budget.iterations + 1) * budget.run_seconds);
   job.limits.memory = (std::uint64_t{1} << 30U) + ranks * (std::uint64_t{512} << 20U);
   job.limits.processes = 16 + 16 * ranks;
   job.limits.file_size = std::uint64_t{1} << 30U;  // bounce buffers are files to the kernel

@@ -189,6 +189,10 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
                    : std::nullopt;
   }
   times_.seconds.push_back(seconds);
+  if (cluster_.is_real()) {
+    times_.samples.push_back(all.ranks.front().seen);
+    times_.samples.back().seconds = seconds;
+  }
   return outcome;
 }
 

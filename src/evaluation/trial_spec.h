@@ -16,6 +16,7 @@
 #include "evaluation/stages.h"
 #include "evaluation/virtual_cluster.h"
 #include "evaluation/workload.h"
+#include "measure/samples.h"
 
 namespace cuco::evaluation {
 
@@ -51,8 +52,9 @@ struct TrialSpec {
 /// Right in every iteration; the slowest rank's seconds of each.
 struct TrialTimes {
   std::vector<double> seconds;
-  TrialOutputs outputs;  ///< If they were to be kept.
-  std::string gpu;       ///< The name of the real one.
+  std::vector<measure::Sample> samples;  ///< The same on a real GPU, with what was seen around it.
+  TrialOutputs outputs;                  ///< If they were to be kept.
+  std::string gpu;                       ///< The name of the real one.
 };
 
 using TrialResult = std::variant<TrialTimes, candidate::Outcome>;

@@ -44,8 +44,12 @@ Result<ClusterEvent> decode_event(const wire::Frame& frame) {
   for (const wire::RankReport& report : *reports) {
     if (tail.size() < report.tail_bytes)
       return Error{ErrorKind::Protocol, "virtual cluster: a short answer"};
+    const measure::Sample seen{.clock_mhz = static_cast<double>(report.clock_mhz),
+                               .throttled = report.throttled != 0,
+                               .probe_seconds = static_cast<double>(report.probe_ps) * 1e-12,
+                               .after_seconds = static_cast<double>(report.after_ps) * 1e-12};
     all.ranks.push_back({report.rank, report.phase, report.code, report.time_ps, report.deliveries,
-                         report.copied_to_host,
+                         report.copied_to_host, seen,
                          std::string(wire::text_of(tail.first(report.tail_bytes)))});
     tail = tail.subspan(report.tail_bytes);
   }

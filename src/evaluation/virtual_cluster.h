@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "measure/samples.h"
 #include "system/process.h"
 #include "wire/messages_judge.h"
 #include "wire/socket.h"
@@ -35,6 +36,7 @@ struct RankState {
   std::int64_t time_ps = 0;
   std::uint64_t deliveries = 0;      ///< Between GPUs, of all ranks, since they were told to go on.
   std::uint64_t copied_to_host = 0;  ///< Bytes, since it was told to go on.
+  measure::Sample seen;              ///< Around the run, on a real GPU; without its time.
   std::string tail;
 };
 

@@ -17,6 +17,7 @@ struct Sample {
   double clock_mhz = 0;      ///< The GPU's, right after; 0: not known.
   bool throttled = false;    ///< The driver named a reason (heat, power).
   double probe_seconds = 0;  ///< A trusted kernel of fixed work, run before; 0: none was.
+  double after_seconds = 0;  ///< From the program's "done" until another process had the GPU.
 };
 
 enum class Quality {
@@ -49,5 +50,10 @@ class SampleFilter {
   std::size_t disturbed_ = 0;
   std::vector<Sample> samples_;
 };
+
+/// Seconds for which the GPU was busy longer after the candidate's "done" than after the
+/// incumbent's: work that it had left running. 0 while the difference is none to speak of.
+[[nodiscard]] double left_running(const std::vector<Sample>& incumbent,
+                                  const std::vector<Sample>& candidate);
 
 }  // namespace cuco::measure

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <map>
@@ -95,6 +96,22 @@ std::map<std::string, Path> hierarchies() {
   return found;
 }
 
+/// The nearest folder, from our own upwards, that can limit memory and processes of groups in it. A
+/// folder with processes of its own (ours, usually) cannot, unless it is the top.
+Path governing_folder(const Path& own) {
+  for (Path folder = own; is_there(folder / "cgroup.procs"); folder = folder.parent_path()) {
+    for (const char* controller : {"+memory", "+pids"})
+      put(folder / "cgroup.subtree_control", controller);
+    const std::string enabled = text_of(folder / "cgroup.subtree_control");
+    const auto words = split(trim(enabled), ' ');
+    const auto has = [&](std::string_view name) {
+      return std::find(words.begin(), words.end(), name) != words.end();
+    };
+    if (has("memory") && has("pids")) return folder;
+  }
+  return own;  // for ending all processes at once; limits are seen to elsewhere, or missing
+}
+
 /// Removes groups whose keeper was killed before it could. The name carries the keeper's pid.
 void sweep(const Path& parent) {
   std::error_code code;
@@ -131,10 +148,7 @@ void JobCgroups::make_v2(std::uint64_t memory, std::uint32_t processes) {
   const auto all = hierarchies();
   const auto unified = all.find("");
   if (unified == all.end()) return;
-  for (const char* controller : {"+memory", "+pids"}) {
-    put(unified->second / "cgroup.subtree_control", controller);  // may be refused; seen below
-  }
-  const auto group = make_group(unified->second);
+  const auto group = make_group(governing_folder(unified->second));
   if (!group) return;
   if (is_there(*group / "cgroup.kill")) kill_file_ = *group / "cgroup.kill";
   if (memory != 0 && put(*group / "memory.max", std::to_string(memory))) {

@@ -87,6 +87,9 @@ std::vector<Path> writable_paths(const SandboxSpec& sandbox, bool private_root) 
     paths.emplace_back("/tmp");
     paths.emplace_back("/dev/shm");
   }
+  // The CUDA driver names its threads (/proc/self/task/*/comm) and does not start where it cannot.
+  // What else is there is guarded by the kernel: others' entries by their user, the rest by root.
+  if (private_root && !sandbox.devices.empty()) paths.emplace_back("/proc");
   return paths;
 }
 

@@ -41,6 +41,11 @@ struct RankReport {
   std::int64_t time_ps = 0;          ///< When the rank had reported and all its work had ended.
   std::uint64_t deliveries = 0;      ///< Between GPUs, of all ranks, since the last command.
   std::uint64_t copied_to_host = 0;  ///< Bytes, since the last command.
+  // Of a real GPU only; 0: not known. See measure/samples.h.
+  std::int64_t probe_ps = 0;
+  std::int64_t after_ps = 0;
+  std::uint32_t clock_mhz = 0;
+  std::uint32_t throttled = 0;
 };
 
 /// From the judge: waits until every rank has reported, or nothing can go on.

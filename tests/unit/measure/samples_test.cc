@@ -9,6 +9,19 @@
 namespace cuco::measure {
 namespace {
 
+TEST(LeftRunning, IsWhatTheGpuDoesAfterDone) {
+  const auto after = [](std::initializer_list<double> microseconds) {
+    std::vector<Sample> samples;
+    for (const double us : microseconds)
+      samples.push_back({.seconds = 1e-4, .after_seconds = us * 1e-6});
+    return samples;
+  };
+  EXPECT_EQ(left_running(after({146, 147, 151}), after({145, 150, 149})), 0);
+  EXPECT_EQ(left_running(after({146, 147, 151}), after({100, 90, 95})), 0);
+  EXPECT_NEAR(left_running(after({146, 147, 151}), after({170, 150, 167})), 20e-6, 1e-9);
+  EXPECT_EQ(left_running({}, {}), 0);
+}
+
 TEST(SampleFilter, DropsWhatTheDriverCallsThrottled) {
   SampleFilter filter;
   EXPECT_EQ(filter.look_at({.seconds = 1, .clock_mhz = 1980}), Quality::Good);
