@@ -256,22 +256,17 @@ Checker::BlockState& Checker::start_block(const vgpu::Warp& warp) {
   return block;
 }
 
-std::uint32_t Checker::site_of(const vgpu::Warp& warp,
-                               const vgpu::Op& op,
-                               AccessKind kind,
-                               std::uint32_t bytes) {
-  const auto kernel = reinterpret_cast<std::uintptr_t>(warp.kernel);
-  const std::uint64_t key =
-      (kernel << 20U) ^ (std::uint64_t{op.source} << 2U) ^ static_cast<std::uint64_t>(kind);
-  SiteCache& cached = site_cache_[(key >> 2U) % site_cache_.size()];
-  if (cached.key == key) return cached.site;
+std::uint32_t Checker::find_site(std::uint64_t key,
+                                 const vgpu::Warp& warp,
+                                 const vgpu::Op& op,
+                                 AccessKind kind,
+                                 std::uint32_t bytes) {
   const auto [at, fresh] = site_index_.try_emplace(key, static_cast<std::uint32_t>(sites_.size()));
   if (fresh) {
     // In words at once: the kernel's module may be gone when they are needed.
     sites_.push_back({place_of(*warp.kernel, op.source), true});
     sites_.back().place.what = verb(kind, bytes);
   }
-  cached = {key, at->second};
   return at->second;
 }
 

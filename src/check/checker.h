@@ -141,15 +141,28 @@ class Checker final : public vgpu::AccessObserver {
   BlockState& state_of(const vgpu::Warp& warp);
   BlockState& start_block(const vgpu::Warp& warp);
   void retire(BlockState& block);
+  /// The number of the place of an access; made up when it is first asked for.
   std::uint32_t site_of(const vgpu::Warp& warp,
                         const vgpu::Op& op,
                         AccessKind kind,
-                        std::uint32_t bytes);
+                        std::uint32_t bytes) {
+    const std::uint64_t key = (reinterpret_cast<std::uintptr_t>(warp.kernel) << 20U) ^
+                              (std::uint64_t{op.source} << 2U) ^ static_cast<std::uint64_t>(kind);
+    SiteCache& cached = site_cache_[(key >> 2U) % site_cache_.size()];
+    if (cached.key != key) cached = {key, find_site(key, warp, op, kind, bytes)};
+    return cached.site;
+  }
+  std::uint32_t find_site(std::uint64_t key,
+                          const vgpu::Warp& warp,
+                          const vgpu::Op& op,
+                          AccessKind kind,
+                          std::uint32_t bytes);
   [[nodiscard]] static Site place_of(const vgpu::Kernel& kernel, std::uint32_t origin);
   [[nodiscard]] Site describe(std::uint32_t site, ActorId actor, unsigned lane) const;
   /// Names the allocation of the address in the finding.
   void locate(Finding& finding, Address address) const;
   bool knows_allocation(Address address);
+  SharedRaces::Access words_of(const vgpu::Warp& warp, const vgpu::RowEvent& row);
   /// True: the row was checked, nothing is wrong. Else it has to be looked at lane by lane.
   bool check_row(BlockState& block, const vgpu::Warp& warp, const vgpu::RowEvent& row);
   void check_memory(const vgpu::Warp& warp, const vgpu::Op& op, const vgpu::AccessEvent& event);
@@ -213,7 +226,7 @@ class Checker final : public vgpu::AccessObserver {
     std::uint64_t key = 0;
     std::uint32_t site = 0;
   };
-  std::array<SiteCache, 256> site_cache_;
+  std::array<SiteCache, 2048> site_cache_;
   std::vector<BlockRecord> block_records_{1};  ///< By ActorInfo::block.
   /// Findings by the sites of both sides: a race in a loop is described once.
   std::unordered_map<std::uint64_t, std::size_t> reported_;

@@ -6,11 +6,33 @@
 
 namespace cuco::check {
 
+inline SharedRaces::Access Checker::words_of(const vgpu::Warp& warp, const vgpu::RowEvent& row) {
+  return {
+      .warp = warp.index,
+      .first = static_cast<std::uint32_t>(row.first / 4),
+      .count = row.bytes / 4 * (row.same ? 1 : vgpu::kLanes),
+      .site = site_of(warp, *row.op, row.kind, row.bytes),
+      .lane_words = row.same ? 0 : row.bytes / 4,
+  };
+}
+
 void Checker::on_rows(const vgpu::Warp& warp, std::span<const vgpu::RowEvent> rows) {
   if (!same_stores_.empty()) settle();
   BlockState& block = state_of(warp);
+  SharedRaces::QuickReader reader(block.shared, warp.index);
   for (const vgpu::RowEvent& row : rows) {
-    if (!check_row(block, warp, row)) AccessObserver::on_rows(warp, {&row, 1});
+    bool fine = false;
+    if (row.space == ptx::Space::Shared && row.kind == AccessKind::Load && row.bytes == 4 &&
+        options_.shared_races) {
+      // The inner loops of tiled kernels.
+      const auto word = static_cast<std::uint32_t>(row.first / 4);
+      const std::uint32_t site = site_of(warp, *row.op, row.kind, row.bytes);
+      fine = row.same ? reader.read_word(word, site) : reader.read_row(word, site);
+    } else {
+      fine = check_row(block, warp, row);
+    }
+    if (!fine) [[unlikely]]
+      AccessObserver::on_rows(warp, {&row, 1});
   }
 }
 
@@ -20,14 +42,9 @@ bool Checker::check_row(BlockState& block, const vgpu::Warp& warp, const vgpu::R
   if (row.space == ptx::Space::Shared) {
     if (!options_.shared_races) return true;
     if (row.bytes < 4) return false;
-    const SharedRaces::Access access{
-        .warp = warp.index,
-        .first = static_cast<std::uint32_t>(row.first / 4),
-        .count = bytes / 4,
-        .site = site_of(warp, *row.op, row.kind, row.bytes),
-        .lane_words = row.same ? 0 : row.bytes / 4,
-    };
-    return reads ? block.shared.quick_read(access) : block.shared.quick_write(access);
+    const SharedRaces::Access access = words_of(warp, row);
+    return reads ? SharedRaces::QuickReader(block.shared, warp.index).read(access)
+                 : block.shared.quick_write(access);
   }
   if (options_.memory) {
     if (!memory_.is_fine(row.first, bytes, reads)) return false;

@@ -20,9 +20,10 @@ void SharedRaces::reset(std::uint32_t bytes, unsigned warps) {
 std::uint32_t SharedRaces::floor_of(unsigned warp) const {
   const BlockOrder::Epochs& known = order_->known(warp);
   std::uint32_t lowest = ~0U;
-  for (unsigned other = 0; other < warps_; ++other) {
-    if (other != warp) lowest = std::min(lowest, known[other]);
-  }
+  for (unsigned other = 0; other < warp; ++other)
+    lowest = std::min(lowest, known[other]);
+  for (unsigned other = warp + 1; other < warps_; ++other)
+    lowest = std::min(lowest, known[other]);
   return lowest;
 }
 
@@ -54,22 +55,6 @@ void SharedRaces::expand(std::uint32_t index) {
 }
 
 /// The state of the whole row is enough: nothing is wrong, or the words have to be looked at.
-bool SharedRaces::read_row(Row& row, const Access& access, std::uint8_t lane) {
-  if (row.has_words || !is_written(row.writer) || !knows(access.warp, row.writer)) return false;
-  // Each lane may read what it wrote itself.
-  if (is_fresh(access.warp, row.writer, row.write_phase) && !access.whole_warp &&
-      (row.write_lane != lane || row.lane_words != access.lane_words)) {
-    return false;
-  }
-  const std::uint32_t epoch = order_->epoch(access.warp);
-  // Only readers of one epoch are kept: with one number for all, others would look too late.
-  if (row.read_epoch != epoch) row.readers = 0;
-  row.readers |= 1U << access.warp;
-  row.read_epoch = epoch;
-  row.read_site = access.site;
-  return true;
-}
-
 bool SharedRaces::write_row(Row& row, const Access& access, std::uint8_t lane) {
   if (row.has_words || (is_written(row.writer) && !knows(access.warp, row.writer))) return false;
   const std::uint32_t floor = floor_of(access.warp);
@@ -86,36 +71,6 @@ bool SharedRaces::write_row(Row& row, const Access& access, std::uint8_t lane) {
   return true;
 }
 
-bool SharedRaces::quick_read(const Access& access) {
-  const std::size_t end = std::size_t{access.first} + access.count;
-  if (end > bytes_ / 4) return false;
-  if (access.lane_words != 0 && access.first % kRow == 0 && access.count % kRow == 0) {
-    for (std::size_t i = access.first; i < end; i += kRow) {
-      if (!read_row(rows_[i / kRow], access, lane_of(access, i))) return false;
-    }
-    return true;
-  }
-  const unsigned warp = access.warp;
-  const std::uint32_t epoch = order_->epoch(warp);
-  std::uint32_t ordered = 0;  // The stamp that was found in order last.
-  for (std::size_t i = access.first; i < end; ++i) {
-    Row& row = rows_[i / kRow];
-    Word& word = words_[i];
-    const std::uint32_t writer = row.has_words ? word.writer : row.writer;
-    if (writer != ordered) {
-      // What this warp itself has just written depends on the lanes.
-      if (!is_written(writer) || writer == (warp << kEpochBits | epoch) || !knows(warp, writer)) {
-        return false;
-      }
-      ordered = writer;
-    }
-    if (row.has_words && word.written_mask != 0xF) return false;
-    row.word_read_epoch = std::max(row.word_read_epoch, epoch);
-    note_read(word, access, epoch);
-  }
-  return true;
-}
-
 bool SharedRaces::quick_write(const Access& access) {
   const std::size_t end = std::size_t{access.first} + access.count;
   if (end > bytes_ / 4 || access.lane_words == 0 || access.first % kRow != 0 ||
@@ -128,27 +83,17 @@ bool SharedRaces::quick_write(const Access& access) {
   return true;
 }
 
-void SharedRaces::note_read(Word& word, const Access& access, std::uint32_t epoch) {
-  if (word.read_epoch != epoch) {
-    word.readers = 0;
-    word.read_mask = 0;
-  }
-  word.read_mask |= access.mask;
-  word.readers |= 1U << access.warp;
-  word.read_epoch = epoch;
-  word.read_site = access.site;
-}
-
 void SharedRaces::read(const Access& access, const Report& report) {
   const unsigned warp = access.warp;
   const std::uint32_t epoch = order_->epoch(warp);
   const auto end = std::min<std::size_t>(std::size_t{access.first} + access.count, bytes_ / 4);
   std::uint32_t checked = 0;  // the stamp found ordered last: neighbours mostly share it
   bool reported = false;
+  QuickReader quick(*this, warp);
   for (std::size_t i = access.first; i < end;) {
     Row& row = rows_[i / kRow];
     if (i % kRow == 0 && end - i >= kRow && access.lane_words != 0 &&
-        read_row(row, access, lane_of(access, i))) {
+        quick.read_row(row, access.site, lane_of(access, i), access.lane_words)) {
       i += kRow;
       continue;
     }

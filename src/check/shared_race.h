@@ -8,7 +8,9 @@
 /// written and read as a whole, as tiles are, keep their state once for the row.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -37,10 +39,11 @@ class SharedRaces {
     std::uint32_t first = 0;  ///< Word.
     std::uint32_t count = 1;
     std::uint32_t site = 0;
-    unsigned lane = 0;             ///< Of the first word.
-    std::uint32_t lane_words = 1;  ///< 0: all by that lane, or by all lanes (a broadcast).
-    bool whole_warp = false;       ///< A matrix load: lanes are not told apart.
-    std::uint8_t mask = 0xF;       ///< Bytes of the word; not all of them only if count is 1.
+    unsigned lane = 0;  ///< Of the first word.
+    /// A power of 2. 0: all by that lane, or by all lanes (a broadcast).
+    std::uint32_t lane_words = 1;
+    bool whole_warp = false;  ///< A matrix load: lanes are not told apart.
+    std::uint8_t mask = 0xF;  ///< Bytes of the word; not all of them only if count is 1.
   };
 
   explicit SharedRaces(const BlockOrder& order) : order_(&order) {}
@@ -49,7 +52,7 @@ class SharedRaces {
 
   /// Accesses by all 32 lanes to whole words, in which nothing is wrong: true. False: it takes a
   /// closer look, by read or write, to tell; what was noted so far does no harm.
-  bool quick_read(const Access& access);
+  class QuickReader;
   bool quick_write(const Access& access);
   /// Each reports at most one conflict.
   void read(const Access& access, const Report& report);
@@ -110,17 +113,19 @@ class SharedRaces {
   [[nodiscard]] std::uint32_t unknown_readers(unsigned warp,
                                               std::uint32_t readers,
                                               std::uint32_t epoch) const;
-  /// Did this warp write it, and do its lanes not know yet?
-  [[nodiscard]] bool is_fresh(unsigned warp, std::uint32_t writer, std::uint16_t phase) const {
-    return writer == (warp << kEpochBits | order_->epoch(warp)) && phase == phase_[warp];
-  }
   /// Of the first word of a row of the access.
   [[nodiscard]] static std::uint8_t lane_of(const Access& access, std::size_t word) {
-    return static_cast<std::uint8_t>(access.lane + (word - access.first) / access.lane_words);
+    return static_cast<std::uint8_t>(
+        access.lane + ((word - access.first) >> std::countr_zero(access.lane_words)));
   }
-  bool read_row(Row& row, const Access& access, std::uint8_t lane);
   bool write_row(Row& row, const Access& access, std::uint8_t lane);
-  static void note_read(Word& word, const Access& access, std::uint32_t epoch);
+  static void note_read(Word& word, const Access& access, std::uint32_t epoch) {
+    const bool first = word.read_epoch != epoch;
+    word.read_mask = static_cast<std::uint8_t>((first ? 0 : word.read_mask) | access.mask);
+    word.readers = (first ? 0 : word.readers) | 1U << access.warp;
+    word.read_epoch = epoch;
+    word.read_site = access.site;
+  }
   void expand(std::uint32_t row);
 
   const BlockOrder* order_;
@@ -129,6 +134,118 @@ class SharedRaces {
   std::vector<Word> words_;
   std::vector<Row> rows_;
   std::array<std::uint16_t, kMaxWarps> phase_{};
+};
+
+/// Reads of one warp between two synchronisations of its own: what holds for all of them is looked
+/// up once.
+class SharedRaces::QuickReader {
+ public:
+  QuickReader(SharedRaces& races, unsigned warp)
+      : races_(races),
+        rows_(races.rows_.data()),
+        words_(races.words_.data()),
+        known_(races.order_->known(warp)),
+        warp_(warp),
+        epoch_(races.order_->epoch(warp)),
+        base_(races.order_->base()),
+        own_(warp << kEpochBits | epoch_),
+        bit_(1U << warp),
+        end_(races.bytes_ / 4) {}
+
+  /// One word, by all lanes.
+  bool read_word(std::uint32_t index, std::uint32_t site) {
+    if (index >= end_) return false;
+    Row& row = rows_[index / kRow];
+    Word& word = words_[index];
+    const std::uint32_t writer = row.has_words ? word.writer : row.writer;
+    // What this warp itself has just written depends on the lanes.
+    if (writer == own_ || !is_ordered(writer)) return false;
+    if (row.has_words && word.written_mask != 0xF) return false;
+    row.word_read_epoch = std::max(row.word_read_epoch, epoch_);
+    note(word, site);
+    return true;
+  }
+
+  /// 32 words, one by each lane.
+  bool read_row(std::uint32_t first, std::uint32_t site) {
+    if (first % kRow != 0 || first >= end_ || end_ - first < kRow) {
+      return read({.warp = warp_, .first = first, .count = kRow, .site = site});
+    }
+    return read_row(rows_[first / kRow], site, 0, 1);
+  }
+
+  bool read(const Access& access) {
+    const std::uint32_t end = access.first + access.count;
+    if (end > end_ || access.first >= end) return false;
+    if (access.lane_words == 0 || access.first % kRow != 0 || access.count % kRow != 0) {
+      return read_words(access, end);
+    }
+    for (std::uint32_t i = access.first; i < end; i += kRow) {
+      if (!read_row(rows_[i / kRow], access.site, lane_of(access, i), access.lane_words)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  [[nodiscard]] bool is_ordered(std::uint32_t writer) const {
+    const std::uint32_t then = writer & kEpochMask;
+    const std::uint32_t other = writer >> kEpochBits;
+    return then >= base_ && (other == warp_ || known_[other] >= then);
+  }
+
+  bool read_row(Row& row, std::uint32_t site, std::uint8_t lane, std::uint32_t lane_words) {
+    if (row.has_words || !is_ordered(row.writer)) return false;
+    // Each lane may read what it wrote itself.
+    if (row.writer == own_ && row.write_phase == races_.phase_[warp_] &&
+        (row.write_lane != lane || row.lane_words != lane_words)) {
+      return false;
+    }
+    // Only readers of one epoch are kept: with one number for all, others would look too late.
+    row.readers = (row.read_epoch == epoch_ ? row.readers : 0) | bit_;
+    row.read_epoch = epoch_;
+    row.read_site = site;
+    return true;
+  }
+
+  bool read_words(const Access& access, std::uint32_t end) {
+    std::uint32_t ordered = 0;  // The stamp that was found in order last.
+    for (std::uint32_t i = access.first; i < end; ++i) {
+      Row& row = rows_[i / kRow];
+      Word& word = words_[i];
+      const std::uint32_t writer = row.has_words ? word.writer : row.writer;
+      if (writer != ordered) {
+        // What this warp itself has just written depends on the lanes.
+        if (writer == own_ || !is_ordered(writer)) return false;
+        ordered = writer;
+      }
+      if (row.has_words && word.written_mask != 0xF) return false;
+      row.word_read_epoch = std::max(row.word_read_epoch, epoch_);
+      note(word, access.site);
+    }
+    return true;
+  }
+
+  void note(Word& word, std::uint32_t site) const {
+    const bool known = word.read_epoch == epoch_;
+    word.read_mask = 0xF;
+    word.readers = (known ? word.readers : 0) | bit_;
+    word.read_epoch = epoch_;
+    word.read_site = site;
+  }
+
+  friend class SharedRaces;
+  SharedRaces& races_;
+  Row* rows_;
+  Word* words_;
+  const BlockOrder::Epochs& known_;
+  unsigned warp_;
+  std::uint32_t epoch_;
+  std::uint32_t base_;
+  std::uint32_t own_;  ///< The stamp of what the warp writes now.
+  std::uint32_t bit_;
+  std::uint32_t end_;  ///< In words.
 };
 
 }  // namespace cuco::check

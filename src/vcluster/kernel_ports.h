@@ -26,9 +26,9 @@ class KernelPorts {
 
  private:
   struct Ports {
-    vgpu::Pipe out{16, 1024};
-    vgpu::Pipe in{16, 1024};
-    vgpu::Pipe host{16, 1024};
+    vgpu::Pipe<16, 1024> out;
+    vgpu::Pipe<16, 1024> in;
+    vgpu::Pipe<16, 1024> host;
   };
   const fabric::Topology topology_;
   std::vector<Ports> ports_;

@@ -45,22 +45,30 @@ struct Lines {
   }
 };
 
+/// A line and its places in the caches.
+struct Line {
+  CacheTags::Place l1, l2;
+};
+[[gnu::always_inline]] inline Line find_line(const Warp& w, std::uint64_t line) {
+  return {w.sm->l1.prefetch(line), w.sm->timing->l2_tags.prefetch(line)};
+}
+
 /// Time of a line's sectors through L1, L2 and HBM: when the data is there, or, of a store, when
 /// the memory system has taken it.
 [[gnu::always_inline]] inline VTime line_time(
-    Warp& w, std::uint64_t line, std::uint32_t sectors, bool store, bool use_l1) {
+    Warp& w, const Line& line, std::uint32_t sectors, bool store, bool use_l1) {
   Timing& timing = *w.sm->timing;
   Counters& counters = w.grid->counters;
   counters.sectors += static_cast<std::uint64_t>(std::popcount(sectors));
   if (use_l1) {
-    const std::uint32_t hit = w.sm->l1.touch(line, sectors).hit;
+    const std::uint32_t hit = w.sm->l1.touch(line.l1, sectors).hit;
     counters.l1_hits += static_cast<std::uint64_t>(std::popcount(hit));
     sectors &= ~hit;
     if (sectors == 0) return 0;
   }
   const auto asked = static_cast<unsigned>(std::popcount(sectors));
   const VTime l2_done = timing.l2.reserve(w.clock, timing.l2_sectors[asked]);
-  const auto [hit, written] = timing.l2_tags.touch(line, sectors, store);
+  const auto [hit, written] = timing.l2_tags.touch(line.l2, sectors, store);
   counters.l2_hits += static_cast<std::uint64_t>(std::popcount(hit));
   // Whole sectors are stored without being read; dirty ones are written when they leave.
   sectors = store ? 0 : sectors & ~hit;
@@ -107,7 +115,7 @@ bool uses_l1(const Op& op, AccessKind kind) {
 }
 
 /// When the L1 pipe has taken that many lines.
-VTime enter_l1(Warp& w, unsigned lines) {
+[[gnu::always_inline]] inline VTime enter_l1(Warp& w, unsigned lines) {
   const Timing& timing = *w.sm->timing;
   return w.sm->lsu.reserve(w.clock, lines * timing.cycle) + timing.l1_latency;
 }
@@ -119,9 +127,10 @@ void finish_global(Warp& w, const Op& op, AccessKind kind, const Lines& lines) {
   VTime ready = enter_l1(w, lines.count);
   for (unsigned i = 0; i < lines.count; ++i) {
     const Granule& granule = w.memory->granule(lines.line[i] << 7U);
-    ready = std::max(ready, granule.owner == w.grid->device
-                                ? line_time(w, lines.line[i], lines.sectors[i], store, use_l1)
-                                : remote_time(w, granule.owner, lines.sectors[i], store));
+    ready = std::max(
+        ready, granule.owner == w.grid->device
+                   ? line_time(w, find_line(w, lines.line[i]), lines.sectors[i], store, use_l1)
+                   : remote_time(w, granule.owner, lines.sectors[i], store));
   }
   finish_access(w, op, kind, ready);
 }
@@ -295,17 +304,24 @@ void account(
   }
 }
 
-void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes) {
-  w.sm->timing->l2_tags.prefetch(start >> 7U);
-  w.sm->l1.prefetch(start >> 7U);
+namespace {
+
+/// One whole line: what coalesced code asks for.
+template <AccessKind kKind>
+[[gnu::always_inline]] inline void account_line(Warp& w, const Op& op, std::uint64_t number) {
+  const Line line = find_line(w, number);
+  constexpr bool kStore = kKind == AccessKind::Store;
+  w.sync_clock();
+  const VTime entered = enter_l1(w, 1);
+  finish_access(w, op, kKind,
+                std::max(entered, line_time(w, line, 0xF, kStore, uses_l1(op, kKind))));
+}
+
+[[gnu::noinline]] void account_lines(
+    Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes) {
   w.sync_clock();
   const bool store = kind == AccessKind::Store;
   const bool use_l1 = uses_l1(op, kind);
-  if ((start & 127U) == 0 && bytes == 128) {  // One whole line: what coalesced code asks for.
-    const VTime entered = enter_l1(w, 1);
-    finish_access(w, op, kind, std::max(entered, line_time(w, start >> 7U, 0xF, store, use_l1)));
-    return;
-  }
   const Address first = start >> 5U;
   const Address last = (start + bytes - 1) >> 5U;
   VTime ready = enter_l1(w, static_cast<unsigned>((last >> 2U) - (first >> 2U) + 1));
@@ -313,10 +329,20 @@ void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::u
     // All wanted sectors of this line at once.
     const Address end = std::min(last, sector | 3U);
     const std::uint32_t sectors = ((2U << (end & 3U)) - 1) & ~((1U << (sector & 3U)) - 1);
-    ready = std::max(ready, line_time(w, sector >> 2U, sectors, store, use_l1));
+    ready = std::max(ready, line_time(w, find_line(w, sector >> 2U), sectors, store, use_l1));
     sector = end + 1;
   }
   finish_access(w, op, kind, ready);
+}
+
+}  // namespace
+
+void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes) {
+  if ((start & 127U) == 0 && bytes == 128) {
+    return kind == AccessKind::Store ? account_line<AccessKind::Store>(w, op, start >> 7U)
+                                     : account_line<AccessKind::Load>(w, op, start >> 7U);
+  }
+  account_lines(w, op, kind, start, bytes);
 }
 
 void count_bank_conflicts(Warp& w, const LaneAddresses& addresses, std::uint32_t bytes) {

@@ -12,6 +12,7 @@ namespace cuco::vgpu {
 
 namespace {
 
+constexpr std::size_t kAhead = 2;       ///< Sets to fetch before they are wanted.
 constexpr std::uint32_t kState = 0x1F;  ///< Of a tag: dirty and sectors.
 
 /// Which of 8 places hold the line.
@@ -43,15 +44,13 @@ CacheTags::CacheTags(std::uint64_t bytes, unsigned ways)
       stride_(ways_ <= 8 ? 8 : 16),
       tags_(sets_ * stride_, 0) {}
 
-void CacheTags::clear() {
-  std::fill(tags_.begin(), tags_.end(), 0);
-}
-
-CacheTags::Touched CacheTags::touch(std::uint64_t line, std::uint32_t sectors, bool store) {
-  const auto [hash, at] = place_of(line);
-  std::uint32_t* set = tags_.data() + at;
+CacheTags::Touched CacheTags::touch(Place place, std::uint32_t sectors, bool store) {
+  std::uint32_t* set = tags_.data() + place.set;
+  // The next warp mostly asks for the next line.
+  __builtin_prefetch(set + kAhead * stride_);
   // 27 bits of a hash stand for the line, which is wrong once in 2^27 lookups.
-  const std::uint32_t wanted = (static_cast<std::uint32_t>(hash >> 12U) | 0x20U) & ~kState;
+  const std::uint32_t wanted =
+      ((static_cast<std::uint32_t>(place.hash >> 12U) ^ salt_) | 0x20U) & ~kState;
   const std::uint32_t added = sectors | (store ? 0x10U : 0U);
   if ((set[0] & ~kState) == wanted) {
     const std::uint32_t tag = set[0];
@@ -63,14 +62,14 @@ CacheTags::Touched CacheTags::touch(std::uint64_t line, std::uint32_t sectors, b
   const __m256i low = _mm256_load_si256(vectors);
   unsigned places = find(low, pattern);
   if (stride_ > 8) places |= find(_mm256_load_si256(vectors + 1), pattern) << 8U;
-  const int place = places != 0 ? std::countr_zero(places) : static_cast<int>(ways_) - 1;
-  const std::uint32_t tag = set[place];
+  const int way = places != 0 ? std::countr_zero(places) : static_cast<int>(ways_) - 1;
+  const std::uint32_t tag = set[way];
   const std::uint32_t fresh = (places != 0 ? tag : wanted) | added;
-  if (place >= 8) {
+  if (way >= 8) {
     const __m256i high = _mm256_load_si256(vectors + 1);
-    _mm256_store_si256(vectors + 1, with_first(age(high, place - 8), set[7]));
+    _mm256_store_si256(vectors + 1, with_first(age(high, way - 8), set[7]));
   }
-  _mm256_store_si256(vectors, with_first(age(low, place), fresh));
+  _mm256_store_si256(vectors, with_first(age(low, way), fresh));
   if (places != 0) return {tag & sectors, 0};
   return {0, (tag & 0x10U) != 0 ? tag & 0xFU : 0};
 }

@@ -164,8 +164,13 @@ bool load_pattern(Warp& w, const Op& op) {
     observe_row(w, {&op, first, kLaneBytes, AccessKind::Load, space, !row});
   }
   if (space == Space::Global) {
-    __builtin_prefetch(from);  // It comes while the time model works.
-    if (bytes > 64) __builtin_prefetch(from + 64);
+    // It comes while the time model works; and the next warp mostly wants what is behind it.
+    __builtin_prefetch(from);
+    __builtin_prefetch(from + bytes);
+    if (bytes > 64) {
+      __builtin_prefetch(from + 64);
+      __builtin_prefetch(from + bytes + 64);
+    }
     account_range(w, op, AccessKind::Load, first, bytes);
   } else if (row && kLaneBytes > 4) {
     w.shared_passes += kLaneBytes / 4 - 1;

@@ -53,8 +53,8 @@ struct Sm {
       : index(number), timing(&shared_timing), l1(l1_bytes, 4) {}
   std::uint32_t index;
   Timing* timing;
-  Pipe issue{17, 128};
-  Pipe lsu{17, 128};
+  SmPipe issue;
+  SmPipe lsu;
   CacheTags l1;
   std::uint32_t blocks = 0;
   std::uint32_t threads = 0;

@@ -174,8 +174,6 @@ Timing::Timing(const hardware::GpuDescription& gpu)
       l2_sectors(sector_costs(gpu.l2_gbs)),
       hbm_sectors(sector_costs(gpu.hbm_gbs)),
       schedulers(gpu.schedulers),
-      l2(16, 2048),
-      hbm(16, 2048),
       l2_tags(gpu.l2_bytes, 8) {}
 
 }  // namespace cuco::vgpu

@@ -31,17 +31,22 @@ class CacheTags {
     std::uint32_t hit = 0;      ///< Sectors that were present.
     std::uint32_t written = 0;  ///< Dirty sectors that had to leave.
   };
-  /// Asks for sectors (4-bit mask) of a line, and makes them present; a store makes them dirty.
-  Touched touch(std::uint64_t line, std::uint32_t sectors, bool store = false);
-  /// Fetches the tags of the line's set into the host's cache: they will be wanted soon.
-  void prefetch(std::uint64_t line) const { __builtin_prefetch(tags_.data() + place_of(line).set); }
-  void clear();
-
- private:
+  /// Where a line would be.
   struct Place {
     std::uint64_t hash = 0;
     std::size_t set = 0;  ///< In tags_.
   };
+  /// Asks for sectors (4-bit mask) of a line, and makes them present; a store makes them dirty.
+  Touched touch(Place place, std::uint32_t sectors, bool store = false);
+  /// The line's place, which is fetched into the host's cache: it will be wanted soon.
+  [[nodiscard]] Place prefetch(std::uint64_t line) const {
+    const Place place = place_of(line);
+    __builtin_prefetch(tags_.data() + place.set);
+    return place;
+  }
+  /// Forgets all lines; they must not be dirty.
+  void clear() { salt_ += 0x9E37'79B9U; }
+
   /// Neighbouring lines go to neighbouring sets, which the host's cache likes; the upper bits are
   /// hashed in, because power-of-two strides must not fall into few sets.
   [[nodiscard]] Place place_of(std::uint64_t line) const {
@@ -49,10 +54,12 @@ class CacheTags {
     return {hash, ((line ^ hash >> 40U) & (sets_ - 1)) * stride_};
   }
 
+ private:
   std::uint64_t sets_;
   unsigned ways_;  ///< At most 16.
   unsigned shift_;
-  unsigned stride_;  ///< Places of a set: 8 or 16; those beyond `ways_` stay empty.
+  unsigned stride_;         ///< Places of a set: 8 or 16; those beyond `ways_` stay empty.
+  std::uint32_t salt_ = 0;  ///< Of fingerprints: with another one nothing is found any more.
   /// fingerprint << 5 | dirty << 4 | sectors; 0: empty.
   std::vector<std::uint32_t, HugePageAllocator<std::uint32_t>> tags_;
 };
@@ -82,8 +89,8 @@ struct Timing {
   using SectorCosts = std::array<VTime, 9>;
   SectorCosts l2_sectors, hbm_sectors;
   std::uint32_t schedulers;
-  Pipe l2;
-  Pipe hbm;
+  MemoryPipe l2;
+  MemoryPipe hbm;
   CacheTags l2_tags;
   RemoteAccess remote;
 };

@@ -9,14 +9,14 @@ namespace cuco::vgpu {
 namespace {
 
 TEST(Pipe, LateCallersFindUnusedCapacity) {
-  Pipe pipe(10, 64);  // 1024 ps per bucket
+  Pipe<10, 64> pipe;  // 1024 ps per bucket
   EXPECT_EQ(pipe.reserve(50'000, 100), 50'100);
   // A request from before is not pushed behind the later one.
   EXPECT_EQ(pipe.reserve(20'000, 100), 20'100);
 }
 
 TEST(Pipe, DemandBeyondCapacityQueues) {
-  Pipe pipe(10, 64);
+  Pipe<10, 64> pipe;
   VTime last = 0;
   for (int i = 0; i < 100; ++i)
     last = pipe.reserve(0, 512);
@@ -24,7 +24,7 @@ TEST(Pipe, DemandBeyondCapacityQueues) {
 }
 
 TEST(Pipe, ForgetsThePastWithoutLosingTheFuture) {
-  Pipe pipe(10, 64);
+  Pipe<10, 64> pipe;
   pipe.reserve(0, 2000);
   EXPECT_EQ(pipe.reserve(1'000'000, 10), 1'000'010);
   EXPECT_GE(pipe.reserve(0, 10), 10);
@@ -32,16 +32,16 @@ TEST(Pipe, ForgetsThePastWithoutLosingTheFuture) {
 
 TEST(CacheTags, HitsWhatFitsAndWritesBackWhatIsDirty) {
   CacheTags tags(64 * 128, 4);  // 64 lines
-  EXPECT_EQ(tags.touch(5, 0xF).hit, 0U);
-  EXPECT_EQ(tags.touch(5, 0x3).hit, 0x3U);
-  EXPECT_EQ(tags.touch(6, 0x1).hit, 0U);
-  EXPECT_EQ(tags.touch(6, 0xF).hit, 0x1U);  // Sectors come one by one.
-  tags.touch(7, 0xF, true);
+  EXPECT_EQ(tags.touch(tags.place_of(5), 0xF).hit, 0U);
+  EXPECT_EQ(tags.touch(tags.place_of(5), 0x3).hit, 0x3U);
+  EXPECT_EQ(tags.touch(tags.place_of(6), 0x1).hit, 0U);
+  EXPECT_EQ(tags.touch(tags.place_of(6), 0xF).hit, 0x1U);  // Sectors come one by one.
+  tags.touch(tags.place_of(7), 0xF, true);
   unsigned written = 0;
   for (std::uint64_t line = 1000; line < 1400; ++line)
-    written += tags.touch(line, 0xF).written;
+    written += tags.touch(tags.place_of(line), 0xF).written;
   EXPECT_EQ(written, 0xFU);
-  EXPECT_EQ(tags.touch(5, 0xF).hit, 0U);
+  EXPECT_EQ(tags.touch(tags.place_of(5), 0xF).hit, 0U);
 }
 
 constexpr std::string_view kStream = R"(
