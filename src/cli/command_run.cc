@@ -183,6 +183,13 @@ class RunCommand final : public Command {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("{}: {}", programs_.front().string(), reason)};
     }
+    if (ptx::takes_newer_ptx(*executable, sm)) {
+      fmt::print(stderr,
+                 "cuco: note: {} has machine code for sm_{} but PTX only for compute_{}; that PTX "
+                 "is run, where __CUDA_ARCH__ is {}0\n",
+                 programs_.front().string(), sm, executable->ptx_versions.front(),
+                 executable->ptx_versions.front());
+    }
     return program;
   }
 

@@ -187,6 +187,14 @@ Result<Executable> probe_executable(std::span<const std::byte> bytes) {
   return out;
 }
 
+bool takes_newer_ptx(const Executable& executable, std::uint32_t sm) {
+  const auto& ptx = executable.ptx_versions;
+  const auto& elf = executable.elf_versions;
+  return !ptx.empty() && ptx.front() > sm &&
+         std::any_of(elf.begin(), elf.end(),
+                     [&](std::uint32_t code) { return runs_machine_code(sm, code); });
+}
+
 std::string reason_not_runnable(const Executable& executable, std::uint32_t sm) {
   if (executable.cuda_runtime == Linked::Statically) {
     return "the CUDA runtime is linked statically; build with: nvcc -cudart shared";
@@ -200,7 +208,7 @@ std::string reason_not_runnable(const Executable& executable, std::uint32_t sm) 
   const auto& versions = executable.ptx_versions;
   const bool usable = std::any_of(versions.begin(), versions.end(),
                                   [&](std::uint32_t version) { return version <= sm; });
-  if (executable.has_device_code && !usable) {
+  if (executable.has_device_code && !usable && !takes_newer_ptx(executable, sm)) {
     const std::string arch = std::to_string(sm);
     return "there is no PTX for sm_" + arch + " in it; build with: nvcc -gencode arch=compute_" +
            arch + ",code=compute_" + arch;

@@ -31,6 +31,9 @@ struct Executable {
 /// Reads an x86-64 ELF program or shared library. Never trusts an offset of it.
 [[nodiscard]] Result<Executable> probe_executable(std::span<const std::byte> file);
 
+/// Has the program PTX only for newer GPUs, beside machine code for this one? Then that PTX is run.
+[[nodiscard]] bool takes_newer_ptx(const Executable& executable, std::uint32_t sm);
+
 /// Why the virtual cluster cannot run the program on a GPU of `sm`, with the nvcc option to use;
 /// empty if it can. A program without device code can run.
 [[nodiscard]] std::string reason_not_runnable(const Executable& executable, std::uint32_t sm);

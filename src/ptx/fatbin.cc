@@ -127,22 +127,34 @@ Result<std::string> text_of(const FatbinEntry& entry) {
   return text;
 }
 
+bool runs_machine_code(std::uint32_t sm, std::uint32_t code) {
+  return code / 10 == sm / 10 && code <= sm;
+}
+
 Result<std::string> ptx_of_fatbin(std::span<const std::byte> image, std::uint32_t sm) {
   CUCO_TRY_ASSIGN(const std::vector<FatbinEntry> entries, list_fatbin(image));
   const FatbinEntry* best = nullptr;
+  const FatbinEntry* newer = nullptr;  // The oldest of those that are too new.
+  bool has_machine_code = false;
   std::string others;
   for (const FatbinEntry& entry : entries) {
     if (entry.kind == FatbinEntry::Kind::Other) continue;
-    const bool usable = entry.kind == FatbinEntry::Kind::Ptx && entry.sm <= sm &&
-                        (!entry.is_arch_specific || entry.sm == sm);
+    const bool is_ptx = entry.kind == FatbinEntry::Kind::Ptx;
+    const bool usable = is_ptx && entry.sm <= sm && (!entry.is_arch_specific || entry.sm == sm);
     if (!usable) {
       others += (others.empty() ? "" : ", ") + name_of(entry);
+      if (is_ptx && entry.sm > sm && !entry.is_arch_specific &&
+          (newer == nullptr || entry.sm < newer->sm)) {
+        newer = &entry;
+      }
+      has_machine_code = has_machine_code || (!is_ptx && runs_machine_code(sm, entry.sm));
       continue;
     }
     const auto rank = [](const FatbinEntry& e) { return std::pair(e.sm, !e.is_arch_specific); };
     if (best == nullptr || rank(entry) > rank(*best)) best = &entry;
   }
   if (best != nullptr) return text_of(*best);
+  if (newer != nullptr && has_machine_code) return text_of(*newer);
   const std::string arch = std::to_string(sm);
   return Error(ErrorKind::NotFound, "fat binary holds no PTX for sm_" + arch + ", only " +
                                         (others.empty() ? "nothing" : others) +

@@ -39,10 +39,15 @@ struct FatbinEntry {
 /// The text of a PTX entry, decompressed, without the closing NUL.
 [[nodiscard]] Result<std::string> text_of(const FatbinEntry& entry);
 
+/// Would a GPU of `sm` take machine code of `code`: the same generation, not newer?
+[[nodiscard]] bool runs_machine_code(std::uint32_t sm, std::uint32_t code);
+
 /// The PTX that suits a GPU of compute capability `sm` (90) best: the newest that is not newer than
-/// the GPU; of two, the portable one. If there is none, the error says what there is instead and
-/// which nvcc option helps. ErrorKind::NotFound is no reason to give up on a program with several
-/// images: those of libcudadevrt, which -rdc=true links in, have no PTX, and some are empty.
+/// the GPU; of two, the portable one. Newer PTX will do where the program has machine code for the
+/// GPU, which we cannot run: it comes from the same source. If there is nothing, the error says
+/// what there is instead and which nvcc option helps. ErrorKind::NotFound is no reason to give up
+/// on a program with several images: those of libcudadevrt, which -rdc=true links in, have no PTX,
+/// and some are empty.
 [[nodiscard]] Result<std::string> ptx_of_fatbin(std::span<const std::byte> image, std::uint32_t sm);
 
 }  // namespace cuco::ptx

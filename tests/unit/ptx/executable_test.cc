@@ -157,6 +157,23 @@ TEST(Executable, MachineCodeAloneIsRefused) {
   EXPECT_THAT(reason_not_runnable(*probe(writer.finish()), 90), HasSubstr("there is no PTX"));
 }
 
+TEST(Executable, NewerPtxIsTakenBesideMachineCodeForTheGpu) {
+  Executable program;
+  program.needed = {"libcudart.so.13"};
+  program.cuda_runtime = Linked::Dynamically;
+  program.has_device_code = true;
+  program.ptx_versions = {120};
+  program.elf_versions = {75, 80, 90, 100, 120};
+  for (const std::uint32_t sm : {80U, 86U, 90U}) {
+    EXPECT_TRUE(takes_newer_ptx(program, sm)) << sm;
+    EXPECT_THAT(reason_not_runnable(program, sm), IsEmpty()) << sm;
+  }
+  EXPECT_FALSE(takes_newer_ptx(program, 120));
+  program.elf_versions = {100, 120};
+  EXPECT_FALSE(takes_newer_ptx(program, 90));
+  EXPECT_THAT(reason_not_runnable(program, 90), HasSubstr("there is no PTX for sm_90"));
+}
+
 TEST(Executable, OtherRuntimesAreRefused) {
   ElfWriter writer;
   writer.add_needed({"libcudart.so.12"});

@@ -77,6 +77,14 @@ TEST(FatbinError, SaysWhatIsThereAndWhatHelps) {
               HasSubstr("only sm_90, compute_90, compute_80"));
 }
 
+TEST(Fatbin, NewerPtxServesAGpuThatHasMachineCode) {
+  const std::vector<std::byte> bytes = image("newer.fatbin");  // sm_90, compute_120
+  const Result<std::string> text = ptx_of_fatbin(bytes, 90);
+  ASSERT_TRUE(text) << text.error().message();
+  EXPECT_THAT(*text, HasSubstr(".target sm_120"));
+  EXPECT_THAT(ptx_of_fatbin(bytes, 80).error().message(), HasSubstr("no PTX for sm_80"));
+}
+
 TEST(FatbinError, RefusesBombs) {
   std::vector<std::byte> bytes = image("zstd.fatbin");
   const auto entries = list_fatbin(bytes);
