@@ -128,6 +128,7 @@ class RunCommand final : public Command {
       options.gpu = *std::move(found);
     }
     options.seed = seed_;
+    options.patience_ms = static_cast<std::int64_t>(context.config.seconds("run.patience") * 1000);
     options.check = check_.enabled;
     options.schedule_seed = schedules_.seed;
     return options;

@@ -16,6 +16,8 @@ constexpr auto kKeys = std::to_array<ConfigKey>({
     {"llm.key_variable", Variable, "OPENAI_API_KEY", "variable that holds the service's key"},
     {"llm.model", Text, "", "model to ask"},
     {"run.hardware", Text, "h200", "GPU that the virtual target imitates: h200, a100 or a file"},
+    {"run.patience", Duration, "60s",
+     "silence after which cuco run tells which thread it waits for"},
     {"run.target", Choice, "auto", "where programs run", "auto|virtual"},
     {"search.budget", Duration, "10m", "how long a search may take"},
     {"search.jobs", Integer, "0", "candidates evaluated side by side; 0: one per core"},

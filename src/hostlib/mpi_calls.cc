@@ -4,8 +4,9 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "hostlib/mpi_matching.h"
+#include "hostlib/mpi_comms.h"
 #include "hostlib/server.h"
 
 using namespace cuco::hostlib;  // NOLINT(google-build-using-namespace): definitions of C functions
@@ -101,6 +102,68 @@ CUCO_HOST_EXPORT int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* o
   if (size > 0) PMPI_Group_translate_ranks(group, 1, &first, all, &translated);
   PMPI_Group_free(&all);
   if (result == MPI_SUCCESS) name_child(comm, *out, translated);
+  return result;
+}
+
+CUCO_HOST_EXPORT int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* out) {
+  // Only the group's members call: they are told apart by who they are, not by how many calls the
+  // others have made.
+  const int result = outside([&] { return PMPI_Comm_create_group(comm, group, tag, out); });
+  if (result == MPI_SUCCESS && *out != MPI_COMM_NULL) synchronise(*out);
+  return result;
+}
+
+// NOLINTBEGIN(bugprone-macro-parentheses): parameter lists cannot be parenthesised.
+#define CUCO_MPI_MAKES_COMM(name, parameters, arguments)  \
+  CUCO_HOST_EXPORT int MPI_##name parameters {            \
+    synchronise(comm);                                    \
+    const int result = PMPI_##name arguments;             \
+    if (result == MPI_SUCCESS) name_child(comm, *out, 0); \
+    return result;                                        \
+  }
+// NOLINTEND(bugprone-macro-parentheses)
+
+CUCO_MPI_MAKES_COMM(Comm_dup_with_info,
+                    (MPI_Comm comm, MPI_Info info, MPI_Comm* out),
+                    (comm, info, out))
+CUCO_MPI_MAKES_COMM(
+    Cart_create,
+    (MPI_Comm comm, int count, const int sizes[], const int wraps[], int reorder, MPI_Comm* out),
+    (comm, count, sizes, wraps, reorder, out))
+CUCO_MPI_MAKES_COMM(
+    Graph_create,
+    (MPI_Comm comm, int count, const int index[], const int edges[], int reorder, MPI_Comm* out),
+    (comm, count, index, edges, reorder, out))
+CUCO_MPI_MAKES_COMM(
+    Dist_graph_create_adjacent,
+    (MPI_Comm comm,
+     int sources,
+     const int from[],
+     const int from_weights[],
+     int targets,
+     const int to[],
+     const int to_weights[],
+     MPI_Info info,
+     int reorder,
+     MPI_Comm* out),
+    (comm, sources, from, from_weights, targets, to, to_weights, info, reorder, out))
+
+CUCO_HOST_EXPORT int MPI_Cart_sub(MPI_Comm comm, const int kept[], MPI_Comm* out) {
+  synchronise(comm);
+  const int result = PMPI_Cart_sub(comm, kept, out);
+  if (result != MPI_SUCCESS || *out == MPI_COMM_NULL) return result;
+  // Ranks of one part agree on where it lies in the dimensions that were dropped.
+  int dimensions = 0;
+  int rank = 0;
+  PMPI_Cartdim_get(comm, &dimensions);
+  PMPI_Comm_rank(comm, &rank);
+  std::vector<int> place(static_cast<std::size_t>(dimensions));
+  PMPI_Cart_coords(comm, rank, dimensions, place.data());
+  std::int64_t colour = 0;
+  for (int i = 0; i < dimensions; ++i) {
+    colour = colour * 4096 + (kept[i] != 0 ? 0 : place[static_cast<std::size_t>(i)] + 1);
+  }
+  name_child(comm, *out, colour);
   return result;
 }
 
@@ -235,3 +298,55 @@ CUCO_MPI_COLLECTIVE(
     Exscan,
     (const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
     (send, recv, count, type, op, comm))
+CUCO_MPI_COLLECTIVE(
+    Alltoallw,
+    (const void* send,
+     const int send_counts[],
+     const int send_places[],
+     const MPI_Datatype send_types[],
+     void* recv,
+     const int recv_counts[],
+     const int recv_places[],
+     const MPI_Datatype recv_types[],
+     MPI_Comm comm),
+    (send, send_counts, send_places, send_types, recv, recv_counts, recv_places, recv_types, comm))
+CUCO_MPI_COLLECTIVE(Neighbor_allgather,
+                    (const void* send,
+                     int send_count,
+                     MPI_Datatype send_type,
+                     void* recv,
+                     int recv_count,
+                     MPI_Datatype recv_type,
+                     MPI_Comm comm),
+                    (send, send_count, send_type, recv, recv_count, recv_type, comm))
+CUCO_MPI_COLLECTIVE(Neighbor_allgatherv,
+                    (const void* send,
+                     int send_count,
+                     MPI_Datatype send_type,
+                     void* recv,
+                     const int counts[],
+                     const int places[],
+                     MPI_Datatype recv_type,
+                     MPI_Comm comm),
+                    (send, send_count, send_type, recv, counts, places, recv_type, comm))
+CUCO_MPI_COLLECTIVE(Neighbor_alltoall,
+                    (const void* send,
+                     int send_count,
+                     MPI_Datatype send_type,
+                     void* recv,
+                     int recv_count,
+                     MPI_Datatype recv_type,
+                     MPI_Comm comm),
+                    (send, send_count, send_type, recv, recv_count, recv_type, comm))
+CUCO_MPI_COLLECTIVE(
+    Neighbor_alltoallv,
+    (const void* send,
+     const int send_counts[],
+     const int send_places[],
+     MPI_Datatype send_type,
+     void* recv,
+     const int recv_counts[],
+     const int recv_places[],
+     MPI_Datatype recv_type,
+     MPI_Comm comm),
+    (send, send_counts, send_places, send_type, recv, recv_counts, recv_places, recv_type, comm))

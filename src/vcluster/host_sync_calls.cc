@@ -2,7 +2,7 @@
 #include "vcluster/calls.h"
 #include "vcluster/cluster.h"
 #include "vcluster/describe.h"
-#include "vcluster/message_board.h"
+#include "vcluster/mail_room.h"
 #include "wire/messages_host.h"
 #include "wire/status.h"
 
@@ -18,7 +18,7 @@ HostSync::Name name_of(const Session& session, std::uint32_t scope, std::uint64_
 void register_host_sync_calls(Cluster& cluster) {
   Dispatcher& dispatcher = cluster.dispatcher;
   HostSync& sync = cluster.host_sync;
-  register_message_calls(cluster);
+  register_mail_calls(cluster);
   dispatcher.on<wire::ReadClock>(
       [](Session& session, const wire::ReadClock& request, wire::Bytes) {
         if (request.advance_ps < 0) return session.refuse("a clock that runs backwards");

@@ -3,6 +3,7 @@
 //   cuco-vcluster --listen FD --parent FD --gpu FILE [--topology FILE] [--devices N]
 //                 [--processes N] [--seed N] [--judge FD] [--check FILE]
 //                 [--schedule-seed N] [--delivery-delay PS] [--copy-log FILE] [--report FILE]
+//                 [--patience MS]
 #include <sys/prctl.h>
 
 #include <csignal>
@@ -69,6 +70,7 @@ Result<Ending> serve(const Options& options) {
   if (options.contains("--judge")) {
     CUCO_TRY(server->seat_judge(wire::Fd(number(options, "--judge", -1))));
   }
+  if (options.contains("--patience")) server->set_patience(number(options, "--patience", 0));
   auto ending = server->run();
   CUCO_TRY(server->write_report());
   if (const auto file = options.find("--check"); file != options.end()) {

@@ -97,7 +97,34 @@ Check Exchange::check_call(int rank, const ExchangePart& part) const {
   return std::nullopt;
 }
 
+void Exchange::look_for_overlap(int rank, std::span<const ExchangePart> parts) {
+  if (parts.size() < 2 || has_warned_of_overlap_) return;
+  std::map<std::uint64_t, const Call*> written;  // By where it ends.
+  for (const ExchangePart& part : parts) {
+    const Range range = nccl_core::write_range(part.call, rank, clique_.ranks());
+    if (part.call.kind == Kind::Recv && range.bytes != 0) {
+      written[range.address + range.bytes] = &part.call;
+    }
+  }
+  for (const ExchangePart& part : parts) {
+    if (part.call.kind != Kind::Send) continue;
+    const Range read = nccl_core::read_range(part.call, rank, clique_.ranks());
+    const auto next = written.upper_bound(read.address);
+    if (next == written.end() || read.bytes == 0) continue;
+    const Range range = nccl_core::write_range(*next->second, rank, clique_.ranks());
+    if (range.address >= read.address + read.bytes) continue;
+    has_warned_of_overlap_ = true;
+    services_.log(fmt::format(
+        "{}: warning: rank {} calls {} and {} on the same memory in one group; NCCL does the calls "
+        "of a group (and of groups inside it) in any order, so that it is not said what is sent: "
+        "end the group between them",
+        clique_.name(), rank, describe(part.call), describe(*next->second)));
+    return;
+  }
+}
+
 Exchange::Posted Exchange::post(int rank, std::span<const ExchangePart> parts) {
+  look_for_overlap(rank, parts);
   auto group = std::make_shared<Group>();
   group->rank = rank;
   for (const ExchangePart& part : parts) {

@@ -104,6 +104,8 @@ class Exchange {
   void finish_round(std::uint64_t number);
   void try_channel(int source, int destination);
   void finish_part(const Slot& slot);
+  /// Warns once of a group in which a send reads what a receive writes.
+  void look_for_overlap(int rank, std::span<const ExchangePart> parts);
   /// Tells the checker what the rank's part read and wrote, and whom it comes after.
   void tell_check(const Slot& slot, const std::vector<check::ClockPtr>& after);
 
@@ -113,6 +115,7 @@ class Exchange {
   std::map<int, std::uint64_t> next_round_;
   std::map<std::pair<int, int>, Channel> channels_;  ///< By source and destination.
   std::vector<GroupPtr> groups_;
+  bool has_warned_of_overlap_ = false;
 };
 
 }  // namespace cuco::vcluster

@@ -42,11 +42,13 @@ Result<RankStart> start_under_mpi(const ServerProcess& server,
                   server.environment_for(system::Environment::current()));
   CUCO_TRY_ASSIGN(const std::string preload, preloaded(true));
   // Ranks share this machine's cores whatever the topology says; copies between address spaces are
-  // refused in sandboxes, so that Open MPI is told not to try.
-  std::vector<std::string> argv = {"mpirun", "--oversubscribe", "--bind-to",
-                                   "none",   "--mca",           "btl_vader_single_copy_mechanism",
-                                   "none",   "--mca",           "btl_base_warn_component_unused",
-                                   "0"};
+  // refused in sandboxes, so that Open MPI is told not to try, and not to build windows on them.
+  std::vector<std::string> argv = {
+      "mpirun",    "--oversubscribe", "--bind-to",
+      "none",      "--mca",           "btl_vader_single_copy_mechanism",
+      "none",      "--mca",           "osc",
+      "^rdma,ucx", "--mca",           "btl_base_warn_component_unused",
+      "0"};
   if (::geteuid() == 0) argv.emplace_back("--allow-run-as-root");
   if (!preload.empty()) {
     argv.emplace_back("-x");

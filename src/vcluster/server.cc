@@ -19,6 +19,7 @@
 #include "system/os_error.h"
 #include "vcluster/run_check.h"
 #include "vcluster/watchers.h"
+#include "wire/messages_mail.h"
 #include "wire/messages_managed.h"
 
 namespace cuco::vcluster {
@@ -35,8 +36,6 @@ constexpr std::uint32_t kPollingLooks = 30;
 /// With threads blocked outside the server's sight, how long nothing may happen before it is called
 /// a dead-lock.
 constexpr int kOutsideGraceMs = 5000;
-/// After so long without a word from any thread the user is told who is waited for.
-constexpr int kSilenceMs = 60'000;
 /// GPU steps between two looks at the sockets: a killed process must end its kernels.
 constexpr int kStepsPerLook = 512;
 
@@ -53,6 +52,7 @@ bool is_asleep(std::uint32_t pid, std::uint32_t tid) {
 /// Only the host library sends these, but for the lock that our runtime loads code under.
 bool is_of_host_library(const wire::Frame& frame) {
   const std::uint16_t type = frame.header.type;
+  if (type >= wire::MailSend::kType && type <= wire::MailCancel::kType) return true;
   if (type < wire::ReadClock::kType || type > wire::Rendezvous::kType) return false;
   const bool semaphore = type == wire::SemaphorePost::kType || type == wire::SemaphoreWait::kType;
   return !semaphore || wire::read_front<std::uint64_t>(frame.payload) != wire::kLoadingLock;
@@ -121,7 +121,9 @@ Result<Ending> Server::run() {
       CUCO_TRY_ASSIGN(const bool heard, poll(kLookMs));
       silent_ms_ = heard ? 0 : silent_ms_ + kLookMs;
       if (!heard) look_for_sleepers();
-      if (silent_ms_ == kSilenceMs) tell_who_is_waited_for();
+      if (silent_ms_ >= patience_ms_ && silent_ms_ - kLookMs < patience_ms_) {
+        tell_who_is_waited_for();
+      }
       continue;
     }
     bool moved = false;
@@ -275,7 +277,7 @@ void Server::look_for_sleepers() {
 
 void Server::tell_who_is_waited_for() const {
   fmt::print(stderr, "cuco: note: nothing has happened for {} s; the virtual cluster waits for\n",
-             kSilenceMs / 1000);
+             patience_ms_ / 1000.0);
   for (const auto& [number, session] : cluster_->sessions()) {
     if (session->state() != Session::State::Running || session->process == nullptr) continue;
     fmt::print(stderr,

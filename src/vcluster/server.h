@@ -33,6 +33,9 @@ class Server {
   /// Gives the run a judge: its socket takes the place of `parent`, and it hears of dead-locks.
   [[nodiscard]] Result<void> seat_judge(wire::Fd control);
 
+  /// After so long without a word from any thread the user is told who is waited for.
+  void set_patience(int milliseconds) { patience_ms_ = milliseconds; }
+
   /// What a checked run found, as JSON (check::findings_from_json reads it).
   [[nodiscard]] Result<void> write_findings(const std::string& file) const;
 
@@ -72,7 +75,8 @@ class Server {
   std::map<int, std::unique_ptr<Peer>> peers_;
   std::set<std::uint32_t> told_;  ///< Processes whose host library tells of their waits.
   bool parent_gone_ = false;
-  int silent_ms_ = 0;             ///< Since a thread that runs was last heard of.
+  int silent_ms_ = 0;  ///< Since a thread that runs was last heard of.
+  int patience_ms_ = 60'000;
   std::unique_ptr<Judge> judge_;  ///< Null: not a judged run.
 };
 

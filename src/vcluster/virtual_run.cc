@@ -61,6 +61,9 @@ std::vector<std::string> server_arguments(const ServerOptions& options,
   if (options.delivery_delay != 0) {
     argv.insert(argv.end(), {"--delivery-delay", std::to_string(options.delivery_delay)});
   }
+  if (options.patience_ms != 0) {
+    argv.insert(argv.end(), {"--patience", std::to_string(options.patience_ms)});
+  }
   if (options.check) {
     argv.emplace_back("--check");
     argv.push_back(findings.string());

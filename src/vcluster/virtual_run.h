@@ -28,6 +28,7 @@ struct ServerOptions {
   std::int64_t delivery_delay = 0;  ///< Picoseconds; every delivery between GPUs, a probe.
   bool reports = false;             ///< See ServerProcess::report.
   bool logs_copies = false;         ///< See ServerProcess::copy_log.
+  std::int64_t patience_ms = 0;     ///< Silence after which a note says who is waited for; 0: 60 s.
   int errors = 2;                   ///< Where the server's own words go.
   bool check = false;               ///< Watch every access; see ServerProcess::findings.
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One mistake for each name that mistakes.py passes; it knows what has to be said about it.
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <string>
 
 #include "device.h"
@@ -157,6 +159,42 @@ void on_rank_0(Kernel kernel, Arguments... arguments) {
   finish();
 }
 
+/// What a send reads a receive of the same group writes; or not, with `between` groups.
+void send_what_is_received(bool between) {
+  std::vector<int*> data;
+  for (const Rank& r : ranks) {
+    CUDA(cudaSetDevice(r.rank));
+    data.push_back(nullptr);
+    CUDA(cudaMalloc(&data.back(), 32));
+  }
+  NCCL(ncclGroupStart());
+  for (const Rank& r : ranks) {
+    const int peer = 1 - r.rank;
+    NCCL(ncclSend(data[r.rank], 4, ncclInt32, peer, r.comm, r.stream));
+    NCCL(ncclRecv(data[r.rank] + 4, 4, ncclInt32, peer, r.comm, r.stream));
+  }
+  if (between) {
+    NCCL(ncclGroupEnd());
+    NCCL(ncclGroupStart());
+  }
+  for (const Rank& r : ranks) {
+    const int peer = 1 - r.rank;
+    NCCL(ncclSend(data[r.rank] + 4, 4, ncclInt32, peer, r.comm, r.stream));
+    NCCL(ncclRecv(data[r.rank], 4, ncclInt32, peer, r.comm, r.stream));
+  }
+  NCCL(ncclGroupEnd());
+  finish();
+}
+
+/// The host computes for longer than the user wants to wait without a word.
+void compute_for_long() {
+  timespec now;
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);  // Not the virtual clock.
+  const long end = now.tv_sec + 4;
+  while (now.tv_sec < end)
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+}
+
 }  // namespace
 
 int main(int, char** argv) {
@@ -203,6 +241,9 @@ int main(int, char** argv) {
     }
     finish();
   }
+  if (name == "send_what_is_received") send_what_is_received(false);
+  if (name == "send_what_was_received") send_what_is_received(true);
+  if (name == "compute_for_long") compute_for_long();
   if (name == "dies") {
     std::fflush(stdout);
     _exit(3);
