@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "vgpu/access.h"
+#include "vgpu/clock.h"
 #include "vgpu/exec.h"
 #include "vgpu/grid.h"
 
@@ -311,7 +312,7 @@ template <AccessKind kKind>
 [[gnu::always_inline]] inline void account_line(Warp& w, const Op& op, std::uint64_t number) {
   const Line line = find_line(w, number);
   constexpr bool kStore = kKind == AccessKind::Store;
-  w.sync_clock();
+  advance_clock(w);
   const VTime entered = enter_l1(w, 1);
   finish_access(w, op, kKind,
                 std::max(entered, line_time(w, line, 0xF, kStore, uses_l1(op, kKind))));

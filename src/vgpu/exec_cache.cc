@@ -41,8 +41,30 @@ CacheTags::CacheTags(std::uint64_t bytes, unsigned ways)
     : sets_(std::bit_floor(std::max<std::uint64_t>(1, bytes / 128 / ways))),
       ways_(static_cast<unsigned>(std::clamp<std::uint64_t>(bytes / 128 / sets_, 1, 16))),
       shift_(static_cast<unsigned>(std::countr_zero(sets_))),
-      stride_(ways_ <= 8 ? 8 : 16),
+      stride_(ways_ <= 4   ? 4
+              : ways_ <= 8 ? 8
+                           : 16),
       tags_(sets_ * stride_, 0) {}
+
+/// A set of half a vector, as those of an L1 are.
+CacheTags::Touched CacheTags::touch_small(std::uint32_t* set,
+                                          std::uint32_t wanted,
+                                          std::uint32_t sectors,
+                                          std::uint32_t added) const {
+  auto* const vector = reinterpret_cast<__m128i*>(set);
+  const __m128i tags = _mm_load_si128(vector);
+  const __m128i lines = _mm_andnot_si128(_mm_set1_epi32(kState), tags);
+  const __m128i same = _mm_cmpeq_epi32(lines, _mm_set1_epi32(static_cast<int>(wanted)));
+  const auto places = static_cast<unsigned>(_mm_movemask_ps(_mm_castsi128_ps(same)));
+  const int way = places != 0 ? std::countr_zero(places) : static_cast<int>(ways_) - 1;
+  const std::uint32_t tag = set[way];
+  const std::uint32_t fresh = (places != 0 ? tag : wanted) | added;
+  const __m128i moves = _mm_cmpgt_epi32(_mm_set1_epi32(way + 1), _mm_setr_epi32(0, 1, 2, 3));
+  const __m128i aged = _mm_blendv_epi8(tags, _mm_shuffle_epi32(tags, 0b10'01'00'11), moves);
+  _mm_store_si128(vector, _mm_insert_epi32(aged, static_cast<int>(fresh), 0));
+  if (places != 0) return {tag & sectors, 0};
+  return {0, (tag & 0x10U) != 0 ? tag & 0xFU : 0};
+}
 
 CacheTags::Touched CacheTags::touch(Place place, std::uint32_t sectors, bool store) {
   std::uint32_t* set = tags_.data() + place.set;
@@ -57,6 +79,7 @@ CacheTags::Touched CacheTags::touch(Place place, std::uint32_t sectors, bool sto
     set[0] = tag | added;
     return {tag & sectors, 0};
   }
+  if (stride_ == 4) return touch_small(set, wanted, sectors, added);
   auto* const vectors = reinterpret_cast<__m256i*>(set);
   const __m256i pattern = _mm256_set1_epi32(static_cast<int>(wanted));
   const __m256i low = _mm256_load_si256(vectors);

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "vgpu/clock.h"
 #include "vgpu/exec.h"
 #include "vgpu/grid.h"
 #include "vgpu/spin.h"
@@ -212,26 +213,11 @@ VTime runnable_at(const Warp& w) {
 }
 
 void Warp::sync_clock() {
-  if (ip <= segment) {
-    segment = ip;
-    return;
-  }
-  const Op* const first = kernel->ops.data();
-  const CostTable::Before* const before = grid->costs->before.data();
-  const CostTable::Before begin = before[segment - first];
-  const CostTable::Before end = before[ip - first];
-  segment = ip;
-  const VTime began = clock;
-  clock = std::max(began + (end.latency - begin.latency),
-                   sm->issue.reserve(began, end.issue - begin.issue));
-  if (shared_passes != 0) {
-    clock = std::max(clock, sm->lsu.reserve(began, shared_passes * sm->timing->cycle));
-    shared_passes = 0;
-  }
+  advance_clock(*this);
 }
 
 void Warp::flush_segment() {
-  sync_clock();
+  advance_clock(*this);
   if (ip <= counted) {
     counted = ip;
     return;

@@ -52,7 +52,10 @@ class RunQueue {
 
   Warp& pop() {
     Warp& w = *heap_.front().warp;
-    remove(w);
+    w.queue_index = UINT32_MAX;
+    const Entry last = heap_.back();
+    heap_.pop_back();
+    if (!heap_.empty()) sift_down(0, last);
     return w;
   }
 

@@ -55,10 +55,15 @@ class CacheTags {
   }
 
  private:
+  Touched touch_small(std::uint32_t* set,
+                      std::uint32_t wanted,
+                      std::uint32_t sectors,
+                      std::uint32_t added) const;
+
   std::uint64_t sets_;
   unsigned ways_;  ///< At most 16.
   unsigned shift_;
-  unsigned stride_;         ///< Places of a set: 8 or 16; those beyond `ways_` stay empty.
+  unsigned stride_;         ///< Places of a set: 4, 8 or 16; those beyond `ways_` stay empty.
   std::uint32_t salt_ = 0;  ///< Of fingerprints: with another one nothing is found any more.
   /// fingerprint << 5 | dirty << 4 | sectors; 0: empty.
   std::vector<std::uint32_t, HugePageAllocator<std::uint32_t>> tags_;
