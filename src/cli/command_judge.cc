@@ -145,7 +145,7 @@ class JudgeCommand final : public Command {
     const evaluation::PairTimes& times = measured.times;
     return {{"shape", measured.shape},
             {"decision", describe(measured)},
-            {"pairs", times.pairs},
+            {"starts", times.starts},
             {"throttled", times.throttled},
             {"disturbed", times.disturbed},
             {"speedup", {times.speedup.low, times.speedup.high}},

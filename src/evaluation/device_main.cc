@@ -341,6 +341,7 @@ int main(int argc, char** argv) {
   std::map<std::string, int> fds;
   for (int i = 1; i + 1 < argc; i += 2)
     fds[argv[i]] = std::atoi(argv[i + 1]);
+  keep_to_processor(0);
   Cuda cuda;
   if (!cuda.load() || cuda.set_device(0) != 0 || cuda.synchronize() != 0) {
     std::fprintf(stderr, "cuco-device: no usable GPU or no libcudart.so.13\n");

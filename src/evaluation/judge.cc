@@ -21,9 +21,7 @@ using candidate::Outcome;
 // Of a timed shape's outputs: so many elements each are compared with the fp64 reference.
 constexpr std::size_t kTimedCheckLimit = 16384;
 constexpr std::size_t kCheckAll = ~std::size_t{0};
-// On a real GPU: inputs of a full shape take some seconds to make.
-constexpr std::size_t kMostPairs = 40;
-constexpr std::size_t kMostFullPairs = 8;
+constexpr std::size_t kMostStarts = 12;
 // Of a full shape's, where the GPU reference sees to the rest.
 constexpr std::size_t kFullCheckLimit = 2048;
 
@@ -262,9 +260,11 @@ Result<std::optional<Outcome>> Judge::time_on_gpu(const system::Path& seed,
   TrialSpec incumbent = trial_spec(seed, shape);
   TrialSpec candidate = trial_spec(object, shape);
   incumbent.check_limit = candidate.check_limit = kTimedCheckLimit;
-  const std::size_t most = shape.uses.contains(Use::Time) ? kMostPairs : kMostFullPairs;
-  CUCO_TRY_ASSIGN(PairResult result,
-                  run_pairs(incumbent, candidate, oracle_, {.maximum_pairs = most}));
+  PairRules rules;
+  rules.test.maximum_pairs = kMostStarts;
+  // Inputs of a full shape take some seconds to make.
+  if (!shape.uses.contains(Use::Time)) rules.pairs_per_start = 1;
+  CUCO_TRY_ASSIGN(PairResult result, run_pairs(incumbent, candidate, oracle_, rules));
   if (auto* outcome = std::get_if<Outcome>(&result)) return std::optional(std::move(*outcome));
   auto& pairs = std::get<PairTimes>(result);
   CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(shape));

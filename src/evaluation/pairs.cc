@@ -2,6 +2,7 @@
 #include "evaluation/pairs.h"
 
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
@@ -17,8 +18,8 @@ using candidate::Outcome;
 
 namespace {
 
-/// On a disturbed GPU so many pairs are measured at most for each that may count.
-constexpr std::size_t kPairsForOne = 3;
+/// On a disturbed GPU so many starts are made at most for each that may count.
+constexpr std::size_t kStartsForOne = 3;
 
 std::optional<Outcome> left_running(const TrialTimes& incumbent, const TrialTimes& candidate) {
   const double busy = measure::left_running(incumbent.samples, candidate.samples);
@@ -43,59 +44,128 @@ std::string describe(const MeasuredShape& measured) {
                           times.throttled + times.disturbed, times.throttled, times.disturbed);
   }
   return fmt::format(
-      "{}: {} after {} pairs{}, speedup between {:.3f} and {:.3f} (95 %, at any time)",
+      "{}: {} after {} starts of both with {} pairs{}, speedup between {:.3f} and {:.3f} (95 %, at "
+      "any "
+      "time)",
       measured.shape,
       times.decision == measure::Decision::Promote ? "faster than the seed"
                                                    : "not shown to be faster",
-      times.pairs, dropped, times.speedup.low, times.speedup.high);
+      times.starts, times.candidate.seconds.size(), dropped, times.speedup.low, times.speedup.high);
 }
+
+namespace {
+
+constexpr int kIncumbent = 0;
+constexpr int kCandidate = 1;
+
+/// Both programs, started for some pairs.
+class Bout {
+ public:
+  using Specs = std::array<const TrialSpec*, 2>;
+
+  Bout(const Specs& specs, int number) : specs_(specs), number_(number) {}
+
+  /// What became of the candidate, if it is not right. An incumbent that is not is an Error.
+  Result<std::optional<Outcome>> run(const system::Path& oracle,
+                                     int pairs,
+                                     measure::SampleFilter& filter);
+
+  /// Geometric means of the pairs that count; nothing if none does.
+  [[nodiscard]] std::optional<std::array<double, 2>> means() const {
+    if (counted_ == 0) return std::nullopt;
+    return std::array{std::exp(logs_[0] / counted_), std::exp(logs_[1] / counted_)};
+  }
+  [[nodiscard]] const TrialTimes& times(int program) const { return trials_.at(program)->times(); }
+
+ private:
+  Result<std::optional<Outcome>> judge(int program, std::optional<Outcome> outcome) const {
+    if (outcome && program == kIncumbent) {
+      return Error{ErrorKind::InvalidInput, "the incumbent fails: " + candidate::summary(*outcome)};
+    }
+    return outcome;
+  }
+  /// Who goes first alternates, and so does who was started first.
+  [[nodiscard]] static std::array<int, 2> order(int number) {
+    return number % 2 == 0 ? std::array{kIncumbent, kCandidate}
+                           : std::array{kCandidate, kIncumbent};
+  }
+
+  Specs specs_;
+  int number_;
+  std::array<std::optional<Oracle>, 2> oracles_;
+  std::array<std::optional<Trial>, 2> trials_;
+  std::array<double, 2> logs_{};
+  int counted_ = 0;
+};
+
+Result<std::optional<Outcome>> Bout::run(const system::Path& oracle,
+                                         int pairs,
+                                         measure::SampleFilter& filter) {
+  for (const int program : order(number_)) {
+    const auto index = static_cast<std::size_t>(program);
+    const TrialSpec& spec = *specs_.at(index);
+    CUCO_TRY_ASSIGN(oracles_.at(index), Oracle::start(oracle));
+    CUCO_TRY_ASSIGN(VirtualCluster cluster, VirtualCluster::start(spec.cluster));
+    CUCO_TRY_ASSIGN(system::Process ranks, start_ranks(spec, cluster));
+    trials_.at(index).emplace(spec, *oracles_.at(index), std::move(cluster), std::move(ranks));
+    CUCO_TRY_ASSIGN(auto trouble, trials_.at(index)->begin());
+    CUCO_TRY_ASSIGN(auto outcome, judge(program, std::move(trouble)));
+    if (outcome) return outcome;
+  }
+  // The first pair warms up: code is compiled and loaded in it.
+  for (int i = 0; i <= pairs; ++i) {
+    std::array<double, 2> seconds{};
+    bool counts = i > 0;
+    for (const int program : order(i)) {
+      const auto index = static_cast<std::size_t>(program);
+      CUCO_TRY_ASSIGN(auto timed, trials_.at(index)->time_one(number_ * (pairs + 1) + i));
+      if (auto* outcome = std::get_if<Outcome>(&timed)) return judge(program, std::move(*outcome));
+      seconds.at(index) = std::get<double>(timed);
+      if (i == 0) continue;
+      const measure::Sample& sample = times(program).samples.back();
+      counts = filter.look_at(sample) == measure::Quality::Good && counts;
+    }
+    if (!counts) continue;
+    ++counted_;
+    for (std::size_t program = 0; program < 2; ++program)
+      logs_.at(program) += std::log(seconds.at(program));
+  }
+  return std::optional<Outcome>();
+}
+
+void append(TrialTimes& all, const TrialTimes& bout) {
+  all.gpu = bout.gpu;
+  all.seconds.insert(all.seconds.end(), bout.seconds.begin() + 1, bout.seconds.end());
+  all.samples.insert(all.samples.end(), bout.samples.begin() + 1, bout.samples.end());
+}
+
+}  // namespace
 
 Result<PairResult> run_pairs(const TrialSpec& incumbent,
                              const TrialSpec& candidate,
                              const system::Path& oracle,
-                             const measure::PairedTest::Rules& rules) {
-  CUCO_TRY_ASSIGN(Oracle first_oracle, Oracle::start(oracle));
-  CUCO_TRY_ASSIGN(Oracle second_oracle, Oracle::start(oracle));
-  CUCO_TRY_ASSIGN(VirtualCluster first_cluster, VirtualCluster::start(incumbent.cluster));
-  CUCO_TRY_ASSIGN(VirtualCluster second_cluster, VirtualCluster::start(candidate.cluster));
-  CUCO_TRY_ASSIGN(system::Process first_ranks, start_ranks(incumbent, first_cluster));
-  CUCO_TRY_ASSIGN(system::Process second_ranks, start_ranks(candidate, second_cluster));
-  Trial first(incumbent, first_oracle, std::move(first_cluster), std::move(first_ranks));
-  Trial second(candidate, second_oracle, std::move(second_cluster), std::move(second_ranks));
-  const auto failed = [](const Outcome& outcome) {
-    return Error{ErrorKind::InvalidInput, "the incumbent fails: " + candidate::summary(outcome)};
-  };
-  CUCO_TRY_ASSIGN(const auto first_trouble, first.begin());
-  if (first_trouble) return failed(*first_trouble);
-  CUCO_TRY_ASSIGN(auto second_trouble, second.begin());
-  if (second_trouble) return PairResult(*std::move(second_trouble));
-  measure::PairedTest test(rules);
+                             const PairRules& rules) {
+  measure::PairedTest test(rules.test);
   measure::SampleFilter filter;
-  const int most = static_cast<int>(kPairsForOne * rules.maximum_pairs);
-  // The first pair warms up: code is compiled and loaded in it.
+  PairTimes times;
+  const int most = static_cast<int>(kStartsForOne * rules.test.maximum_pairs);
   for (int i = 0; i < most && test.decision() == measure::Decision::Continue; ++i) {
-    std::array<double, 2> seconds{};
-    bool good = i > 0;
-    for (int turn = 0; turn < 2; ++turn) {
-      const bool is_candidate = (turn == 1) != (i % 2 == 1);  // who goes first alternates
-      CUCO_TRY_ASSIGN(auto timed, (is_candidate ? second : first).time_one(i));
-      if (auto* outcome = std::get_if<Outcome>(&timed)) {
-        if (!is_candidate) return failed(*outcome);
-        return PairResult(std::move(*outcome));
-      }
-      seconds[is_candidate ? 1 : 0] = std::get<double>(timed);
-      if (i == 0) continue;
-      const auto& samples = (is_candidate ? second : first).times().samples;
-      good = filter.look_at(samples.back()) == measure::Quality::Good && good;
-    }
-    if (good) test.add(seconds[0], seconds[1]);
+    Bout bout({&incumbent, &candidate}, i);
+    CUCO_TRY_ASSIGN(auto outcome, bout.run(oracle, rules.pairs_per_start, filter));
+    if (outcome) return PairResult(*std::move(outcome));
+    append(times.incumbent, bout.times(kIncumbent));
+    append(times.candidate, bout.times(kCandidate));
+    if (const auto means = bout.means()) test.add((*means)[0], (*means)[1]);
   }
-  if (auto outcome = left_running(first.times(), second.times())) {
+  if (auto outcome = left_running(times.incumbent, times.candidate)) {
     return PairResult(*std::move(outcome));
   }
-  return PairResult(PairTimes{first.times(), second.times(), test.decision(),
-                              test.speedup_interval(), test.pairs(), filter.throttled(),
-                              filter.disturbed()});
+  times.decision = test.decision();
+  times.speedup = test.speedup_interval();
+  times.starts = test.pairs();
+  times.throttled = filter.throttled();
+  times.disturbed = filter.disturbed();
+  return PairResult(std::move(times));
 }
 
 }  // namespace cuco::evaluation

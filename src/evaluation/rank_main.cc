@@ -119,6 +119,7 @@ class Rank {
     void* page = ::mmap(nullptr, kBellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, kRankBellFd, 0);
     if (page == MAP_FAILED) give_up("map the bell");
     bell_ = static_cast<Bell*>(page);
+    keep_to_processor(1);
   }
 
   [[noreturn]] void serve() {
