@@ -18,6 +18,7 @@
 
 #include "best_of.h"
 #include "check/checker.h"
+#include "native_gemm.h"
 #include "vgpu/harness.h"
 
 namespace cuco::check {
@@ -88,7 +89,13 @@ int run(int argc, char** argv) {
       {"bounds, uninitialised, shared races", true, {true, true, false}},
       {"and global races", true, {true, true, true}},
   }};
+  const std::vector<float> values(512 * 512, 1.0F);
+  std::vector<float> product(values.size());
+  double native = 1e30;
   for (int round = 0; round < rounds; ++round) {
+    native = std::min(native, bench::cpu_seconds_of([&] {
+                        bench::native_gemm(512, values.data(), values.data(), product.data());
+                      }));
     for (Tier& tier : tiers)
       measure(tier, ptx, *gpu);
   }
@@ -96,11 +103,11 @@ int run(int argc, char** argv) {
   constexpr double kDeviceBytes = 3.0 * 512 * 512 * sizeof(float);
   for (const Tier& tier : tiers) {
     fmt::print(
-        "{:<38} {:>8.1f} ms  {:>5.2f} G thread-instr/s  {:>5.2f}x the time  {:>5.2f} bytes of "
-        "shadow a device byte  {} findings\n",
+        "{:<38} {:>8.1f} ms  {:>5.2f} G thread-instr/s  {:>5.2f}x the time  {:>5.1f}x native  "
+        "{:>5.2f} bytes of shadow a device byte  {} findings\n",
         tier.name, 1e3 * tier.seconds, 1e-9 * tier.instructions / tier.seconds,
-        tier.seconds / tiers[0].seconds, static_cast<double>(tier.shadow_bytes) / kDeviceBytes,
-        tier.findings);
+        tier.seconds / tiers[0].seconds, tier.seconds / native,
+        static_cast<double>(tier.shadow_bytes) / kDeviceBytes, tier.findings);
   }
   return 0;
 }

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "best_of.h"
+#include "native_gemm.h"
 #include "vgpu/harness.h"
 
 namespace cuco::vgpu {
@@ -107,21 +108,6 @@ class Bench {
     y[i] = a * x[i] + y[i];
 }
 
-[[gnu::noinline]] void native_gemm(int n, const float* a, const float* b, float* c) {
-  std::fill(c, c + n * n, 0.0F);
-  for (int i0 = 0; i0 < n; i0 += 32) {
-    for (int k0 = 0; k0 < n; k0 += 32) {
-      for (int i = i0; i < i0 + 32; ++i) {
-        for (int k = k0; k < k0 + 32; ++k) {
-          const float value = a[i * n + k];
-          for (int j = 0; j < n; ++j)
-            c[i * n + j] += value * b[k * n + j];
-        }
-      }
-    }
-  }
-}
-
 [[gnu::noinline]] void native_divergent(int n, unsigned* out) {
   for (int i = 0; i < n; ++i) {
     unsigned x = static_cast<unsigned>(i) + 1;
@@ -156,7 +142,7 @@ void run_all(Harness& gpu, const Options& options) {
   bench.run(
       "saxpy 1M", {.grid = {4096, 1, 1}, .block = {256, 1, 1}},
       [&] { native_saxpy(n, 2.0F, x.data(), y.data()); }, "saxpy", n, 2.0F, dx, dy);
-  const auto gemm = [&] { native_gemm(side, x.data(), y.data(), c.data()); };
+  const auto gemm = [&] { bench::native_gemm(side, x.data(), y.data(), c.data()); };
   bench.run("gemm_tiled", {.grid = {16, 16, 1}, .block = {32, 32, 1}}, gemm, "gemm_tiled", side, dx,
             dy, dc);
   bench.run("gemm_reg", {.grid = {2, 16, 1}, .block = {64, 4, 1}}, gemm, "gemm_reg", side, dx, dy,

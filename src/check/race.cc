@@ -9,6 +9,8 @@
 #include "check/race.h"
 
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 
 #include "base/assert.h"
 
@@ -138,7 +140,7 @@ bool RaceDetector::morally_strong(const Stamp& a, const Stamp& b) const {
          scope_includes(static_cast<Scope>(b.strong - 1), ib, ia);
 }
 
-void RaceDetector::check_cell(
+bool RaceDetector::check_cell(
     Cell& cell, Address address, const Stamp& now, AccessKind kind, Me& me) {
   const bool writes = kind != AccessKind::Load;
   const auto conflicts = [&](const Stamp& old) {
@@ -146,14 +148,17 @@ void RaceDetector::check_cell(
            (old.bytes_mask & now.bytes_mask) != 0 && !happened_before(old, me) &&
            !morally_strong(old, now);
   };
-  if (conflicts(cell.write)) report_({address, cell.write, true, now, writes});
+  bool races = conflicts(cell.write);
+  if (races) report_({address, cell.write, true, now, writes});
   if (writes) {
     for (const Stamp& read : cell.reads) {
-      if (conflicts(read)) report_({address, read, false, now, true});
+      if (!conflicts(read)) continue;
+      races = true;
+      report_({address, read, false, now, true});
     }
     cell.write = now;
     cell.reads = {};
-    return;
+    return races;
   }
   // Two readers are remembered: enough to show a race with a later write, rarely all of them. One
   // that is ordered before us needs no memory of its own: whoever is ordered after us is after it.
@@ -167,10 +172,11 @@ void RaceDetector::check_cell(
     const ActorInfo& first = info(cell.reads[0].actor);
     if (first.operation != 0 && first.chain == me.group.info.chain) {
       cell.reads[0] = now;
-      return;
+      return races;
     }
   }
   slot = now;
+  return races;
 }
 
 void RaceDetector::access_page(
@@ -178,17 +184,33 @@ void RaceDetector::access_page(
   const Address base = from / (4 * kPageCells) * (4 * kPageCells);
   const bool whole = from == base && to == base + 4 * kPageCells;
   now.bytes_mask = 0xF;
-  if (whole && !page.cells) return check_cell(page.all, from, now, kind, me);
+  if (whole && !page.cells) {
+    check_cell(page.all, from, now, kind, me);
+    return;
+  }
   if (!page.cells) {
     page.cells = std::make_unique<Cells>();
     page.cells->fill(page.all);
     ++cell_pages_;
   }
+  // Neighbours mostly have the same history: then what became of one becomes of the next.
+  static_assert(std::has_unique_object_representations_v<Cell>);
+  Cell before;
+  Cell after;
+  bool is_known = false;
   for (Address word = from & ~Address{3}; word < to; word += 4) {
+    Cell& cell = (*page.cells)[(word - base) / 4];
+    const bool full = word >= from && word + 4 <= to;
+    if (full && is_known && std::memcmp(&cell, &before, sizeof cell) == 0) {
+      cell = after;
+      continue;
+    }
+    before = cell;
     const Address first = std::max(word, from);
     const Address last = std::min(word + 4, to);
     now.bytes_mask = static_cast<std::uint8_t>(((1U << (last - first)) - 1U) << (first - word));
-    check_cell((*page.cells)[(word - base) / 4], word, now, kind, me);
+    is_known = !check_cell(cell, word, now, kind, me) && full;
+    after = cell;
   }
   if (whole && kind == AccessKind::Store) {
     page.all = (*page.cells)[0];

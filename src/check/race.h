@@ -160,7 +160,8 @@ class RaceDetector {
   [[nodiscard]] bool happened_before(const Stamp& stamp, Me& me) const;
   [[nodiscard]] bool scope_includes(Scope scope, const ActorInfo& a, const ActorInfo& b) const;
   [[nodiscard]] bool morally_strong(const Stamp& a, const Stamp& b) const;
-  void check_cell(Cell& cell, Address address, const Stamp& now, AccessKind kind, Me& me);
+  /// True: there was a race, which is reported.
+  bool check_cell(Cell& cell, Address address, const Stamp& now, AccessKind kind, Me& me);
   void access_page(Page& page, Address from, Address to, Stamp now, AccessKind kind, Me& me);
   void synchronise(Me& me, const Access& access);
 
