@@ -73,12 +73,40 @@ bool SharedRaces::write_row(Row& row, const Access& access, std::uint8_t lane) {
 
 bool SharedRaces::quick_write(const Access& access) {
   const std::size_t end = std::size_t{access.first} + access.count;
-  if (end > bytes_ / 4 || access.lane_words == 0 || access.first % kRow != 0 ||
-      access.count % kRow != 0) {
-    return false;
-  }
+  if (end > bytes_ / 4 || access.lane_words == 0) return false;
+  if (access.first % kRow != 0 || access.count % kRow != 0) return write_words(access, end);
   for (std::size_t i = access.first; i < end; i += kRow) {
     if (!write_row(rows_[i / kRow], access, lane_of(access, i))) return false;
+  }
+  return true;
+}
+
+/// Rows that do not begin where ours do, as those of padded tiles.
+bool SharedRaces::write_words(const Access& access, std::size_t end) {
+  const unsigned warp = access.warp;
+  const std::uint32_t floor = floor_of(warp);
+  const std::uint32_t stamp = warp << kEpochBits | order_->epoch(warp);
+  const auto is_read = [&](std::uint32_t readers, std::uint32_t epoch) {
+    return epoch > floor && unknown_readers(warp, readers, epoch) != 0;
+  };
+  for (std::size_t i = access.first; i < end;) {
+    const auto index = static_cast<std::uint32_t>(i / kRow);
+    if (is_read(rows_[index].readers, rows_[index].read_epoch)) return false;
+    expand(index);
+    const std::size_t row_end = std::min<std::size_t>(end, (i / kRow + 1) * kRow);
+    for (; i < row_end; ++i) {
+      Word& word = words_[i];
+      if (is_written(word.writer) && !knows(warp, word.writer)) return false;
+      if (is_read(word.readers, word.read_epoch)) return false;
+      word.writer = stamp;
+      word.write_site = access.site;
+      word.readers = 0;
+      word.write_phase = phase_[warp];
+      word.write_lane = lane_of(access, i);
+      word.is_atomic = false;
+      word.write_mask = 0xF;
+      word.written_mask = 0xF;
+    }
   }
   return true;
 }

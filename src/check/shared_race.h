@@ -118,6 +118,7 @@ class SharedRaces {
     return static_cast<std::uint8_t>(
         access.lane + ((word - access.first) >> std::countr_zero(access.lane_words)));
   }
+  bool write_words(const Access& access, std::size_t end);
   bool write_row(Row& row, const Access& access, std::uint8_t lane);
   static void note_read(Word& word, const Access& access, std::uint32_t epoch) {
     const bool first = word.read_epoch != epoch;
@@ -210,7 +211,7 @@ class SharedRaces::QuickReader {
   }
 
   bool read_words(const Access& access, std::uint32_t end) {
-    std::uint32_t ordered = 0;  // The stamp that was found in order last.
+    std::uint32_t ordered = ~0U;  // The stamp that was found in order last: none yet.
     for (std::uint32_t i = access.first; i < end; ++i) {
       Row& row = rows_[i / kRow];
       Word& word = words_[i];

@@ -2,6 +2,8 @@
 #include "check/shared_race.h"
 
 #include <optional>
+#include <tuple>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -152,6 +154,65 @@ TEST_F(SharedRaceTest, WholeRowsBehaveLikeTheirWords) {
   row(1, false);
   write(0, 80);
   EXPECT_EQ(count, 2) << "a word of a row that warp 1 may still read";
+}
+
+/// Two observers of the same block: one takes the quick way where it can, the other never.
+TEST(SharedRaceRows, TheQuickWayFindsWhatTheSlowOneDoes) {
+  constexpr std::uint32_t kWords = 256;
+  constexpr unsigned kWarps = 4;
+  std::uint64_t state = 1;
+  const auto draw = [&](std::uint32_t below) {
+    state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+    return static_cast<std::uint32_t>((state >> 33U) % below);
+  };
+  int races = 0;
+  for (int block = 0; block < 2000; ++block) {
+    BlockOrder order;
+    SharedRaces quick{order};
+    SharedRaces slow{order};
+    quick.reset(4 * kWords, kWarps);
+    slow.reset(4 * kWords, kWarps);
+    for (int step = 0; step < 60; ++step) {
+      const unsigned warp = draw(kWarps);
+      const std::uint32_t what = draw(10);
+      if (what == 0) {
+        for (unsigned w = 0; w < kWarps; ++w)
+          order.arrive(w, 0);
+        for (unsigned w = 0; w < kWarps; ++w)
+          order.leave(w, 0);
+        continue;
+      }
+      if (what == 1) {
+        quick.sync_lanes(warp);
+        slow.sync_lanes(warp);
+        continue;
+      }
+      SharedRaces::Access access{.warp = warp, .site = 1 + draw(40)};
+      const std::uint32_t shape = draw(4);
+      access.lane_words = shape == 3 ? 4 : shape == 2 ? 0 : 1;
+      access.count = shape == 3 ? 128 : shape == 2 ? 1 : 32;
+      access.first = draw(kWords - access.count + 1);
+      if (shape != 1 && shape != 2) access.first = access.first / 32 * 32;
+      if (shape == 1) access.first = access.first / 33 * 33;
+      std::vector<std::tuple<int, std::uint32_t, std::uint32_t>> found[2];
+      const auto report_to = [&](int which) {
+        return [&, which](const SharedRaces::Conflict& c) {
+          found[which].emplace_back(static_cast<int>(c.kind), c.offset, c.earlier_site);
+        };
+      };
+      // Mostly reads; a store by all lanes to one word has no quick way.
+      if (draw(3) != 0) {
+        if (!SharedRaces::QuickReader(quick, warp).read(access)) quick.read(access, report_to(0));
+        slow.read(access, report_to(1));
+      } else {
+        if (!quick.quick_write(access)) quick.write(access, report_to(0));
+        slow.write(access, report_to(1));
+      }
+      ASSERT_EQ(found[0], found[1]) << "block " << block << " step " << step;
+      races += static_cast<int>(found[0].size());
+    }
+  }
+  EXPECT_GT(races, 1000);
 }
 
 }  // namespace
