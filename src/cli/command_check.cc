@@ -32,31 +32,26 @@ class CheckCommand final : public Command {
   }
 
   Result<ExitCode> run(Context& context) override {
+    std::error_code code;
+    if (!std::filesystem::is_regular_file(workload_ / "workload.toml", code)) {
+      return Error{ErrorKind::NotFound,
+                   fmt::format("no workload.toml in {}; to make one: cuco init {}",
+                               workload_.string(), workload_.string())};
+    }
     CUCO_TRY_ASSIGN(const auto whole, load_whole_program(workload_));
     if (whole) return check_whole(context, *whole);
+    std::vector<Check> checks;
     const evaluation::JudgeOptions options{
         .workload = workload_,
         .cache = evaluation::default_cache(system::Environment::current()),
         .tier = system::Tier::Own};
-    CUCO_TRY_ASSIGN(const auto judge, evaluation::Judge::create(options));
-    std::vector<Check> checks{{"workload.toml, program.cu and oracle.cpp", true, ""}};
-    CUCO_TRY_ASSIGN(const auto sizes, judge->memory_of_shapes());
-    for (const evaluation::ShapeMemory& size : sizes) {
-      checks.push_back({fmt::format("shape fits, {}", size.shape), size.bytes <= size.capacity,
-                        fmt::format("{} of {} for all buffer sets of a rank",
-                                    human_bytes(static_cast<double>(size.bytes)),
-                                    human_bytes(static_cast<double>(size.capacity)))});
-    }
-    CUCO_TRY_ASSIGN(const auto oracle, judge->test_oracle());
-    for (const evaluation::OracleTest& test : oracle) {
-      checks.push_back({fmt::format("oracle, {}: {}", test.shape, test.what), test.passed, ""});
-    }
-    if (!no_run_) {
-      context.terminal.progress("running the seed …");
-      auto judged = judge->judge(judge->workload().program, candidate::Fidelity::Final);
-      context.terminal.clear_progress();
-      CUCO_TRY_ASSIGN(const candidate::Outcome outcome, std::move(judged));
-      add_seed(checks, outcome);
+    if (const auto judge = evaluation::Judge::create(options)) {
+      checks.push_back({"workload.toml, program.cu and oracle.cpp", true, ""});
+      look_at(**judge, checks, context.terminal);
+    } else {
+      // Everything that is wrong with the files, a line each.
+      for (const std::string_view line : split(judge.error().message(), '\n'))
+        checks.push_back({std::string(line), false, ""});
     }
     const bool good = std::ranges::all_of(checks, &Check::passed);
     context.terminal.write(context.json ? as_json(checks, good)
@@ -65,6 +60,36 @@ class CheckCommand final : public Command {
   }
 
  private:
+  /// Shapes, oracle, seed; what cannot be tried has failed, and the rest is still looked at.
+  void look_at(evaluation::Judge& judge, std::vector<Check>& checks, Terminal& terminal) const {
+    checks.push_back({"there is a hidden shape",
+                      !judge.workload().shapes_for(evaluation::Use::Hidden).empty(),
+                      "one that no proposer sees"});
+    if (const auto sizes = judge.memory_of_shapes()) {
+      for (const evaluation::ShapeMemory& size : *sizes) {
+        checks.push_back({fmt::format("shape fits, {}", size.shape), size.bytes <= size.capacity,
+                          fmt::format("{} of {} for all buffer sets of a rank",
+                                      human_bytes(static_cast<double>(size.bytes)),
+                                      human_bytes(static_cast<double>(size.capacity)))});
+      }
+    } else {
+      checks.push_back({"shapes", false, sizes.error().message()});
+    }
+    if (const auto oracle = judge.test_oracle()) {
+      for (const evaluation::OracleTest& test : *oracle) {
+        checks.push_back({fmt::format("oracle, {}: {}", test.shape, test.what), test.passed, ""});
+      }
+    } else {
+      checks.push_back({"oracle.cpp can be asked", false, oracle.error().message()});
+    }
+    if (no_run_) return;
+    terminal.progress("running the seed …");
+    const auto judged = judge.judge(judge.workload().program, candidate::Fidelity::Final);
+    terminal.clear_progress();
+    if (judged) return add_seed(checks, *judged);
+    checks.push_back({"the seed can be judged", false, judged.error().message()});
+  }
+
   /// There is no oracle to try: the seed must run, bring something back, and agree with itself.
   Result<ExitCode> check_whole(Context& context, const WholeProgram& program) {
     const InterruptScope interrupts;

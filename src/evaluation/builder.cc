@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "evaluation/words.h"
 #include "system/process.h"
 
 namespace cuco::evaluation {
@@ -55,7 +56,7 @@ std::string compiler_words(const system::JobOutcome& outcome, const Path& folder
   }
   constexpr std::size_t kMost = 8000;
   if (text.size() > kMost) text = text.substr(0, kMost) + "\n[...]";
-  return text;
+  return printable(text);
 }
 
 /// Moves a finished object to its place, readable by the ranks' user.

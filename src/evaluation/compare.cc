@@ -85,6 +85,12 @@ void store_element(std::span<std::byte> bytes, std::size_t index, Element type, 
   std::memcpy(bytes.data() + 2 * index, &half, 2);
 }
 
+double one_precision_lower(double value, Element type) {
+  const unsigned drop = 52 - (type == Element::Fp32 ? 10 : 3);
+  const auto raw = std::bit_cast<std::uint64_t>(value) + (std::uint64_t{1} << (drop - 1));
+  return std::bit_cast<double>(raw >> drop << drop);
+}
+
 bool is_right(double got, double want, double scale, const Tolerance& tolerance) {
   if (!std::isfinite(got)) return false;
   return std::abs(got - want) <= tolerance.relative * std::abs(want) + tolerance.scaled * scale;

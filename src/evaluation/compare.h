@@ -28,6 +28,9 @@ struct Comparison {
   double scale = 0;  ///< The largest of those that were checked.
 };
 
+/// fp32 as tf32 has it (10 bits of mantissa), bf16 as an 8-bit float (3 bits).
+[[nodiscard]] double one_precision_lower(double value, Element type);
+
 /// Right: finite and within the tolerance. NaN is never right, whatever is wanted.
 [[nodiscard]] bool is_right(double got, double want, double scale, const Tolerance& tolerance);
 

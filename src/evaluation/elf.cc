@@ -54,6 +54,16 @@ bool read_symbols(const Reader& reader,
   return true;
 }
 
+/// Load-time code without a symbol that others see: resolvers of local functions.
+bool read_relocations(const Reader& reader, const Elf64_Shdr& table, ElfFacts& facts) {
+  for (std::uint64_t at = 0; at + sizeof(Elf64_Rela) <= table.sh_size; at += sizeof(Elf64_Rela)) {
+    const auto entry = reader.at<Elf64_Rela>(table.sh_offset + at);
+    if (!entry) return false;
+    if (ELF64_R_TYPE(entry->r_info) == R_X86_64_IRELATIVE) facts.has_ifunc = true;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<ElfFacts> read_elf(std::span<const std::byte> bytes) {
@@ -64,6 +74,9 @@ Result<ElfFacts> read_elf(std::span<const std::byte> bytes) {
     return malformed();
   }
   ElfFacts facts;
+  const auto names = reader.at<Elf64_Shdr>(header->e_shoff +
+                                           std::uint64_t{header->e_shstrndx} * sizeof(Elf64_Shdr));
+  if (!names) return malformed();
   for (unsigned i = 0; i < header->e_shnum; ++i) {
     const auto section = reader.at<Elf64_Shdr>(header->e_shoff + i * sizeof(Elf64_Shdr));
     if (!section) return malformed();
@@ -82,6 +95,15 @@ Result<ElfFacts> read_elf(std::span<const std::byte> bytes) {
       case SHT_FINI_ARRAY:
         facts.fini_entries += section->sh_size / sizeof(Elf64_Addr);
         break;
+      case SHT_RELA:
+        if (!read_relocations(reader, *section, facts)) return malformed();
+        break;
+      case SHT_PROGBITS: {
+        const std::string name = reader.text(names->sh_offset + section->sh_name);
+        if (name == ".init") facts.init_bytes += section->sh_size;
+        if (name == ".fini") facts.fini_bytes += section->sh_size;
+        break;
+      }
       default:
         break;
     }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <span>
 #include <string>
@@ -17,6 +18,8 @@ struct ElfFacts {
   std::set<std::string> defined;    ///< Dynamic symbols that others could see.
   std::size_t init_entries = 0;     ///< Functions run at load time.
   std::size_t fini_entries = 0;
+  std::uint64_t init_bytes = 0;  ///< Of the instructions that the linker runs at load time.
+  std::uint64_t fini_bytes = 0;
   bool has_ifunc = false;
 };
 

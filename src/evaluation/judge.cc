@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "evaluation/bound.h"
 #include "evaluation/pairs.h"
 #include "evaluation/rank_job.h"
 #include "evaluation/reference.h"
@@ -173,11 +174,13 @@ Result<TrialResult> Judge::check_trial(const system::Path& object,
 
 Result<TrialResult> Judge::time_trial(const system::Path& object,
                                       const Shape& shape,
-                                      const TrialOutputs* like) {
+                                      const TrialOutputs* like,
+                                      int surprises) {
   CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
   TrialSpec spec = trial_spec(object, shape);
   spec.check_limit = kTimedCheckLimit;
   spec.like = like;
+  spec.surprises = workload_.ranks > 1 ? surprises : 0;
   if (like == nullptr) {  // the seed itself
     spec.keep_outputs = true;
     spec.stages = nullptr;
@@ -294,6 +297,7 @@ Result<Outcome> Judge::run(const system::Path& object, Fidelity fidelity) {
   }
   if (fidelity == Fidelity::Final) hidden = workload_.shapes_for(Use::Hidden);
   const int schedules = fidelity == Fidelity::Quick ? 0 : fidelity == Fidelity::Standard ? 1 : 4;
+  const int surprises = std::min(schedules, 2);
   scored.checked_shapes = static_cast<int>(checks.size());
   scored.checked_hidden_shapes = static_cast<int>(hidden.size());
   // Held back, slow, late deliveries; and the adversarial ones.
@@ -312,7 +316,7 @@ Result<Outcome> Judge::run(const system::Path& object, Fidelity fidelity) {
   if (wrong_at_size) return *std::move(wrong_at_size);
   for (const Shape* shape : timed) {
     CUCO_TRY_ASSIGN(const Seed* known, seed(*shape));
-    CUCO_TRY_ASSIGN(TrialResult result, time_trial(object, *shape, &known->outputs));
+    CUCO_TRY_ASSIGN(TrialResult result, time_trial(object, *shape, &known->outputs, surprises));
     if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
     CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(*shape));
     candidate::ShapeTime time{.shape = shape->name,
@@ -382,7 +386,7 @@ Result<const Judge::Seed*> Judge::seed(const Shape& shape) {
                                                       workload_.name, candidate::summary(outcome))};
   };
   if (const auto* outcome = std::get_if<Outcome>(&built)) return failed(*outcome);
-  CUCO_TRY_ASSIGN(TrialResult result, time_trial(std::get<system::Path>(built), shape, nullptr));
+  CUCO_TRY_ASSIGN(TrialResult result, time_trial(std::get<system::Path>(built), shape, nullptr, 0));
   if (const auto* outcome = std::get_if<Outcome>(&result)) return failed(*outcome);
   auto& times = std::get<TrialTimes>(result);
   return &(seeds_[shape.name] = {median(times.seconds), std::move(times.outputs)});
@@ -394,18 +398,7 @@ Result<double> Judge::baseline(const Shape& shape) {
 }
 
 Result<measure::Bound> Judge::bound(const Shape& shape) const {
-  CUCO_TRY_ASSIGN(const measure::Demand demand, workload_.demand(shape));
-  CUCO_TRY_ASSIGN(const std::string type, choose(workload_.flops_type, workload_.variables(shape)));
-  measure::Peak peak;
-  peak.flops = type == "bf16" ? gpu_.tensor_f16_tflops * 1e12
-                              : 2 * gpu_.float_lanes * gpu_.sms * gpu_.clock_ghz * 1e9;
-  peak.hbm_bytes = gpu_.hbm_gbs * 1e9;
-  const bool inside = topology_.domain_size() >= workload_.ranks;
-  const fabric::Link& link = inside || !topology_.nic ? topology_.load_store : *topology_.nic;
-  peak.wire_bytes = link.gigabytes_per_second * 1e9;
-  peak.latency_seconds = static_cast<double>(link.latency) * 1e-12;
-  peak.launch_seconds = gpu_.gap_us * 1e-6;
-  return measure::speed_of_light(demand, peak);
+  return bound_of(workload_, shape, gpu_, topology_);
 }
 
 }  // namespace cuco::evaluation

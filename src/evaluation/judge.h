@@ -95,7 +95,8 @@ class Judge final : public candidate::Evaluator {
                                   std::uint64_t schedule_seed);
   Result<TrialResult> time_trial(const system::Path& object,
                                  const Shape& shape,
-                                 const TrialOutputs* like);
+                                 const TrialOutputs* like,
+                                 int surprises);
   /// Plain, and then under so many adversarial schedules.
   Result<std::optional<candidate::Outcome>> check_shape(const system::Path& object,
                                                         const Shape& shape,

@@ -85,16 +85,26 @@ Result<Comparison> Oracle::check(const Workload& workload,
   return result;
 }
 
-Result<std::string> Oracle::answer(
-    const Workload& workload, const Shape& shape, int rank, int output, const Buffer& buffer) {
-  const Json request{{"op", "answer"},
-                     {"ranks", workload.ranks},
-                     {"params", shape.params},
-                     {"rank", rank},
-                     {"output", output},
-                     {"inputs", workload.inputs.size()},
-                     {"type", name_of(buffer.type)},
-                     {"elements", buffer.elements}};
+Result<std::string> Oracle::answer(const Workload& workload,
+                                   const Shape& shape,
+                                   int rank,
+                                   int output,
+                                   const Buffer& buffer,
+                                   bool coarse) {
+  Json request{{"op", "answer"},
+               {"ranks", workload.ranks},
+               {"params", shape.params},
+               {"rank", rank},
+               {"output", output},
+               {"inputs", workload.inputs.size()},
+               {"type", name_of(buffer.type)},
+               {"elements", buffer.elements}};
+  if (coarse) {
+    CUCO_TRY_ASSIGN(const auto inputs, workload.buffers(workload.inputs, shape));
+    request["coarse"] = Json::array();
+    for (const Buffer& input : inputs)
+      request["coarse"].push_back(name_of(input.type));
+  }
   if (auto sent = system::send_message(socket_, request.dump()); !sent) return lost(sent.error());
   auto bytes = system::receive_message(socket_);
   if (!bytes) return lost(bytes.error());

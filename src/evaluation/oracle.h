@@ -37,9 +37,14 @@ class Oracle {
                                          const Shape& shape,
                                          const Question& question,
                                          std::string_view output);
-  /// The right answer, rounded once to the buffer's type.
-  [[nodiscard]] Result<std::string> answer(
-      const Workload& workload, const Shape& shape, int rank, int output, const Buffer& buffer);
+  /// The right answer, rounded once to the buffer's type; `coarse`: what it would be to inputs of
+  /// one precision less.
+  [[nodiscard]] Result<std::string> answer(const Workload& workload,
+                                           const Shape& shape,
+                                           int rank,
+                                           int output,
+                                           const Buffer& buffer,
+                                           bool coarse = false);
 
  private:
   Oracle(system::Process process, system::Fd socket)

@@ -3,6 +3,7 @@
 // cuco-oracle ORACLE.so: the trusted process that makes inputs and checks outputs. It loads the
 // workload's oracle, never a candidate; it sees outputs only as bytes.
 #include <cstdio>
+#include <list>
 #include <map>
 #include <string>
 #include <vector>
@@ -69,8 +70,17 @@ class Service {
     const int ranks = request.at("ranks").get<int>();
     const int n_inputs = request.at("inputs").get<int>();
     for (int rank = 0; rank < ranks; ++rank) {
-      for (int input = 0; input < n_inputs; ++input)
-        inputs.push_back(inputs_[{rank, input}].data());
+      for (int input = 0; input < n_inputs; ++input) {
+        const std::string& bytes = inputs_[{rank, input}];
+        if (!request.contains("coarse")) {
+          inputs.push_back(bytes.data());
+          continue;
+        }
+        // As a program would have them that computes in the next lower precision.
+        coarse_.push_back(
+            coarsened(bytes, request.at("coarse").at(static_cast<std::size_t>(input))));
+        inputs.push_back(coarse_.back().data());
+      }
     }
     const cuco_shape shape{ranks, params.data(), static_cast<int>(params.size())};
     return [this, shape, &inputs, n_inputs, rank = request.at("rank").get<int>(),
@@ -79,6 +89,18 @@ class Service {
       oracle_.reference(&shape, inputs.data(), n_inputs, rank, output, first, want.size(),
                         want.data(), scale.data());
     };
+  }
+
+  static std::string coarsened(std::string bytes, const std::string& type_name) {
+    const auto type = parse_element(type_name);
+    if (!type || *type == Element::Int32) return bytes;
+    const std::string fine = bytes;
+    for (std::size_t i = 0; i < fine.size() / bytes_of(*type); ++i) {
+      const double value = load_element(std::as_bytes(std::span(fine)), i, *type);
+      store_element(std::as_writable_bytes(std::span(bytes)), i, *type,
+                    one_precision_lower(value, *type));
+    }
+    return bytes;
   }
 
   static Element type_of(const Json& request) {
@@ -111,6 +133,7 @@ class Service {
     std::vector<double> want(count);
     std::vector<double> scale(count);
     reference(0, want, scale);
+    coarse_.clear();
     std::string bytes(count * bytes_of(type_of(request)), '\0');
     for (std::size_t i = 0; i < count; ++i) {
       store_element(std::as_writable_bytes(std::span(bytes)), i, type_of(request), want[i]);
@@ -120,6 +143,7 @@ class Service {
 
   Oracle oracle_;
   std::map<std::pair<int, int>, std::string> inputs_;  ///< By rank and input, of this iteration.
+  std::list<std::string> coarse_;                      ///< The same, one precision lower.
 };
 
 int run(const char* path) {

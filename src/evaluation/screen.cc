@@ -113,6 +113,9 @@ bool is_allowed_import(std::string_view name) {
 // gcc's own frame_dummy and nvcc's registration of the kernels; gcc's own clean-up at the end.
 constexpr std::size_t kInitEntries = 2;
 constexpr std::size_t kFiniEntries = 1;
+// What the C library's own start and end files have there, and room for another version of them.
+constexpr std::uint64_t kInitBytes = 28;
+constexpr std::uint64_t kFiniBytes = 16;
 
 }  // namespace
 
@@ -160,7 +163,8 @@ Result<std::optional<ScreenRejected>> screen_object(std::span<const std::byte> o
       return reject("imports", fmt::format("the program uses {}, which no workload needs", name));
     }
   }
-  if (facts.init_entries > kInitEntries || facts.fini_entries > kFiniEntries) {
+  if (facts.init_entries > kInitEntries || facts.fini_entries > kFiniEntries ||
+      facts.init_bytes > kInitBytes || facts.fini_bytes > kFiniBytes) {
     return reject("load-time code",
                   "the program runs code of its own when it is loaded or unloaded (a global "
                   "constructor or destructor)");

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@
 #include "base/text.h"
 #include "evaluation/rank_job.h"
 #include "evaluation/rank_process.h"
+#include "evaluation/words.h"
 
 namespace cuco::evaluation {
 namespace {
@@ -54,8 +56,13 @@ Outcome Trial::crashed(std::string reason) {
     if (!words.empty()) reason += (reason.empty() ? "" : "\n") + std::string(words.substr(0, 2000));
   }
   if (reason.empty()) reason = "the ranks ended before they were told to";
-  return candidate::Crashed{.reason = without_build_folder(std::move(reason)),
+  return candidate::Crashed{.reason = printable(without_build_folder(std::move(reason))),
                             .shape = spec_.shape.name};
+}
+
+Result<std::optional<Outcome>> Trial::lost_buffers(const Error& error) {
+  if (error.kind() != ErrorKind::NotFound) return error;
+  return std::optional(crashed("buffers that the judge had given were freed"));
 }
 
 Result<Trial::Step> Trial::wait_for(std::string_view stage,
@@ -126,8 +133,15 @@ Disturbance Trial::disturb(int iteration) const {
   if (spec_.cluster.schedule_seed != 0) {
     return {.name = fmt::format("adversarial schedule {}", spec_.cluster.schedule_seed)};
   }
+  const int extra = iteration - spec_.workload.budget.iterations;
+  if (spec_.surprises > 0) {
+    if (extra < 0) return {};
+    // A late start first: it is seen by all who do not wait, whatever they communicate by.
+    return extra % 2 == 1 ? delay_deliveries()
+                          : hold_back(2 * extra + 1, spec_.workload.ranks, spec_.key("late", 1));
+  }
   if (!probes() || iteration == 0) return {};
-  if (iteration == spec_.workload.budget.iterations) return delay_deliveries();
+  if (extra == 0) return delay_deliveries();
   return hold_back(iteration, spec_.workload.ranks, spec_.key("late", 0));
 }
 
@@ -163,7 +177,8 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
   const Budget& budget = spec_.workload.budget;
   {
     const Stages::Lap lap(spec_.stages, "inputs");
-    CUCO_TRY(memory_.place(iteration, set));
+    if (const auto placed = memory_.place(iteration, set); !placed)
+      return lost_buffers(placed.error());
   }
   const auto cpu_before = ranks_.cpu_time();
   const std::chrono::nanoseconds cpu_limit(static_cast<std::int64_t>(budget.host_seconds * 1e9));
@@ -180,7 +195,10 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
   std::int64_t end = begin;
   for (const RankState& rank : all.ranks)
     end = std::max(end, rank.time_ps);
-  CUCO_TRY_ASSIGN(auto outcome, memory_.check(iteration, set, disturbance_.name));
+  auto checked = memory_.check(iteration, set, disturbance_.name);
+  if (!checked) return lost_buffers(checked.error());
+  std::optional<Outcome> outcome = *std::move(checked);
+  if (spec_.surprises > 0 && iteration >= budget.iterations) return outcome;
   const double seconds = static_cast<double>(end - begin) * 1e-12;
   if (!outcome && disturbance_.is_probe) {
     const std::uint64_t deliveries = all.ranks.front().deliveries;
@@ -214,18 +232,38 @@ Result<TrialResult> Trial::run() {
   }
   const Budget& budget = spec_.workload.budget;
   Rng order(spec_.key("order", 0));
-  const bool probed = probes() && spec_.cluster.schedule_seed == 0;
-  for (int iteration = 0; iteration < budget.iterations + (probed ? 1 : 0); ++iteration) {
+  for (const int iteration : plan()) {
     const int set = static_cast<int>(order.below(static_cast<std::uint64_t>(budget.sets)));
     CUCO_TRY_ASSIGN(auto outcome, iterate(iteration, set));
     if (outcome) return TrialResult(*std::move(outcome));
   }
-  // In order, so that a candidate's teardown is exercised; what it does there no longer matters.
-  const Stages::Lap lap(spec_.stages, "end");
-  CUCO_TRY(cluster_.command(JudgeReport::kFinish, 0));
-  CUCO_TRY(ranks_.wait(in_ms(budget.setup_seconds)));
+  CUCO_TRY_ASSIGN(auto trouble, finish());
+  if (trouble) return TrialResult(*std::move(trouble));
   times_.outputs = memory_.take_outputs();
   return TrialResult(std::move(times_));
+}
+
+std::vector<int> Trial::plan() const {
+  const bool probed = probes() && spec_.cluster.schedule_seed == 0;
+  const int extra = spec_.surprises > 0 ? spec_.surprises : probed ? 1 : 0;
+  std::vector<int> order(static_cast<std::size_t>(spec_.workload.budget.iterations + extra));
+  std::iota(order.begin(), order.end(), 0);
+  if (spec_.surprises == 0) return order;
+  Rng rng(spec_.key("surprise", 0));
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[rng.below(i)]);
+  return order;
+}
+
+/// In order, so that a candidate's teardown is exercised: what it does there no longer matters, as
+/// long as it ends.
+Result<std::optional<Outcome>> Trial::finish() {
+  const Stages::Lap lap(spec_.stages, "end");
+  const double limit = spec_.workload.budget.setup_seconds;
+  CUCO_TRY(cluster_.command(JudgeReport::kFinish, 0));
+  CUCO_TRY_ASSIGN(const auto ended, ranks_.wait(in_ms(limit)));
+  if (ended) return std::optional<Outcome>();
+  return std::optional<Outcome>(candidate::TimedOut{"cuco_teardown", limit});
 }
 
 Result<TrialResult> run_trial(const TrialSpec& spec, Oracle& oracle) {

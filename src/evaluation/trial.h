@@ -45,6 +45,13 @@ class Trial {
                         std::chrono::nanoseconds cpu = std::chrono::nanoseconds::max());
   Result<std::optional<candidate::Outcome>> allocate();
   candidate::Outcome crashed(std::string reason);
+  /// The server no longer has the memory that we gave: the candidate's doing. Other errors are
+  /// ours.
+  Result<std::optional<candidate::Outcome>> lost_buffers(const Error& error);
+  Result<std::optional<candidate::Outcome>> finish();
+  /// The iterations in the order in which they are run; those from `budget.iterations` on are
+  /// extra.
+  [[nodiscard]] std::vector<int> plan() const;
   [[nodiscard]] bool probes() const { return spec_.hold_back && spec_.workload.ranks > 1; }
   [[nodiscard]] Disturbance disturb(int iteration) const;
   /// One iteration: runs, checks, and notes its time.

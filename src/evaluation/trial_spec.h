@@ -35,6 +35,9 @@ struct TrialSpec {
   /// Hold a rank back in every iteration but the first: one that does not wait for it is done
   /// before its data is there; and once deliver everything late. Not for timing.
   bool hold_back = false;
+  /// The same for timing: so many iterations more, at secret places among the timed ones, in which
+  /// a rank is held back or deliveries are late. They are checked, not timed.
+  int surprises = 0;
   std::size_t check_limit = ~0U;      ///< Elements of each output that are checked; see compare().
   GpuReference* reference = nullptr;  ///< If there is one, it checks the others too.
   bool keep_outputs = false;

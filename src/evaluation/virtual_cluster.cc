@@ -13,6 +13,7 @@
 #include "system/os_error.h"
 #include "system/shared_memory.h"
 #include "system/socket.h"
+#include "wire/status.h"
 
 namespace cuco::evaluation {
 namespace {
@@ -157,6 +158,9 @@ Result<wire::Frame> VirtualCluster::call(std::uint16_t type, wire::Bytes head, w
   header.type = type;
   if (!wire::send_frame(control_.get(), header, head, tail)) return lost();
   CUCO_TRY_ASSIGN(wire::Frame frame, receive());
+  if (frame.header.status == wire::kInvalidValue) {
+    return Error{ErrorKind::NotFound, "virtual cluster: no such memory"};
+  }
   if (frame.header.status != 0) {
     return Error{ErrorKind::Protocol, fmt::format("virtual cluster: refused message {:#x}", type)};
   }
@@ -192,8 +196,10 @@ Result<ClusterEvent> VirtualCluster::wait(const system::Process& ranks, const Pa
         return ClusterEvent(
             RanksDied{{"the devices used more memory than the virtual cluster has"}});
       }
-      return Error{ErrorKind::Protocol,
-                   fmt::format("virtual cluster: {} {}", describe(outcome), trim(outcome.err))};
+      // A program that brings the server down is not one to go on with; others are still judged.
+      return ClusterEvent(RanksDied{
+          {fmt::format("the virtual cluster ended under it ({}), which is a fault of cuco: {}",
+                       describe(outcome), trim(outcome.err))}});
     }
     // The server's word comes first where there are both: it may be a dead-lock.
     if (ready > 0 && fds[1].revents != 0) return ClusterEvent(RanksDied{});

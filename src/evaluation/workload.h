@@ -20,6 +20,7 @@ namespace cuco::evaluation {
 enum class Element { Fp32, Bf16, Int32 };  ///< Int32: inputs only (indices).
 [[nodiscard]] std::size_t bytes_of(Element element);
 [[nodiscard]] std::string_view name_of(Element element);
+[[nodiscard]] Result<Element> parse_element(std::string_view name);
 
 /// An input or output; size and type depend on the shape.
 struct BufferRule {
@@ -85,7 +86,8 @@ struct Workload {
   [[nodiscard]] std::vector<const Shape*> shapes_for(Use use) const;
 };
 
-/// Reads the folder. Errors name file, line and key; unknown keys the nearest known one.
+/// Reads the folder. The error names everything that is wrong with it, one line each: file, line
+/// and key; for unknown names the nearest known one.
 [[nodiscard]] Result<Workload> load_workload(const system::Path& folder);
 [[nodiscard]] Result<Workload> parse_workload(std::string_view text, std::string_view file);
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "vcluster/calls.h"
+#include "vcluster/house_rules.h"
 #include "vcluster/module.h"
 #include "vcluster/nccl_world.h"
 #include "vcluster/run_check.h"
@@ -190,6 +191,11 @@ void Cluster::deliver(Session& session, wire::Frame frame) {
   if (entry == nullptr) {
     session.refuse(fmt::format("there is no message {:#x}", frame.header.type));
     return;
+  }
+  if (judged) {
+    if (auto reason = house_rule_against(*this, session, frame)) {
+      return session.refuse(*std::move(reason));
+    }
   }
   const bool is_hello = frame.header.type == wire::Hello::kType;
   if (is_hello == (session.process != nullptr)) {

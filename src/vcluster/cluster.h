@@ -82,7 +82,9 @@ class Cluster {
   [[nodiscard]] NcclWorld& nccl() const { return *nccl_; }
   /// From now on, every delivery between GPUs comes so much later than the links say.
   void set_delivery_delay(VTime delay);
-  bool judged = false;     ///< No memory that the host can touch behind the server's back.
+  bool judged = false;     ///< The judge has a seat: see house_rules.h.
+  bool sealed = false;     ///< The ranks' processes are the candidate's: nobody joins any more.
+  bool held = false;       ///< The judge has all ranks, and prepares: nothing moves.
   bool repeatable = true;  ///< False once something outside the server's sight decided an order.
 
   // Sessions and processes.
@@ -101,6 +103,7 @@ class Cluster {
   [[nodiscard]] std::uint32_t processes_seen() const { return processes_seen_; }
   /// Processes that vanished without a goodbye.
   [[nodiscard]] const std::vector<std::string>& casualties() const { return casualties_; }
+  void add_casualty(std::string line) { casualties_.push_back(std::move(line)); }
 
   /// The process's context on a device it can see; null otherwise.
   Context* context(Process& process, std::int32_t device);

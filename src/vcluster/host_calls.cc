@@ -102,6 +102,7 @@ void fetch_output(Session& session) {
   if (output.empty()) return session.reply_with(wire::kSuccess, wire::FetchOutput::Reply{});
   const DeviceOutput piece = std::move(output.front());
   output.pop_front();
+  session.process->copied_to_host += piece.text.size();
   session.reply_with(wire::kSuccess, wire::FetchOutput::Reply{.stream = piece.stream},
                      wire::bytes_of_text(piece.text));
 }

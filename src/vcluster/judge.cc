@@ -70,10 +70,21 @@ void Judge::report(Session& session, const wire::JudgeReport& request, wire::Byt
     mine.report.copied_to_host = waiting->process->copied_to_host - mine.copied_before;
     mine.arrived = true;
     for (Seat::Copy& copy : mine.copies) {
+      // Memory that was freed has no copy; the judge will find it missing.
+      if (!cluster_.memory->valid(copy.address, copy.bytes.size())) copy.bytes.clear();
       std::memcpy(copy.bytes.data(), vgpu::Memory::at(copy.address), copy.bytes.size());
     }
     waiting->become_idle();
+    hold();
   });
+}
+
+void Judge::hold() {
+  if (!is_all_arrived()) return;
+  // What is written from here on is written at the moment when the clock starts, not before.
+  for (const auto& [rank, seat] : seats_)
+    cluster_.timeline.advance_to(seat.report.time_ps);
+  cluster_.held = true;
 }
 
 bool Judge::read() {
@@ -125,10 +136,9 @@ void Judge::serve(const wire::Frame& frame) {
 
 void Judge::command(const wire::JudgeCommand& request, wire::Bytes tail) {
   // All go at the same time: the latest that any of them, or anything else, has reached.
-  VTime start = cluster_.timeline.now();
-  for (const auto& [rank, seat] : seats_)
-    start = std::max(start, seat.report.time_ps);
-  cluster_.timeline.advance_to(start);
+  const VTime start = cluster_.timeline.now();
+  cluster_.held = false;
+  if (request.command == wire::JudgeReport::kSetUpNow) cluster_.sealed = true;
   // Rank r has device r: the judge starts one process that sees them all.
   for (std::size_t device = 0; device < cluster_.gpus.size(); ++device) {
     const bool slow = static_cast<std::int64_t>(device) == request.late_rank;

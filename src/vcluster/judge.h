@@ -44,6 +44,9 @@ class Judge {
   };
 
   void report(Session& session, const wire::JudgeReport& request, wire::Bytes tail);
+  /// Once all ranks are here, nothing moves until they are told to go on: work that somebody left
+  /// behind would otherwise start on the inputs while they are being written.
+  void hold();
   void serve(const wire::Frame& frame);
   void command(const wire::JudgeCommand& request, wire::Bytes tail);
   void order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail);

@@ -163,8 +163,6 @@ void get_symbol(Cluster& cluster,
                 const wire::GetSymbol& request,
                 wire::Bytes tail) {
   Process& process = *session.process;
-  // The reply carries the device's memory itself.
-  if (cluster.judged) return session.reply(wire::kNotSupported);
   const auto module = process.modules.find(request.module);
   if (module == process.modules.end() || !process.sees(request.device)) {
     return session.reply(wire::kInvalidSymbol);

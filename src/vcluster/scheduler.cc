@@ -19,6 +19,7 @@
 namespace cuco::vcluster {
 
 bool Cluster::must_wait() const {
+  if (held) return true;
   if (processes_seen_ < options.expected_processes) return true;
   return std::ranges::any_of(sessions_, [](const auto& entry) {
     return entry.second->state() == Session::State::Running;

@@ -120,7 +120,8 @@ Result<Ending> Server::run() {
       // Threads that run have their say first; only silence is looked into.
       CUCO_TRY_ASSIGN(const bool heard, poll(kLookMs));
       silent_ms_ = heard ? 0 : silent_ms_ + kLookMs;
-      if (!heard) look_for_sleepers();
+      // A judged rank that sleeps is waited for: blocked outside, it would meet its peers for free.
+      if (!heard && !judge_) look_for_sleepers();
       if (silent_ms_ >= patience_ms_ && silent_ms_ - kLookMs < patience_ms_) {
         tell_who_is_waited_for();
       }
@@ -242,6 +243,10 @@ void Server::drop_refused() {
   for (const int fd : refused) {
     fmt::print(stderr, "cuco-vcluster: refused a connection of pid {}: {}\n",
                peers_[fd]->session->pid, peers_[fd]->session->refused_because());
+    if (judge_) {
+      cluster_->add_casualty("refused by the virtual cluster: " +
+                             peers_[fd]->session->refused_because());
+    }
     drop_peer(fd);
   }
 }

@@ -65,10 +65,12 @@ std::vector<Attack> all_attacks() {
   for (const system::Path& file : files ? *files : std::vector<system::Path>()) {
     if (file.extension() != ".cu") continue;
     const std::string text = *system::read_file(kAttacks / file);
-    const bool thorough = header_line(text, "fidelity") == "final";
+    const std::string level = header_line(text, "fidelity");
     attacks.push_back({file.stem().string(), header_line(text, "tries"),
                        header_line(text, "verdict"), header_line(text, "because"),
-                       thorough ? candidate::Fidelity::Final : candidate::Fidelity::Quick,
+                       level == "final"      ? candidate::Fidelity::Final
+                       : level == "standard" ? candidate::Fidelity::Standard
+                                             : candidate::Fidelity::Quick,
                        expanded(text)});
   }
   return attacks;
@@ -99,27 +101,31 @@ system::Tier tier() {
   return all ? system::Tier::Hostile : system::Tier::Own;
 }
 
-/// One judge for all: a copy of gemm_allgather with less patience.
-Judge& the_judge() {
-  static const system::TempFolder folder = *system::TempFolder::create();
-  static const std::unique_ptr<Judge> judge = [] {
-    const system::Path source = kRoot / "workloads/gemm_allgather";
-    for (const char* name : {"program.cu", "oracle.cpp", "workload.toml"}) {
-      std::string text = *system::read_file(source / name);
-      if (std::string_view(name) == "workload.toml") {
-        text = replaced(text, "run_seconds = 60", "run_seconds = 10");
-        text = replaced(text, "setup_seconds = 60", "setup_seconds = 10");
-      }
-      EXPECT_TRUE(system::write_file(folder.path() / name, text));
+/// A judge of gemm_allgather with so much patience; one for all who hang, one for all others.
+std::unique_ptr<Judge> make_judge(const system::Path& folder, int seconds) {
+  const system::Path source = kRoot / "workloads/gemm_allgather";
+  for (const char* name : {"program.cu", "oracle.cpp", "workload.toml"}) {
+    std::string text = *system::read_file(source / name);
+    if (std::string_view(name) == "workload.toml") {
+      text = replaced(text, "run_seconds = 60", fmt::format("run_seconds = {}", seconds));
+      text = replaced(text, "setup_seconds = 60", fmt::format("setup_seconds = {}", seconds));
     }
-    auto made = Judge::create({.workload = folder.path(),
-                               .cache = system::Path(CUCO_BINARY_DIR) / "judge-cache",
-                               .tier = tier(),
-                               .server_memory = std::uint64_t{1} << 30U});
-    if (!made) throw std::runtime_error(made.error().message());
-    return *std::move(made);
-  }();
-  return *judge;
+    EXPECT_TRUE(system::write_file(folder / name, text));
+  }
+  auto made = Judge::create({.workload = folder,
+                             .cache = system::Path(CUCO_BINARY_DIR) / "judge-cache",
+                             .tier = tier(),
+                             .server_memory = std::uint64_t{1} << 30U});
+  if (!made) throw std::runtime_error(made.error().message());
+  return *std::move(made);
+}
+
+Judge& the_judge(const std::string& expected = "") {
+  static const system::TempFolder patient_folder = *system::TempFolder::create();
+  static const system::TempFolder hasty_folder = *system::TempFolder::create();
+  static const std::unique_ptr<Judge> patient = make_judge(patient_folder.path(), 120);
+  static const std::unique_ptr<Judge> hasty = make_judge(hasty_folder.path(), 10);
+  return expected == "timed-out" ? *hasty : *patient;
 }
 
 void note(const std::string& name, const std::string& tries, const candidate::Outcome& outcome) {
@@ -131,8 +137,9 @@ void note(const std::string& name, const std::string& tries, const candidate::Ou
 candidate::Outcome judged(const std::string& name,
                           const std::string& tries,
                           const std::string& program,
-                          candidate::Fidelity fidelity = candidate::Fidelity::Quick) {
-  const auto outcome = the_judge().judge(program, fidelity);
+                          candidate::Fidelity fidelity = candidate::Fidelity::Quick,
+                          const std::string& expected = "") {
+  const auto outcome = the_judge(expected).judge(program, fidelity);
   if (!outcome) {
     ADD_FAILURE() << outcome.error().message();
     return candidate::BuildFailed{outcome.error().message()};
@@ -147,7 +154,7 @@ TEST_P(HostileCandidate, GetsItsVerdict) {
   const Attack& attack = GetParam();
   const auto outcome =
       judged(attack.name, attack.tries, applied(the_judge().workload().program, attack.text),
-             attack.fidelity);
+             attack.fidelity, attack.verdict);
   EXPECT_EQ(candidate::verdict(outcome), attack.verdict) << candidate::explanation(outcome);
   EXPECT_THAT(candidate::explanation(outcome), testing::HasSubstr(attack.because));
   // What is accepted although it tries something must gain nothing by it.
@@ -185,6 +192,23 @@ TEST(JudgeRejects, TheSolutionWithoutItsBarrier) {
   const auto* wrong = std::get_if<candidate::WrongResult>(&outcome);
   ASSERT_NE(wrong, nullptr) << candidate::explanation(outcome);
   EXPECT_EQ(wrong->note, "never written");
+}
+
+TEST(JudgeRejects, WaitingByTheClockWhereItIsTimed) {
+  // Right where ranks are held back, on check shapes; on timed ones it hopes instead of waiting.
+  std::string program = *system::read_file(kRoot / "tests/solutions/gemm_allgather/fused_lsa.cu");
+  program = replaced(program, "// Returns when every rank",
+                     "__global__ void hope() { for (const long long t = clock64(); clock64() < t + "
+                     "9000;) {} }\n\n// Returns when every rank");
+  program = replaced(program, "  all_arrived<<<1, 32, 0, stream>>>(state.comm);",
+                     "  if (s.m > 128) hope<<<1, 1, 0, stream>>>();\n"
+                     "  else all_arrived<<<1, 32, 0, stream>>>(state.comm);");
+  const auto outcome = judged("hopes_where_timed", "waits only on shapes that are not timed",
+                              program, candidate::Fidelity::Standard);
+  const auto* wrong = std::get_if<candidate::WrongResult>(&outcome);
+  ASSERT_NE(wrong, nullptr) << candidate::explanation(outcome);
+  EXPECT_EQ(wrong->note, "never written");
+  EXPECT_THAT(wrong->schedule, testing::HasSubstr("late"));
 }
 
 TEST(JudgeRejects, ATimeBelowTheBoundIsQuarantined) {

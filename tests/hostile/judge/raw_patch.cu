@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tries: rewrites the synchronisation of its own process, so that it is done at once; counted all
-// the same verdict: scored cuco: evolve begin host
+// tries: rewrites cudaStreamSynchronize of its own process; gains nothing by it
+// verdict: scored
+// cuco: evolve begin host
 
 // common: state
 

@@ -6,8 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "evaluation/bound.h"
 #include "evaluation/rank_job.h"
 #include "evaluation/secret.h"
+#include "evaluation/words.h"
 
 namespace cuco::evaluation {
 namespace {
@@ -87,6 +89,72 @@ TEST(Workload, MistakesNameFileLineAndKey) {
   EXPECT_THAT(message(with("name = \"gemm", "name = gemm")), HasSubstr("w.toml:2"));
   EXPECT_THAT(message(with("fp32 = { relative = 1e-6, scaled = 5e-7 }", "")),
               HasSubstr("no tolerance for fp32"));
+}
+
+TEST(Workload, AllMistakesAreToldAtOnceInOrder) {
+  std::string text = with("ranks = 4", "ranks = 0");
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("[tolerance]", "[tolerence]");
+  replace("elements = \"k * n\"", "elements = \"k * q\"");
+  replace("name = \"small bf16\"", "name = \"small fp32\"");
+  replace("use = [\"hidden\"]", "use = [\"hiden\"]");
+  replace("iterations = 3", "iterations = 0");
+  replace("run_seconds = 60", "run_seconds = -1");
+  const auto workload = parse_workload(text, "w.toml");
+  ASSERT_FALSE(workload);
+  const std::string message = workload.error().message();
+  const std::vector<std::string> wanted = {"'ranks' must be a whole number from 1 to 64",
+                                           "'elements' on shape 'small fp32': unknown name: q",
+                                           "unknown key: tolerence (did you mean tolerance)",
+                                           "there are two of the name 'small fp32'",
+                                           "unknown use: hiden (did you mean hidden)",
+                                           "'run_seconds' must be a number",
+                                           "'iterations' must be a whole number"};
+  std::size_t at = 0;
+  for (const std::string& line : wanted) {
+    const std::size_t found = message.find(line, at);
+    EXPECT_NE(found, std::string::npos) << line << "\nin\n" << message;
+    if (found != std::string::npos) at = found;
+  }
+  EXPECT_THAT(message, testing::Not(HasSubstr("needs a [tolerance]")));
+}
+
+TEST(Words, OfACandidateCannotDriveATerminal) {
+  EXPECT_EQ(printable("plain\ttext\n"), "plain\ttext\n");
+  EXPECT_EQ(printable("\x1b[2K\rdone \x7f"), "?[2K?done ?");
+  EXPECT_EQ(printable("\xe2\x9c\x93 \xc3\x28 \xff"), "\xe2\x9c\x93 ?( ?");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m \xc2\xa0"),
+            "?31m \xc2\xa0");
+  EXPECT_EQ(printable("cut \xe2\x9c"), "cut ??");
+}
+
+hardware::GpuDescription h200() {
+  const auto root = system::Path(CUCO_SOURCE_DIR);
+  return *hardware::load_gpu_description((root / "hardware/h200.toml").string(), {});
+}
+
+TEST(Bound, IsTrueForAnyProgram) {
+  // What wgmma does on paper, the memory's pins, and fp32 by three products of halves.
+  const auto bf16 = peak_of(h200(), fabric::single_node(1), 1, true);
+  EXPECT_NEAR(bf16.flops, 1070e12, 5e12);
+  EXPECT_NEAR(bf16.hbm_bytes, 4917e9, 5e9);
+  EXPECT_NEAR(peak_of(h200(), fabric::single_node(1), 1, false).flops, 1070e12 / 3, 3e12);
+}
+
+TEST(Bound, LeavesOutWhatMayStayInTheCache) {
+  const auto workload = load_workload(system::Path(CUCO_SOURCE_DIR) / "workloads/silu_and_mul");
+  ASSERT_TRUE(workload) << workload.error().message();
+  for (const Shape& shape : workload->shapes) {
+    const auto bound = bound_of(*workload, shape, h200(), fabric::single_node(1));
+    ASSERT_TRUE(bound) << bound.error().message();
+    const double all = workload->demand(shape)->hbm_bytes;
+    const double written = (*workload->buffers(workload->outputs, shape))[0].bytes();
+    const double kept = std::min(written, static_cast<double>(h200().l2_bytes));
+    EXPECT_NEAR(bound->hbm_seconds, (all - kept) / 4917e9, 1e-3 * bound->hbm_seconds);
+  }
 }
 
 TEST(Secret, KeysAreRepeatableSecretAndApart) {

@@ -45,6 +45,47 @@ TEST(PairedTest, PromotesNothingWhereNothingDiffers) {
   }
 }
 
+TEST(PairedTest, PromotesNothingUnderSpikesAndDriftEither) {
+  // Timings are not normal: one in ten has a spike, and the machine gets warmer.
+  Rng rng(19);
+  PairedTest::Rules rules;
+  rules.minimum_gain = 0;
+  int promoted = 0;
+  for (int i = 0; i < 1000; ++i) {
+    PairedTest test(rules);
+    double warmth = 1;
+    while (test.decision() == Decision::Continue) {
+      const auto sample = [&] {
+        const double spike = rng.below(10) == 0 ? 0.3 * rng.uniform() : 0;
+        return 1e-3 * (warmth += 1e-4) * (1 + spike + 0.005 * normal(rng));
+      };
+      const double first = sample();
+      const double second = sample();
+      const bool candidate_first = test.pairs() % 2 == 1;  // as the judge alternates
+      test.add(candidate_first ? second : first, candidate_first ? first : second);
+    }
+    promoted += test.decision() == Decision::Promote ? 1 : 0;
+  }
+  EXPECT_LE(promoted, 50);
+}
+
+TEST(PairedTest, TheSimulationDoesCatchACarelessTest) {
+  // Stop as soon as the mean is two standard errors above zero: what many harnesses do.
+  Rng rng(7);
+  int promoted = 0;
+  for (int i = 0; i < 1000; ++i) {
+    ConfidenceSequence sequence(0.05);
+    while (sequence.count() < 100) {
+      sequence.add(0.01 * (normal(rng) - normal(rng)));
+      const double error = sequence.deviation() / std::sqrt(static_cast<double>(sequence.count()));
+      if (sequence.count() < 5 || sequence.mean() < 2 * error) continue;
+      ++promoted;
+      break;
+    }
+  }
+  EXPECT_GT(promoted, 100);
+}
+
 TEST(PairedTest, FindsTwoPercentAtOnePercentNoiseInFewerThanFortyPairs) {
   Rng rng(11);
   double pairs = 0;
