@@ -13,21 +13,61 @@
 
 namespace cuco_oracle {
 
-inline std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
-  return z ^ (z >> 31U);
+/* One block of ChaCha with 8 rounds. A rank sees all of its own inputs; from them it must not be
+ * able to compute its peers', nor the key: with a generator that is only well mixed it could, and
+ * would then have nothing to communicate. */
+struct Block {
+  std::uint32_t words[16];
+};
+
+inline Block block(std::uint64_t key, std::uint64_t nonce, std::uint64_t counter) {
+  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32U); };
+  const Block start{{0x6F637563, 0x6172202E, 0x6D6F646E, 0x756E202C,  // "cuco. random, nu"
+                     low(key), high(key), 0x7265626D, 0x66202C73,     // the key, "mbers, f"
+                     ~low(key), ~high(key), 0x6120726F, 0x206C6C6C,   // and again, "or alll "
+                     low(counter), high(counter), low(nonce), high(nonce)}};
+  Block state = start;
+  std::uint32_t* x = state.words;
+  const auto quarter = [x](int a, int b, int c, int d) {
+    x[d] = std::rotl(x[d] ^ (x[a] += x[b]), 16);
+    x[b] = std::rotl(x[b] ^ (x[c] += x[d]), 12);
+    x[d] = std::rotl(x[d] ^ (x[a] += x[b]), 8);
+    x[b] = std::rotl(x[b] ^ (x[c] += x[d]), 7);
+  };
+  for (int round = 0; round < 8; round += 2) {
+    for (int i = 0; i < 4; ++i)
+      quarter(i, 4 + i, 8 + i, 12 + i);
+    for (int i = 0; i < 4; ++i)
+      quarter(i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4);
+  }
+  for (int i = 0; i < 16; ++i)
+    x[i] += start.words[i];
+  return state;
 }
 
 /* A stream of values of its own for each (key, owner). */
 inline std::uint64_t stream(std::uint64_t key, std::uint64_t owner) {
-  return mix(key ^ ((owner + 1) * 0xD1B54A32D192ED03ULL));
+  const Block made = block(key, owner, ~std::uint64_t{0});
+  return made.words[0] | std::uint64_t{made.words[1]} << 32U;
+}
+
+/* Word i of a stream; those of one block are computed once. */
+inline std::uint32_t word(std::uint64_t stream_key, std::size_t i) {
+  struct Last {
+    std::uint64_t key = 0;
+    std::size_t number = ~std::size_t{0};
+    Block block{};
+  };
+  static thread_local Last last;
+  if (last.number != i / 16 || last.key != stream_key)
+    last = {stream_key, i / 16, block(stream_key, 0, i / 16)};
+  return last.block.words[i % 16];
 }
 
 /* Element i of a stream, uniform in (-1, 1): none is special, none negligible. */
 inline float uniform(std::uint64_t stream_key, std::size_t i) {
-  const std::uint64_t bits = mix(stream_key + 0x9E3779B97F4A7C15ULL * (i + 1));
-  return static_cast<float>(static_cast<double>(bits >> 11U) * 0x1.0p-52 - 1.0);
+  return static_cast<float>((word(stream_key, i) + 0.5) * 0x1.0p-31 - 1.0);
 }
 
 inline std::uint16_t to_bf16(float x) {

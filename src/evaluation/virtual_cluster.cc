@@ -158,7 +158,7 @@ Result<wire::Frame> VirtualCluster::call(std::uint16_t type, wire::Bytes head, w
   header.type = type;
   if (!wire::send_frame(control_.get(), header, head, tail)) return lost();
   CUCO_TRY_ASSIGN(wire::Frame frame, receive());
-  if (frame.header.status == wire::kInvalidValue) {
+  if (frame.header.status == wire::kInvalidValue && !is_real()) {
     return Error{ErrorKind::NotFound, "virtual cluster: no such memory"};
   }
   if (frame.header.status != 0) {

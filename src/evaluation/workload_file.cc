@@ -158,7 +158,8 @@ void read_use(const Reader& reader, std::string_view word, Shape& shape) {
   } else if (word == "full") {
     shape.uses.insert(Use::Full);
   } else {
-    const auto near = nearest(word, {"check", "hidden", "time", "full"});
+    static const std::vector<std::string> kWords{"check", "hidden", "time", "full"};
+    const auto near = nearest(word, kWords);
     reader.wrong(reader.node("use"),
                  fmt::format("unknown use: {} ({})", word,
                              near ? "did you mean " + *near : "check, hidden, time, full"));

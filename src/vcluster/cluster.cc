@@ -153,6 +153,8 @@ void Cluster::end_process(Process& process) {
 
 Context* Cluster::context(Process& process, std::int32_t device) {
   if (!process.sees(device)) return nullptr;
+  // A judged rank has the GPU that it was given: its peers' are theirs, however idle they are.
+  if (sealed && !process.contexts.contains(device)) return nullptr;
   auto& slot = process.contexts[device];
   if (slot == nullptr) slot = std::make_unique<Context>(process, device, works);
   return slot.get();

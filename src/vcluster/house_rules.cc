@@ -19,8 +19,11 @@ Reason against_hello(const Cluster& cluster, const Session& session, const wire:
   if (!hello) return std::nullopt;  // refused as too short
   if (hello->born_at >= 0) return "a thread that says when it was born";
   if (!cluster.sealed) return std::nullopt;
+  // The kernel's word where it has one; behind a pid namespace it has none, and theirs must do: it
+  // decides nothing but the words of the refusal.
+  const std::uint32_t pid = session.pid != 0 ? session.pid : hello->pid;
   const auto known = std::ranges::find_if(
-      cluster.processes(), [&](const auto& entry) { return entry.second->pid == session.pid; });
+      cluster.processes(), [&](const auto& entry) { return entry.second->pid == pid; });
   if (known == cluster.processes().end()) return "a process that is none of the ranks";
   if (hello->role != wire::Hello::kService) return "a second connection of a rank";
   if (known->second->service != nullptr) return "a second service thread";

@@ -246,6 +246,13 @@ void Judge::update() {
 
 void Judge::dead_lock(const std::vector<std::string>& waits) {
   if (!dead_lock_.empty()) return;
+  // Who waits for a rank that has given up is stuck for its reason.
+  for (const auto& [rank, seat] : seats_) {
+    if (!seat.arrived || seat.report.code == 0 || !waiting_) continue;
+    return answer_lines(wire::JudgeWait::kDied,
+                        {fmt::format("rank {} failed with {}, and others wait for it: {}", rank,
+                                     seat.report.code, wire::text_of(seat.tail))});
+  }
   dead_lock_ = waits;
   if (dead_lock_.empty()) dead_lock_.emplace_back("nothing can go on");
   update();

@@ -57,19 +57,22 @@ std::vector<std::size_t> quotas(const Shape& s) {
   return quota;
 }
 
-std::size_t random_below(std::uint64_t& state, std::size_t end) {
-  state = mix(state + 0x9E3779B97F4A7C15ULL);
-  return static_cast<std::size_t>(state % end);
-}
+/// Numbers of a stream, one after the other.
+struct Dice {
+  std::uint64_t stream_key;
+  std::size_t next = 0;
+  std::size_t below(std::size_t end) { return word(stream_key, next++) % end; }
+};
 
 /// Experts in runs as long as their quotas, dealt out over the tokens in turn: no token gets an
 /// expert twice. Then tokens, and the experts of each token, change places.
 std::vector<std::int32_t> routes(const Shape& s, std::uint64_t key) {
+  Dice dice{key};
   const std::vector<std::size_t> quota = quotas(s);
   std::vector<std::size_t> place(s.tokens);
   std::iota(place.begin(), place.end(), std::size_t{0});
   for (std::size_t i = s.tokens; i > 1; --i)
-    std::swap(place[i - 1], place[random_below(key, i)]);
+    std::swap(place[i - 1], place[dice.below(i)]);
   std::vector<std::int32_t> route(s.tokens * s.top);
   std::size_t slot = 0;
   for (std::size_t e = 0; e < s.experts; ++e) {
@@ -79,7 +82,7 @@ std::vector<std::int32_t> routes(const Shape& s, std::uint64_t key) {
   }
   for (std::size_t t = 0; t < s.tokens; ++t) {
     for (std::size_t j = s.top; j > 1; --j)
-      std::swap(route[t * s.top + j - 1], route[t * s.top + random_below(key, j)]);
+      std::swap(route[t * s.top + j - 1], route[t * s.top + dice.below(j)]);
   }
   return route;
 }

@@ -2,6 +2,15 @@
 // tries: brings the inputs to the host by printing them, to compute there
 // verdict: findings
 // because: copied to the host
+// cuco: evolve begin preamble
+#include <cstdio>
+
+#include <cuda_bf16.h>
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+#include <mma.h>
+#include <nccl.h>
+// cuco: evolve end
 // cuco: evolve begin host
 
 // common: state

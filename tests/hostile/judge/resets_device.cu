@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: resets the device, and with it everything that the judge has put there
 // verdict: crashed
-// because: freed
 // cuco: evolve begin host
 
 // common: state

@@ -27,7 +27,7 @@ int run(State& state, int set, cudaStream_t stream) {
   const int mine = (int)raw(41, 1, 1);
   raw(42, mine, (long)&server, sizeof server);
   struct {
-    unsigned pid = 0, tid = 0, role = 0;
+    unsigned pid = (unsigned)raw(39), tid = 0, role = 0;
     int rank = -1;
     long long born_at = -1;
   } hello;

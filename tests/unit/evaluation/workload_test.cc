@@ -151,7 +151,8 @@ TEST(Bound, LeavesOutWhatMayStayInTheCache) {
     const auto bound = bound_of(*workload, shape, h200(), fabric::single_node(1));
     ASSERT_TRUE(bound) << bound.error().message();
     const double all = workload->demand(shape)->hbm_bytes;
-    const double written = (*workload->buffers(workload->outputs, shape))[0].bytes();
+    const auto written =
+        static_cast<double>((*workload->buffers(workload->outputs, shape))[0].bytes());
     const double kept = std::min(written, static_cast<double>(h200().l2_bytes));
     EXPECT_NEAR(bound->hbm_seconds, (all - kept) / 4917e9, 1e-3 * bound->hbm_seconds);
   }
