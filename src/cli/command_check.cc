@@ -38,28 +38,35 @@ class CheckCommand final : public Command {
                    fmt::format("no workload.toml in {}; to make one: cuco init {}",
                                workload_.string(), workload_.string())};
     }
-    CUCO_TRY_ASSIGN(const auto whole, load_whole_program(workload_));
-    if (whole) return check_whole(context, *whole);
     std::vector<Check> checks;
+    const auto whole = load_whole_program(workload_);
+    if (!whole) return tell(context, {{whole.error().message(), false, ""}});
+    if (*whole) return check_whole(context, **whole);
     const evaluation::JudgeOptions options{
         .workload = workload_,
         .cache = evaluation::default_cache(system::Environment::current()),
         .tier = system::Tier::Own};
-    if (const auto judge = evaluation::Judge::create(options)) {
+    if (const auto loaded = evaluation::load_workload(workload_); !loaded) {
+      // Everything that is wrong with the files, a line each.
+      for (const std::string_view line : split(loaded.error().message(), '\n'))
+        checks.push_back({std::string(line), false, ""});
+    } else if (const auto judge = evaluation::Judge::create(options); !judge) {
+      checks.push_back({judge.error().message(), false, ""});
+    } else {
       checks.push_back({"workload.toml, program.cu and oracle.cpp", true, ""});
       look_at(**judge, checks, context.terminal);
-    } else {
-      // Everything that is wrong with the files, a line each.
-      for (const std::string_view line : split(judge.error().message(), '\n'))
-        checks.push_back({std::string(line), false, ""});
     }
+    return tell(context, checks);
+  }
+
+ private:
+  static ExitCode tell(Context& context, const std::vector<Check>& checks) {
     const bool good = std::ranges::all_of(checks, &Check::passed);
     context.terminal.write(context.json ? as_json(checks, good)
                                         : as_text(checks, context.terminal));
     return good ? ExitCode::Done : ExitCode::JobFailed;
   }
 
- private:
   /// Shapes, oracle, seed; what cannot be tried has failed, and the rest is still looked at.
   void look_at(evaluation::Judge& judge, std::vector<Check>& checks, Terminal& terminal) const {
     checks.push_back({"there is a hidden shape",
@@ -99,9 +106,7 @@ class CheckCommand final : public Command {
         {"the seed brings data back, and the same under another schedule", verdict.same,
          verdict.same ? fmt::format("{} pieces", verdict.copies)
                       : join(verdict.differences, "; ")}};
-    context.terminal.write(context.json ? as_json(checks, verdict.same)
-                                        : as_text(checks, context.terminal));
-    return verdict.same ? ExitCode::Done : ExitCode::JobFailed;
+    return tell(context, checks);
   }
 
   static void add_seed(std::vector<Check>& checks, const candidate::Outcome& outcome) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cctype>
+#include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -22,13 +24,22 @@ std::string filled(std::string text, std::string_view key, std::string_view valu
   return text;
 }
 
-/// A program defines main; a split one has the three entry points instead.
-bool has_main(std::string_view source) {
-  const auto tokens = program::tokens(source);
+/// A program defines main, "int main(" or "auto main(... ) -> int"; a split one has three entry
+/// points instead.
+bool has_main(std::span<const std::string> tokens) {
   for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
-    if (tokens[i] == "int" && tokens[i + 1] == "main" && tokens[i + 2] == "(") return true;
+    const bool typed = tokens[i] == "int" || tokens[i] == "auto";
+    if (typed && tokens[i + 1] == "main" && tokens[i + 2] == "(") return true;
   }
   return false;
+}
+
+/// The entry point that a split program lacks, if it lacks one.
+std::optional<std::string> missing_entry(std::span<const std::string> tokens) {
+  for (const char* name : {"cuco_setup", "cuco_run", "cuco_teardown"}) {
+    if (std::ranges::find(tokens, name) == tokens.end()) return name;
+  }
+  return std::nullopt;
 }
 
 class InitCommand final : public Command {
@@ -51,8 +62,15 @@ class InitCommand final : public Command {
     if (!program_.empty()) {
       CUCO_TRY_ASSIGN(source, system::read_file(program_, 4U << 20U));
     }
+    const auto tokens = program::tokens(source);
+    const bool whole = has_main(tokens);
+    const auto missing = source.empty() || whole ? std::nullopt : missing_entry(tokens);
+    if (missing) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("{} has neither main() nor {}: it is no program to start from",
+                               program_.string(), *missing)};
+    }
     CUCO_TRY(system::make_folder(folder_));
-    const bool whole = has_main(source);
     CUCO_TRY(whole ? write_whole(source) : write_split(source));
     context.terminal.write(
         fmt::format("{} {}\n", context.terminal.tick(), std::filesystem::path(folder_).string()));

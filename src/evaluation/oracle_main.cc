@@ -157,8 +157,8 @@ int run(const char* path) {
   oracle.reference =
       reinterpret_cast<decltype(oracle.reference)>(::dlsym(library, "cuco_oracle_reference"));
   if (oracle.input == nullptr || oracle.reference == nullptr) {
-    std::fprintf(stderr, "cuco-oracle: %s lacks cuco_oracle_input or cuco_oracle_reference\n",
-                 path);
+    std::fprintf(stderr, "oracle.cpp must define %s (see cuco/oracle.h)\n",
+                 oracle.input == nullptr ? "cuco_oracle_input" : "cuco_oracle_reference");
     return 1;
   }
   const system::Fd socket(kOracleFd);

@@ -225,7 +225,9 @@ Result<void> try_type(const Workload& workload,
                       bool is_output) {
   CUCO_TRY_ASSIGN(const std::string word, choose(rule, workload.variables(shape)));
   CUCO_TRY_ASSIGN(const Element element, parse_element(word));
-  if (!is_output || workload.tolerance.contains(element)) return {};
+  // Where there is no tolerance at all, that has been told.
+  const bool told = workload.tolerance.empty();
+  if (!is_output || workload.tolerance.contains(element) || told) return {};
   return Error{ErrorKind::InvalidInput,
                element == Element::Int32 ? "int32 is for inputs only" : "no tolerance for " + word};
 }

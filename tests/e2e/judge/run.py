@@ -27,12 +27,14 @@ def split(folder):
     wrong.write_text(program.read_text().replace("x[i] * x[i]", "x[i] * 0.5f"))
     text = cuco("judge", "--own", "--fidelity", "check", folder, wrong, code=1)
     assert "wrong result: y[0] on rank 0" in text, text
-    # A mistake in the file is told with its line, before anything else.
+    # Mistakes in the files are told with their lines, all of them, before anything else.
     toml = folder / "workload.toml"
-    toml.write_text(toml.read_text().replace("[tolerance]", "[tolerence]"))
+    toml.write_text(toml.read_text().replace("[tolerance]", "[tolerence]").replace('["hidden"]', '["hiden"]'))
+    (folder / "oracle.cpp").unlink()
     line = toml.read_text().splitlines().index("[tolerence]") + 1
-    text = cuco("check", folder, code=2)
+    text = cuco("check", folder, code=1)
     assert f"workload.toml:{line}: unknown key: tolerence (did you mean tolerance)" in text, text
+    assert "unknown use: hiden (did you mean hidden)" in text and "oracle.cpp: no such file" in text, text
 
 
 def whole(folder):
