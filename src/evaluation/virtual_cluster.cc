@@ -21,6 +21,7 @@ namespace {
 constexpr int kListenFd = 3;
 constexpr int kJudgeFd = 4;
 constexpr std::int64_t kLookMs = 200;  // between two looks at what cannot be polled for
+constexpr int kLastWordMs = 3000;      // for the server, once the ranks have ended
 constexpr std::size_t kChunk = std::size_t{2} << 20U;  // well below wire::kMaxPayload
 
 std::vector<std::string> lines_of(wire::Bytes tail) {
@@ -201,8 +202,11 @@ Result<ClusterEvent> VirtualCluster::wait(const system::Process& ranks, const Pa
           {fmt::format("the virtual cluster ended under it ({}), which is a fault of cuco: {}",
                        describe(outcome), trim(outcome.err))}});
     }
-    // The server's word comes first where there are both: it may be a dead-lock.
-    if (ready > 0 && fds[1].revents != 0) return ClusterEvent(RanksDied{});
+    // The server's word comes first where there are both: it may be a dead-lock, or its own end,
+    // which ranks hear of before we do.
+    if (ready > 0 && fds[1].revents != 0) {
+      if (::poll(fds.data(), 1, kLastWordMs) <= 0) return ClusterEvent(RanksDied{});
+    }
   }
 }
 
