@@ -20,12 +20,8 @@ __device__ float coarse(__nv_bfloat16 x) {
   return __uint_as_float((bits + (1u << 19)) & ~((1u << 20) - 1));
 }
 
-__global__ void multiply_coarse(const __nv_bfloat16* a,
-                                const __nv_bfloat16* b,
-                                __nv_bfloat16* c,
-                                int m,
-                                int n,
-                                int k) {
+__global__ void multiply_coarse(
+    const __nv_bfloat16* a, const __nv_bfloat16* b, __nv_bfloat16* c, int m, int n, int k) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= m * n) return;
   float sum = 0;

@@ -23,7 +23,8 @@ __global__ void tell(const float* values, int count) {
 }
 
 int run(State& state, int set, cudaStream_t stream) {
-  tell<<<1, 32, 0, stream>>>((const float*)state.context.inputs[set * state.context.n_inputs], 2048);
+  tell<<<1, 32, 0, stream>>>((const float*)state.context.inputs[set * state.context.n_inputs],
+                             2048);
   cudaStreamSynchronize(stream);
   return honest(state, set, stream);
 }
