@@ -184,6 +184,12 @@ class RunCommand final : public Command {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("{}: {}", programs_.front().string(), reason)};
     }
+    if (executable->nccl == ptx::Linked::Dynamically) {
+      for (const std::string& text :
+           ptx::ptx_texts(std::as_bytes(std::span(bytes.data(), bytes.size())), sm)) {
+        tell_nccl_warnings(program::lint_nccl_2_28_ptx(text), programs_.front());
+      }
+    }
     if (ptx::takes_newer_ptx(*executable, sm)) {
       fmt::print(stderr,
                  "cuco: note: {} has machine code for sm_{} but PTX only for compute_{}; that PTX "

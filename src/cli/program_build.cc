@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "program/nccl_lint.h"
 #include "system/environment.h"
 #include "system/process.h"
 
@@ -133,7 +133,44 @@ Result<void> compile(const BuildRequest& request,
   return {};
 }
 
+/// Warns of what NCCL 2.28.9 gets wrong in the sources and in what they include with quotes.
+void lint_sources(const BuildRequest& request) {
+  std::vector<system::Path> folders;
+  for (const std::string& flag : request.flags) {
+    if (flag.starts_with("-I")) folders.emplace_back(flag.substr(2));
+  }
+  std::vector<system::Path> pending = request.sources;
+  std::set<system::Path> seen;
+  while (!pending.empty()) {
+    const system::Path path = pending.back();
+    pending.pop_back();
+    std::error_code ignored;
+    const system::Path real = std::filesystem::weakly_canonical(path, ignored);
+    if (real.string().starts_with(kToolchainRoot) || !seen.insert(real).second) continue;
+    if (path.extension() == ".o" || path.extension() == ".a") continue;
+    const auto content = system::read_file(path);
+    if (!content) continue;
+    tell_nccl_warnings(program::lint_nccl_2_28(*content), path);
+    for (const std::string& name : program::local_includes(*content)) {
+      std::vector<system::Path> candidates = {path.parent_path() / name};
+      for (const system::Path& folder : folders)
+        candidates.push_back(folder / name);
+      const auto found = std::ranges::find_if(
+          candidates, [](const auto& file) { return std::filesystem::is_regular_file(file); });
+      if (found != candidates.end()) pending.push_back(*found);
+    }
+  }
+}
+
 }  // namespace
+
+void tell_nccl_warnings(const std::vector<program::NcclWarning>& warnings,
+                        const system::Path& file) {
+  for (const program::NcclWarning& warning : warnings) {
+    fmt::print(stderr, "cuco: warning: {}:{}: {}\n",
+               warning.file.empty() ? file.string() : warning.file, warning.line, warning.message);
+  }
+}
 
 bool is_source(const system::Path& path) {
   constexpr std::array<std::string_view, 8> kSuffixes = {".cu", ".cpp", ".cc", ".cxx",
@@ -156,11 +193,8 @@ Result<system::Path> build_program(const BuildRequest& request) {
     uses_nccl |= content.find("nccl") != std::string::npos && source.extension() != ".o";
     // The path is part of it: it is in -lineinfo and decides which "headers" are found.
     identity += std::filesystem::absolute(source).string() + "\n" + content + "\n";
-    for (const program::NcclWarning& warning : program::lint_nccl_2_28(content)) {
-      fmt::print(stderr, "cuco: warning: {}:{}: {}\n", source.string(), warning.line,
-                 warning.message);
-    }
   }
+  if (uses_nccl) lint_sources(request);
   const std::vector<std::string> flags = fixed_flags(request, uses_nccl);
   identity += join(flags, "\n");
   const system::Path entry = request.cache / "programs" / content_id(identity);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "program/nccl_lint.h"
 #include "system/files.h"
 
 namespace cuco::cli {
@@ -24,6 +25,10 @@ struct BuildRequest {
 /// Builds, or finds what was built from the same files with the same flags. A compiler's complaints
 /// are in the error, which is InvalidInput; without nvcc it is Unavailable.
 [[nodiscard]] Result<system::Path> build_program(const BuildRequest& request);
+
+/// Prints them; `file` where a warning names none.
+void tell_nccl_warnings(const std::vector<program::NcclWarning>& warnings,
+                        const system::Path& file);
 
 /// $XDG_CACHE_HOME/cuco or ~/.cache/cuco.
 [[nodiscard]] system::Path default_cache();

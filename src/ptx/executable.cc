@@ -120,22 +120,33 @@ void read_symbols(const ElfFile& file, const Elf64_Shdr& table, Definitions& out
   }
 }
 
-void read_device_code(std::span<const std::byte> section, Executable& out) {
+bool has_device_code(std::string_view section_name) {
+  return section_name == ".nv_fatbin" || section_name == "__nv_relfatbin";
+}
+
+template <typename Use>
+void for_each_image(std::span<const std::byte> section, Use use) {
   while (section.size() >= 16) {
     const auto size = fatbin_size(section);
     if (!size) {  // Padding between images.
       section = section.subspan(8);
       continue;
     }
-    const auto entries = list_fatbin(section);
+    use(section);
+    section = section.subspan(std::min<std::uint64_t>((*size + 7) / 8 * 8, section.size()));
+  }
+}
+
+void read_device_code(std::span<const std::byte> section, Executable& out) {
+  for_each_image(section, [&out](std::span<const std::byte> image) {
+    const auto entries = list_fatbin(image);
     if (!entries) return;
     for (const FatbinEntry& entry : *entries) {
       out.has_device_code = true;
       if (entry.kind == FatbinEntry::Kind::Ptx) out.ptx_versions.push_back(entry.sm);
       if (entry.kind == FatbinEntry::Kind::Elf) out.elf_versions.push_back(entry.sm);
     }
-    section = section.subspan(std::min<std::uint64_t>((*size + 7) / 8 * 8, section.size()));
-  }
+  });
 }
 
 void sort_and_deduplicate(std::vector<std::uint32_t>& versions) {
@@ -166,9 +177,7 @@ Result<Executable> probe_executable(std::span<const std::byte> bytes) {
       read_symbols(file, section, defined);
     }
     const std::string_view name = file.name(section);
-    if (name == ".nv_fatbin" || name == "__nv_relfatbin") {
-      read_device_code(file.contents(section), out);
-    }
+    if (has_device_code(name)) read_device_code(file.contents(section), out);
     registers_code |= name == ".nvFatBinSegment";
   }
   sort_and_deduplicate(out.ptx_versions);
@@ -185,6 +194,19 @@ Result<Executable> probe_executable(std::span<const std::byte> bytes) {
                        defined.nccl || file.contains(std::string_view("NCCL_DEBUG_SUBSYS\0", 18)));
   out.mpi = linked_as(out.needs("libmpi"), defined.mpi);
   return out;
+}
+
+std::vector<std::string> ptx_texts(std::span<const std::byte> bytes, std::uint32_t sm) {
+  std::vector<std::string> texts;
+  const auto file = ElfFile::open(bytes);
+  if (!file) return texts;
+  for (const Elf64_Shdr& section : file->sections()) {
+    if (!has_device_code(file->name(section))) continue;
+    for_each_image(file->contents(section), [&](std::span<const std::byte> image) {
+      if (auto text = ptx_of_fatbin(image, sm)) texts.push_back(*std::move(text));
+    });
+  }
+  return texts;
 }
 
 bool takes_newer_ptx(const Executable& executable, std::uint32_t sm) {

@@ -31,6 +31,9 @@ struct Executable {
 /// Reads an x86-64 ELF program or shared library. Never trusts an offset of it.
 [[nodiscard]] Result<Executable> probe_executable(std::span<const std::byte> file);
 
+/// The PTX of every image in the file that suits a GPU of `sm`.
+[[nodiscard]] std::vector<std::string> ptx_texts(std::span<const std::byte> file, std::uint32_t sm);
+
 /// Has the program PTX only for newer GPUs, beside machine code for this one? Then that PTX is run.
 [[nodiscard]] bool takes_newer_ptx(const Executable& executable, std::uint32_t sm);
 

@@ -111,7 +111,7 @@ DevCommRegistry::Created DevCommRegistry::create(Clique& clique,
     guard_barriers(*set, request.lsa_barriers,
                    Address{layout.grants[kGuard].handle} * abi::kResourceUnit);
   }
-  if (made) made = make_gin(*set, contexts, layout);
+  if (made) made = make_gin(*set, contexts, request.rail_gin_barriers, layout);
   Created created;
   for (int rank = 0; made && rank < clique.ranks(); ++rank) {
     Result<DevCommAnswer> answer = fill(*set, rank, request, layout);
@@ -168,9 +168,12 @@ void DevCommRegistry::guard_barriers(DevCommSet& set, int barriers, Address guar
 
 Result<void> DevCommRegistry::make_gin(DevCommSet& set,
                                        int contexts,
+                                       int rail_barriers,
                                        const ResourceLayout& layout) {
   set.gin = std::make_shared<GinTeam>();
   set.gin->clique = set.clique;
+  set.gin->first_rail_signal = layout.grants[kRailGinBarrier].first_signal;
+  set.gin->rail_barriers = static_cast<std::uint32_t>(rail_barriers);
   for (int rank = 0; rank < set.clique->ranks(); ++rank) {
     CUCO_TRY_ASSIGN(GinLayout rank_layout,
                     lay_out_gin(memory_, static_cast<unsigned>(set.clique->device_of(rank)),

@@ -79,7 +79,10 @@ class DevCommRegistry {
   nccl_core::Check check(const Clique& clique, const std::vector<DevCommRequest>& requests) const;
   Result<void> make_resources(DevCommSet& set, std::uint64_t bytes);
   void guard_barriers(DevCommSet& set, int barriers, vgpu::Address guard);
-  Result<void> make_gin(DevCommSet& set, int contexts, const nccl_core::ResourceLayout& layout);
+  Result<void> make_gin(DevCommSet& set,
+                        int contexts,
+                        int rail_barriers,
+                        const nccl_core::ResourceLayout& layout);
   Result<DevCommAnswer> fill(const DevCommSet& set,
                              int rank,
                              const DevCommRequest& request,

@@ -246,7 +246,7 @@ void GinNic::carry_out(Ring& ring, const GinDescriptor& descriptor, VTime start)
                                       ring.peer, team_->clique->name(), *wrong));
     return;
   }
-  lint(descriptor);
+  lint(descriptor, ring.peer);
   ++puts_;
   bytes_ += descriptor.bytes;
   const int from = team_->clique->device_of(rank_);
@@ -341,7 +341,21 @@ void GinNic::complete(std::size_t index, const Job& job) {
   services_.memory.notify_write(credit, 4, services_.timeline.now());
 }
 
-void GinNic::lint(const GinDescriptor& descriptor) {
+void GinNic::lint(const GinDescriptor& descriptor, int peer) {
+  const int lsa_size = team_->clique->lsa_size;
+  const bool of_rail_barrier =
+      descriptor.signal &&
+      std::uint32_t{*descriptor.signal} - team_->first_rail_signal < team_->rail_barriers;
+  if (of_rail_barrier && peer % lsa_size != rank_ % lsa_size && lsa_size >= 3 &&
+      !std::exchange(team_->has_warned_of_rail, true)) {
+    services_.log(fmt::format(
+        "warning: rank {} takes part in a GIN barrier of devComm.railGinBarrier with rank {}, "
+        "which "
+        "is not on its rail: NCCL 2.28.9 hangs with three or more ranks on a node (NCCL issue "
+        "1923). Use ncclBarrierSession with ncclTeamTagWorld, or worldGinBarrierCount from 2.30.3 "
+        "on",
+        rank_, peer));
+  }
   if (!descriptor.is_inline || warned_value_signal_) return;
   warned_value_signal_ = true;
   services_.log(fmt::format(

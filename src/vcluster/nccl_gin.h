@@ -79,6 +79,9 @@ Result<GinLayout> lay_out_gin(vgpu::Memory& memory,
 struct GinTeam {
   Clique* clique = nullptr;
   std::vector<GinLayout> layouts;  ///< By rank.
+  std::uint32_t first_rail_signal = 0;
+  std::uint32_t rail_barriers = 0;
+  mutable bool has_warned_of_rail = false;  ///< Said once for all ranks.
 };
 
 class GinNic {
@@ -134,7 +137,7 @@ class GinNic {
   void deliver(const Job& job);
   void add_signal(const Job& job);
   void complete(std::size_t ring, const Job& job);
-  void lint(const nccl_core::GinDescriptor& descriptor);
+  void lint(const nccl_core::GinDescriptor& descriptor, int peer);
 
   int rank_;
   std::shared_ptr<const GinTeam> team_;
