@@ -154,11 +154,13 @@ std::map<std::string, std::string, std::less<>> strings_of(std::string_view ptx)
 /// Names by number of the .file lines.
 std::map<int, std::string> files_of(std::string_view ptx) {
   std::map<int, std::string> files;
-  constexpr std::string_view kWord = "\t.file\t";
+  constexpr std::string_view kWord = ".file";
   for (std::size_t at = ptx.find(kWord); at != std::string_view::npos;
        at = ptx.find(kWord, at + 1)) {
     int number = 0;
-    std::from_chars(ptx.data() + at + kWord.size(), ptx.data() + ptx.size(), number);
+    const std::size_t digits = ptx.find_first_not_of(" \t", at + kWord.size());
+    if (digits == std::string_view::npos) break;
+    std::from_chars(ptx.data() + digits, ptx.data() + ptx.size(), number);
     const std::size_t open = ptx.find('"', at);
     const std::size_t close = ptx.find('"', open + 1);
     if (close == std::string_view::npos) break;

@@ -19,6 +19,8 @@ if source.endswith("mpi.cu"):
 if not source.endswith("default.cu"):
     # Half the code and half the time to parse it: only the proxy back end of GIN.
     command += ["--nvcc", "-DNCCL_GIN_GDAKI_ENABLE=0"]
+if source.endswith("primitives.cu"):
+    command += ["--nvcc", "--extended-lambda"]
 command.append(source)
 result = subprocess.run(command, capture_output=True, text=True, timeout=600)
 sys.stdout.write(result.stdout)
