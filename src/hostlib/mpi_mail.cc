@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <dlfcn.h>
+
 #include "hostlib/mpi_comms.h"
 
 namespace cuco::hostlib {
@@ -42,9 +44,51 @@ Payload read_file(int file, std::uint64_t bytes) {
   return payload;
 }
 
+/// Where the virtual cluster keeps device memory and its aliases, see src/vgpu/address_map.h.
+constexpr std::uintptr_t kDeviceMemory = 0x2000'0000'0000;
+constexpr std::uintptr_t kEndOfDeviceMemory = 0x4000'0000'0000;
+
+/// A copy in host memory of data on a device.
+class Staged {
+ public:
+  Staged(const void* data, int count, MPI_Datatype type) {
+    MPI_Aint low = 0;
+    MPI_Aint extent = 0;
+    MPI_Aint true_extent = 0;
+    PMPI_Type_get_extent(type, &low, &extent);
+    PMPI_Type_get_true_extent(type, &low_, &true_extent);
+    bytes_.resize(static_cast<std::size_t>(true_extent + extent * (count - 1)));
+    device_ = static_cast<char*>(const_cast<void*>(data)) + low_;
+    copy(bytes_.data(), device_);
+  }
+  [[nodiscard]] void* data() const { return const_cast<char*>(bytes_.data()) - low_; }
+  void write_back() { copy(device_, bytes_.data()); }
+
+ private:
+  void copy(void* to, const void* from) const {
+    constexpr int kEitherWay = 4;  // cudaMemcpyDefault
+    using Copy = int (*)(void*, const void*, std::size_t, int);
+    static const auto kCopy = reinterpret_cast<Copy>(::dlsym(RTLD_DEFAULT, "cudaMemcpy"));
+    if (kCopy != nullptr) (void)kCopy(to, from, bytes_.size(), kEitherWay);
+  }
+
+  std::vector<char> bytes_;
+  char* device_ = nullptr;
+  MPI_Aint low_ = 0;
+};
+
 }  // namespace
 
+bool is_on_device(const void* data) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  return address >= kDeviceMemory && address < kEndOfDeviceMemory;
+}
+
 Payload pack(const void* data, int count, MPI_Datatype type, MPI_Comm comm) {
+  if (count > 0 && is_on_device(data)) {
+    const Staged staged(data, count, type);
+    return pack(staged.data(), count, type, comm);
+  }
   int bytes = 0;
   PMPI_Pack_size(count, type, comm, &bytes);
   Payload payload(static_cast<std::size_t>(bytes));
@@ -59,6 +103,12 @@ int unpack(
   int size = 0;
   PMPI_Type_size(type, &size);
   if (size == 0 || payload.empty()) return MPI_SUCCESS;
+  if (is_on_device(data)) {
+    Staged staged(data, count, type);  // With what the message leaves as it is.
+    const int result = unpack(payload, staged.data(), count, type, comm);
+    staged.write_back();
+    return result;
+  }
   const auto whole = static_cast<std::int64_t>(payload.size()) / size;
   const int elements = static_cast<int>(std::min<std::int64_t>(whole, count));
   int at = 0;

@@ -25,6 +25,9 @@ struct Address {
 /// Messages up to this size are sent without waiting for the receiver, as Open MPI does.
 inline constexpr std::uint64_t kEagerBytes = 4096;
 
+/// Device memory, which MPI itself could not read here; messages and non-blocking collectives can.
+[[nodiscard]] bool is_on_device(const void* data);
+
 [[nodiscard]] Payload pack(const void* data, int count, MPI_Datatype type, MPI_Comm comm);
 /// As many whole elements as have come. Returns an MPI error code: the buffer may be too small.
 [[nodiscard]] int unpack(

@@ -358,7 +358,10 @@ std::vector<std::string> Exchange::describe_waits() const {
       }
     }
     std::string line = fmt::format("{} (number {} on {})", describe(*call), number, clique_.name());
-    if (!arrived.empty()) line += fmt::format(": {} wait in it", list_ranks(arrived));
+    if (!arrived.empty()) {
+      line +=
+          fmt::format(": {} {} in it", list_ranks(arrived), arrived.size() == 1 ? "waits" : "wait");
+    }
     if (!queued.empty())
       line += fmt::format("; behind other work in its stream: {}", list_ranks(queued));
     if (!absent.empty()) line += fmt::format("; never called by {}", list_ranks(absent));

@@ -309,6 +309,27 @@ static void one_sided() {
   MPI_Win_free(&window);
 }
 
+/// Buffers on the device, as a CUDA-aware MPI takes them.
+static void on_device() {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) return;  // Plain mpirun.
+  int* data = nullptr;
+  cudaSetDevice(rank % devices);
+  cudaMalloc(&data, 3 * 4096 * sizeof(int));
+  std::vector<int> values(4096, rank);
+  cudaMemcpy(data, values.data(), 4096 * sizeof(int), cudaMemcpyHostToDevice);
+  const int to = (rank + 1) % size;
+  const int from = (rank + size - 1) % size;
+  MPI_Sendrecv(data, 4096, MPI_INT, to, 1, data + 4096, 4096, MPI_INT, from, 1, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+  MPI_Allreduce(data, data + 8192, 4096, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  cudaMemcpy(values.data(), data + 4096, 4096 * sizeof(int), cudaMemcpyDeviceToHost);
+  EXPECT(values[0] == from && values[4095] == from);
+  cudaMemcpy(values.data(), data + 8192, 4096 * sizeof(int), cudaMemcpyDeviceToHost);
+  EXPECT(values[0] == size * (size - 1) / 2 && values[4095] == values[0]);
+  cudaFree(data);
+}
+
 int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
@@ -318,7 +339,7 @@ int main(int argc, char** argv) {
   int devices = 0;
   (void)cudaGetDeviceCount(&devices);  // Under plain mpirun there may be none.
   for (void (*part)() : {wild_cards, probes, tests_and_some, exchanges, persistent, collectives,
-                         communicators, one_sided}) {
+                         communicators, one_sided, on_device}) {
     part();
     MPI_Barrier(MPI_COMM_WORLD);
   }

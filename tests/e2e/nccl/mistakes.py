@@ -32,7 +32,7 @@ CASES = [
      ["sendbuff is not device memory: 16 bytes at 0x", "call: invalid argument"], []),
     ("one_rank_does_not_call", [], DEAD_LOCK,
      ["dead-lock: nothing can go on. Who waits for what:",
-      "NCCL: ncclAllReduce(count 4, ncclInt32, ncclSum) (number 0 on communicator 1): rank 1 wait in it; never called by "
+      "NCCL: ncclAllReduce(count 4, ncclInt32, ncclSum) (number 0 on communicator 1): rank 1 waits in it; never called by "
       "rank 0"], ["end of it"]),
     ("crossed_sends", [], DEAD_LOCK,
      ["stream 16: ncclSend of rank 0 on communicator 1, after ncclRecv of rank 0 on communicator 1"], ["end of it"]),
@@ -83,5 +83,13 @@ death = subprocess.run([cuco, "run", "--ranks", "3", *mpi, "--nvcc", "-lmpi", "-
 if death.returncode == 0 or "communicator 1: rank 1 is gone: rank 1 (pid" not in death.stderr:
     failed += 1
     print(f"death: exit code {death.returncode}\n" + death.stdout + death.stderr)
+# A circle of waits through MPI, streams and collectives is told whole.
+circle = subprocess.run([cuco, "run", "--ranks", "3", *mpi, "--nvcc", "-lmpi", "--nvcc", "-DOMPI_SKIP_MPICXX",
+                         source.replace("mistakes.cu", "dead_lock_mpi.cu")], capture_output=True, text=True, timeout=200)
+for text in ["thread 0: waits for MPI: a message from rank 1, tag 3", "waits for the default stream (cudaStreamSynchronize)",
+             "waits for MPI: world rank 0 to receive 20000 bytes from rank 2, tag 4", "never called by ranks 0, 2"]:
+    if circle.returncode != DEAD_LOCK or text not in circle.stderr:
+        failed += 1
+        print(f"circle: exit code {circle.returncode}, wanted: {text}\n" + circle.stdout + circle.stderr)
 print("mistakes: ok" if failed == 0 else f"{failed} failed")
 sys.exit(1 if failed else 0)
