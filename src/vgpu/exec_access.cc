@@ -11,6 +11,7 @@
 #include "vgpu/clock.h"
 #include "vgpu/exec.h"
 #include "vgpu/grid.h"
+#include "vgpu/quiet.h"
 
 namespace cuco::vgpu {
 
@@ -254,14 +255,17 @@ std::byte* resolve(
 }
 
 void after_write(Warp& w, ptx::Space space, Address address, std::uint32_t bytes) {
-  note_progress(w);
   if (space == ptx::Space::Generic) {
-    if (is_local(address)) return;
-    if (is_shared(address)) {
+    if (is_local(address)) {
+      space = ptx::Space::Local;
+    } else if (is_shared(address)) {
       space = ptx::Space::Shared;
       address -= kSharedWindow;
     }
   }
+  // Nobody else reads local memory; it is part of the state that spins are recognised by.
+  if (space == ptx::Space::Local && w.local.size() <= kMaxSpinLocal) return;
+  note_progress(w);
   if (space == ptx::Space::Shared) {
     if (!w.block->watches.empty()) {
       w.sync_clock();

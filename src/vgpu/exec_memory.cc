@@ -4,6 +4,7 @@
 // Two address patterns make up nearly all accesses of real kernels: consecutive lanes, and all
 // lanes the same. Both are recognised with a few vector compares and then cost one test of the
 // granule table and one copy; everything else goes lane by lane.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -71,6 +72,15 @@ bool asks_weak_memory(const Warp& w, Space space) {
   return Memory::at(first);
 }
 
+/// resolve(), with what nearly every lane needs of it inlined.
+[[gnu::always_inline]] inline std::byte* lane_memory(
+    Warp& w, const Op& op, Space space, unsigned lane, Address address, std::uint32_t bytes) {
+  Address at = address;
+  const Space settled = settle_space(space, at);
+  std::byte* quick = quick_range(w, settled, at, bytes, std::min(bytes, 16U));
+  return quick != nullptr ? quick : resolve(w, op, space, lane, address, bytes);
+}
+
 /// A memory element as it lies in a register slot: sign- or zero-extended.
 template <typename E, typename S>
 S widen(const std::byte* from) {
@@ -115,7 +125,7 @@ void load_lanes(Warp& w, const Op& op, const LaneAddresses& a, Space space) {
   WeakMemory* const weak = is_weak_space(space) ? w.grid->weak : nullptr;
   for_active(w.active, [&](unsigned l) {
     if (w.trapped()) return;
-    const std::byte* from = resolve(w, op, space, l, a[l], sizeof(E) * V);
+    const std::byte* from = lane_memory(w, op, space, l, a[l], sizeof(E) * V);
     if (from == nullptr) return;
     std::array<std::byte, sizeof(E) * V> old;
     if (weak != nullptr) from = weak->read(w, op, a[l], sizeof(E) * V, from, old.data());
@@ -308,7 +318,7 @@ void store_lanes(Warp& w, const Op& op, const LaneAddresses& a, Space space) {
         store_multicast<E, S, V>(w, op, l, a[l], refs)) {
       return;
     }
-    std::byte* to = resolve(w, op, space, l, a[l], sizeof(E) * V);
+    std::byte* to = lane_memory(w, op, space, l, a[l], sizeof(E) * V);
     if (to == nullptr) return;
     store_to<E, S, V>(w, refs, l, to);
     after_write(w, space, a[l], sizeof(E) * V);

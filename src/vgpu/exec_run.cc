@@ -12,6 +12,7 @@
 #include "vgpu/clock.h"
 #include "vgpu/exec.h"
 #include "vgpu/grid.h"
+#include "vgpu/quiet.h"
 #include "vgpu/spin.h"
 
 namespace cuco::vgpu {
@@ -55,7 +56,8 @@ void merge_splits(Warp& w) {
       a.state = Split::State::Runnable;
       a.ready_at = std::max(a.ready_at, b.ready_at);
       a.backward = std::min(a.backward, b.backward);
-      a.spin.reset();
+      // What one of them knows of its loop holds for both: they come apart there again.
+      if (a.spin == nullptr) a.spin = std::move(b.spin);
       w.splits.erase(w.splits.begin() + static_cast<std::ptrdiff_t>(j));
     }
   }
@@ -86,6 +88,7 @@ bool select_split(Warp& w) {
 void enter_split(Warp& w) {
   Split& split = w.splits[w.current];
   split.state = Split::State::Runnable;
+  if (split.spin != nullptr && split.spin->ticket != 0) forget_watches(w, *split.spin);
   w.mask = split.mask;
   w.bank = {split.frame->registers.data(), w.grid->constants.data()};
   w.predicates = split.frame->predicates.data();
@@ -196,7 +199,10 @@ void run_warp(Warp& w, VTime limit, VTime strict_limit) {
     }
     w.flush_segment();
     w.splits[w.current].op = static_cast<std::uint32_t>(w.ip - w.kernel->ops.data());
-    if (w.clock > w.limit) break;
+    if (w.clock > w.limit) {
+      note_quantum_end(w);
+      break;
+    }
   }
   w.running = false;
   w.departed = false;

@@ -41,6 +41,9 @@ std::string reason_of(const Warp& w, const Split& split) {
     case Split::State::Parked:
       break;
   }
+  if (split.spin == nullptr || split.spin->locations.empty()) {
+    return "runs in a circle, and nothing that it reads changes";
+  }
   std::string text = "waits for a write to";
   std::size_t shown = 0;
   for (const SpinLog::Location& location : split.spin->locations) {

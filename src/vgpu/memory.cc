@@ -148,6 +148,11 @@ Result<void> Memory::free(Address address) {
   const auto [offset, size] = *found;
   region->used.erase(found);
   region->used_bytes -= size;
+  if (aliases_.erase(address) != 0) {
+    // It was a view of other memory: whoever comes next gets the region's own.
+    (void)!mmap(at(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+                region->fd, static_cast<off_t>(offset));
+  }
   const std::uint64_t last = (offset + size - 1) >> kGranuleShift;
   for (std::uint64_t g = offset >> kGranuleShift; g <= last; ++g) {
     const auto uses = region->granule_uses.find(g);
@@ -165,7 +170,11 @@ Result<void> Memory::alias(Address at_address, Address target, std::uint64_t byt
   if ((at_address | target | bytes) % kGranule != 0 || bytes == 0) {
     return Error(ErrorKind::InvalidInput, "an alias is made of whole 2 MiB granules");
   }
-  if (at_address < kFlatBase || at_address + bytes > kHostBase) {
+  // In a device's own memory an allocation can become a view of another's: managed variables.
+  const Region* here = region_of(at_address);
+  const auto own = find_allocation(at_address);
+  if (here != nullptr ? !own || own->base != at_address || own->bytes < bytes
+                      : at_address < kFlatBase || at_address + bytes > kHostBase) {
     return Error(ErrorKind::InvalidInput, "an alias lies in the flat region");
   }
   const Region* region = region_of(target);
@@ -180,7 +189,7 @@ Result<void> Memory::alias(Address at_address, Address target, std::uint64_t byt
   const auto delta = static_cast<std::int64_t>(target - at_address) >> kGranuleShift;
   set_granules(at_address, bytes,
                Granule{.flags = Granule::Valid,
-                       .owner = region->owner,
+                       .owner = here != nullptr ? here->owner : region->owner,
                        .reserved = 0,
                        .delta = static_cast<std::int32_t>(delta)});
   return {};

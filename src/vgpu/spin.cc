@@ -3,18 +3,23 @@
 
 #include <algorithm>
 #include <cstring>
-#include <span>
+#include <tuple>
 
 #include "vgpu/access.h"
 #include "vgpu/exec.h"
 #include "vgpu/grid.h"
+#include "vgpu/quiet.h"
 
 namespace cuco::vgpu {
 
 namespace {
 
-constexpr std::size_t kMaxLocations = 256;
-constexpr std::uint64_t kPollVisits = 16;  ///< Unchanged polls before a timed loop skips ahead.
+constexpr std::size_t kMaxLocations = 1U << 16U;
+constexpr std::size_t kRepeatsSought = 64;  ///< Among so many of the last locations.
+constexpr VTime kPollTime =
+    2 * kMicrosecond;                       ///< A timed loop polls so long before it skips ahead.
+constexpr std::uint64_t kQuietQuanta = 16;  ///< Quanta without progress before states are compared.
+constexpr VTime kPatience = 3600 * kSecond;  ///< Polling longer than this is waiting for ever.
 
 std::uint64_t mix(std::uint64_t digest, std::uint64_t value) {
   digest = (digest ^ value) * 0x9E37'79B9'7F4A'7C15ULL;
@@ -34,11 +39,28 @@ std::uint64_t digest_bytes(const std::byte* data, std::size_t bytes) {
   return digest;
 }
 
-std::uint64_t digest_registers(const Frame& frame) {
-  std::uint64_t digest = digest_bytes(frame.registers.data(), frame.registers.size());
-  for (const std::uint32_t predicate : frame.predicates)
-    digest = mix(digest, predicate);
+/// Places and registers of all lanes: of every activation, so that callers' counters count.
+std::uint64_t digest_registers(const Warp& w) {
+  std::uint64_t digest = w.carry;
+  for (std::size_t i = 0; i < w.splits.size(); ++i) {
+    const Split& split = w.splits[i];
+    digest = mix(digest, std::uint64_t{split.mask} << 8U | static_cast<std::uint64_t>(split.state));
+    if (i != w.current) digest = mix(digest, std::uint64_t{split.members} << 32U | split.op);
+    digest = mix(digest, split.frame->depth);
+  }
+  for (const auto& frame : w.frames) {
+    digest = mix(digest, frame->return_op);
+    digest = mix(digest, digest_bytes(frame->registers.data(), frame->registers.size()));
+    for (const std::uint32_t predicate : frame->predicates)
+      digest = mix(digest, predicate);
+  }
   return digest;
+}
+
+/// All that decides what the warp does next, but for memory that others can write.
+std::uint64_t digest_state(const Warp& w) {
+  const std::uint64_t registers = digest_registers(w);
+  return w.local.empty() ? registers : mix(registers, digest_bytes(w.local.data(), w.local.size()));
 }
 
 /// Resolves a lane's address to what is watched; false for memory nobody else can write.
@@ -57,30 +79,37 @@ const std::byte* content_of(const Warp& w, const SpinLog::Location& location) {
   return location.shared ? w.block->shared.data() + location.address : Memory::at(location.address);
 }
 
-void remember_locations(const Warp& w,
-                        const Op& op,
-                        const LaneAddresses& addresses,
-                        std::uint32_t bytes,
-                        SpinLog& log) {
+bool is_same_place(const SpinLog::Location& a, const SpinLog::Location& b) {
+  return a.shared == b.shared && a.address == b.address && a.bytes == b.bytes;
+}
+
+/// Logs what the active lanes have read; false if a location no longer holds what was read there.
+bool log_locations(const Warp& w,
+                   const Op& op,
+                   const LaneAddresses& addresses,
+                   std::uint32_t bytes,
+                   SpinLog& log) {
   const auto space = static_cast<ptx::Space>(op.aux & 7U);
+  bool stable = true;
   for_active(w.active, [&](unsigned l) {
     SpinLog::Location location;
     location.bytes = bytes;
     if (!locate(w, space, addresses[l], location)) return;
-    const auto same = [&](const SpinLog::Location& known) {
-      return known.shared == location.shared && known.address == location.address &&
-             known.bytes == bytes;
-    };
     location.content = digest_bytes(content_of(w, location), bytes);
-    const auto known = std::find_if(log.locations.begin(), log.locations.end(), same);
+    const std::size_t sought = std::min(log.locations.size(), kRepeatsSought);
+    const auto recent = log.locations.end() - static_cast<std::ptrdiff_t>(sought);
+    const auto known = std::find_if(recent, log.locations.end(), [&](const SpinLog::Location& old) {
+      return is_same_place(old, location);
+    });
     if (known != log.locations.end()) {
-      known->content = location.content;
+      stable = stable && known->content == location.content;
     } else if (log.locations.size() < kMaxLocations) {
       log.locations.push_back(location);
     } else {
       log.overflow = true;
     }
   });
+  return stable;
 }
 
 bool still_unchanged(const Warp& w, const SpinLog& log) {
@@ -89,8 +118,19 @@ bool still_unchanged(const Warp& w, const SpinLog& log) {
   });
 }
 
+/// Each location once: it is watched once, and named once.
+void drop_repeats(std::vector<SpinLog::Location>& locations) {
+  const auto key = [](const SpinLog::Location& l) {
+    return std::tie(l.shared, l.address, l.bytes);
+  };
+  std::sort(locations.begin(), locations.end(),
+            [&](const auto& a, const auto& b) { return key(a) < key(b); });
+  locations.erase(std::unique(locations.begin(), locations.end(), is_same_place), locations.end());
+}
+
 /// Wakes the split when any of the logged locations is written.
 void watch_locations(Warp& w, SpinLog& log) {
+  drop_repeats(log.locations);
   log.ticket = ++w.tickets;
   Warp* warp = &w;
   const std::uint64_t ticket = log.ticket;
@@ -106,24 +146,24 @@ void watch_locations(Warp& w, SpinLog& log) {
   }
 }
 
-void unwatch(Warp& w, SpinLog& log) {
-  for (const WatchId id : log.watches)
-    w.memory->unwatch(id);
-  log.watches.clear();
-  std::erase_if(w.block->watches, [&](const Block::SharedWatch& watch) {
-    return watch.warp == &w && watch.ticket == log.ticket;
-  });
-  log.ticket = 0;
-}
-
-void restart(const Warp& w, const Op& op, std::uint64_t digest, SpinLog& log) {
+/// Begins a log: nothing is known of what the split does.
+void restart(const Warp& w, SpinLog& log) {
   log.progress = w.progress;
-  log.anchor = &op;
-  log.lanes = w.active;
-  log.digest = digest;
+  log.anchor = nullptr;
   log.visits = 0;
   log.remember_at = 1;
   log.began = w.clock;
+  log.locations.clear();
+  log.overflow = false;
+}
+
+/// From this read on, the split is expected to come back to it.
+void remember(const Warp& w, const Op& op, std::uint64_t digest, SpinLog& log) {
+  log.anchor = &op;
+  log.lanes = w.active;
+  log.digest = digest;
+  log.state = digest_state(w);
+  log.remember_at = 2 * log.visits;
   log.locations.clear();
   log.overflow = false;
 }
@@ -153,39 +193,66 @@ void note_strong_read(Warp& w,
   Split& split = w.splits[w.current];
   if (split.spin == nullptr) split.spin = std::make_unique<SpinLog>();
   SpinLog& log = *split.spin;
-  if (log.ticket != 0) unwatch(w, log);  // A timed poll that was not woken by a write.
   for_active(w.active, [&](unsigned l) { digest = mix(digest, addresses[l]); });
-  const bool at_anchor = log.anchor == &op && log.progress == w.progress;
-  if (log.progress != w.progress ||
-      (at_anchor && (log.lanes != w.active || log.digest != digest))) {
-    restart(w, op, digest, log);
-    remember_locations(w, op, addresses, bytes, log);
-    return;
-  }
-  remember_locations(w, op, addresses, bytes, log);
-  if (!at_anchor || log.overflow) return;
+  if (log.progress != w.progress) restart(w, log);
   ++log.visits;
-  if (w.reads_clock) {
-    if (log.visits > kPollVisits) park(w, op, w.clock + (w.clock - log.began) / 16);
-    return;
+  const bool is_back = log.anchor == &op && log.lanes == w.active && log.digest == digest;
+  if (!log_locations(w, op, addresses, bytes, log)) {
+    restart(w, log);
+  } else if (is_back && !log.overflow && w.reads_clock) {
+    const VTime waited = w.clock - log.began;
+    if (waited > kPatience) return park(w, op, kNever);
+    if (waited > kPollTime) return park(w, op, w.clock + waited / 16);
+  } else if (is_back && !log.overflow && digest_state(w) == log.state) {
+    if (still_unchanged(w, log)) return park(w, op, kNever);
+    restart(w, log);
   }
-  const std::uint64_t state = digest_registers(*split.frame);
-  if (log.visits > 1 && state == log.state && still_unchanged(w, log)) {
-    park(w, op, kNever);
+  if (log.visits >= log.remember_at) {
+    remember(w, op, digest, log);
+    (void)log_locations(w, op, addresses, bytes, log);
+  }
+}
+
+void note_quantum_end(Warp& w) {
+  Split& split = w.splits[w.current];
+  if (split.state != Split::State::Runnable) return;
+  if (split.spin == nullptr) split.spin = std::make_unique<SpinLog>();
+  SpinLog& log = *split.spin;
+  // If it reads strong locations, note_strong_read sees to it.
+  if (log.progress == w.progress && !log.locations.empty()) return;
+  if (log.progress != w.progress || w.reads_clock) return restart(w, log);
+  ++log.visits;
+  if (log.visits < kQuietQuanta) return;
+  if (log.anchor == w.ip && log.lanes == w.mask && digest_state(w) == log.state) {
+    const VTime waited = w.clock - log.began;
+    split.state = waited > kPatience ? Split::State::Parked : Split::State::Asleep;
+    split.since = w.clock;
+    split.ready_at = w.clock + waited / 64;
     return;
   }
   if (log.visits >= log.remember_at) {
-    log.state = state;
+    log.anchor = w.ip;
+    log.lanes = w.mask;
+    log.digest = 0;
+    log.state = digest_state(w);
     log.remember_at = 2 * log.visits;
-    log.locations.clear();
-    remember_locations(w, op, addresses, bytes, log);
   }
+}
+
+void forget_watches(Warp& w, SpinLog& log) {
+  for (const WatchId id : log.watches)
+    w.memory->unwatch(id);
+  log.watches.clear();
+  std::erase_if(w.block->watches, [&](const Block::SharedWatch& watch) {
+    return watch.warp == &w && watch.ticket == log.ticket;
+  });
+  log.ticket = 0;
 }
 
 void wake_parked(Warp& w, std::uint64_t ticket, VTime when) {
   for (Split& split : w.splits) {
     if (split.spin == nullptr || split.spin->ticket != ticket) continue;
-    unwatch(w, *split.spin);
+    forget_watches(w, *split.spin);
     split.spin->progress = ~std::uint64_t{0};
     split.state = Split::State::Runnable;
     split.ready_at = std::max(split.since, when);
@@ -209,7 +276,7 @@ void notify_shared(Block& block, std::uint32_t offset, std::uint32_t bytes, VTim
 
 void drop_watches(Warp& w) {
   for (Split& split : w.splits) {
-    if (split.spin != nullptr && split.spin->ticket != 0) unwatch(w, *split.spin);
+    if (split.spin != nullptr && split.spin->ticket != 0) forget_watches(w, *split.spin);
   }
 }
 

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// However a program waits for a flag (data/spins.cu, as nvcc compiles it): with nobody to set it
+// the wait is a dead-lock, found without executing much; with somebody it ends soon after.
+#include "fixture.h"
+
+namespace cuco::vgpu {
+namespace {
+
+using ::testing::Each;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr unsigned kThreads = 64;
+constexpr std::size_t kFlags = 1000;
+
+std::unique_ptr<Harness> load_spins() {
+  return load(read_text("tests/unit/vgpu/data/spins.ptx"));
+}
+
+class Wait : public testing::TestWithParam<const char*> {};
+
+TEST_P(Wait, IsADeadlockWhenNobodySetsTheFlag) {
+  const auto gpu = load_spins();
+  const Address flags = gpu->upload<int>(std::vector<int>(kFlags));
+  const Address out = gpu->upload<int>(std::vector<int>(2 * kThreads));
+  const auto result = run(*gpu, GetParam(), {.block = {kThreads, 1, 1}}, flags, out);
+  EXPECT_THAT(result.deadlock, Not(IsEmpty()));
+  EXPECT_THAT(gpu->download<int>(out, kThreads), Each(0));
+}
+
+TEST_P(Wait, EndsWhenTheFlagIsSet) {
+  const auto gpu = load_spins();
+  const Address flags = gpu->upload<int>(std::vector<int>(kFlags));
+  const Address out = gpu->upload<int>(std::vector<int>(2 * kThreads));
+  const auto result =
+      run_ok(*gpu, GetParam(), {.grid = {2, 1, 1}, .block = {kThreads, 1, 1}}, flags, out);
+  EXPECT_THAT(gpu->download<int>(out, kThreads), Each(1));
+  const VTime took = result.grid.finished - result.grid.started;
+  EXPECT_GE(took, 50 * kMicrosecond);
+  EXPECT_LT(took, 400 * kMicrosecond);
+}
+
+INSTANTIATE_TEST_SUITE_P(Spin,
+                         Wait,
+                         testing::Values("changes",
+                                         "two_places",
+                                         "either_place",
+                                         "unrolled",
+                                         "unrolled_by_hand",
+                                         "backs_off",
+                                         "acquires",
+                                         "atomic_wait",
+                                         "adds_nothing",
+                                         "swaps_in_vain",
+                                         "ors_nothing",
+                                         "inlined",
+                                         "called",
+                                         "one_lane_for_the_warp",
+                                         "one_thread_for_the_block",
+                                         "meets_in_the_loop",
+                                         "votes_in_the_loop",
+                                         "own_places",
+                                         "in_turn",
+                                         "many_in_turn",
+                                         "all_in_order",
+                                         "plain_with_fence",
+                                         "past_the_cache",
+                                         "not_cached",
+                                         "stack_in_the_loop",
+                                         "reads_the_clock_first",
+                                         "reads_the_clock_always"),
+                         [](const auto& one) { return std::string(one.param); });
+
+TEST(Spin, ALoopWithABoundEndsAtIt) {
+  for (const char* kernel : {"counts_down", "counts_down_around_a_call", "times_out"}) {
+    const auto gpu = load_spins();
+    const Address flags = gpu->upload<int>(std::vector<int>(kFlags));
+    const Address out = gpu->upload<int>(std::vector<int>(2 * kThreads));
+    run_ok(*gpu, kernel, {.block = {kThreads, 1, 1}}, flags, out);
+    EXPECT_THAT(gpu->download<int>(out, kThreads), Each(1)) << kernel;
+    EXPECT_THAT(gpu->download<int>(out + sizeof(int) * kThreads, kThreads), Each(20000)) << kernel;
+  }
+}
+
+}  // namespace
+}  // namespace cuco::vgpu
