@@ -184,6 +184,10 @@ struct GraphEdge {
   unsigned char from_port, to_port, type, reserved[5];
 };
 
+// cudaGraphNodeType
+inline constexpr int kAllocationNode = 10;
+inline constexpr int kFreeNode = 11;
+
 struct NodeParameters {
   int type;
   int reserved0[3];
@@ -204,6 +208,10 @@ struct NodeParameters {
     struct {
       EventHandle event;
     } event;
+    AllocationNode allocation;
+    struct {
+      void* address;
+    } free;
   };
   long long reserved2;
 };

@@ -5,6 +5,22 @@
 #include "cudart/registry.h"
 #include "cudart/runtime.h"
 
+namespace cuco::cudart {
+
+Error symbol_address(const void* symbol, std::size_t offset, std::size_t bytes, void** address) {
+  DeviceVariable* variable = find_variable(symbol);
+  if (variable == nullptr) return wire::kInvalidSymbol;
+  if (const Error status = refused(); status != 0) return status;
+  std::uint64_t base = 0;
+  std::uint64_t size = 0;
+  if (const Error status = locate(*variable, &base, &size); status != 0) return status;
+  if (offset > size || bytes > size - offset) return wire::kInvalidValue;
+  *address = reinterpret_cast<void*>(base + offset);
+  return 0;
+}
+
+}  // namespace cuco::cudart
+
 using namespace cuco::cudart;  // NOLINT(google-build-using-namespace): the ABI is global
 namespace wire = cuco::wire;
 
@@ -78,19 +94,6 @@ Error copy_volume_peer(const Copy3dPeer* p, StreamHandle stream, Waiting waiting
   if (p == nullptr) return wire::kInvalidValue;
   if (p->src_array != nullptr || p->dst_array != nullptr) return unsupported("cudaArray copies");
   return copy(volume(*p, kDeviceToDevice), stream, waiting);
-}
-
-/// The address `offset` bytes into a variable on the current device, with room for `bytes`.
-Error symbol_address(const void* symbol, std::size_t offset, std::size_t bytes, void** address) {
-  DeviceVariable* variable = find_variable(symbol);
-  if (variable == nullptr) return wire::kInvalidSymbol;
-  if (const Error status = refused(); status != 0) return status;
-  std::uint64_t base = 0;
-  std::uint64_t size = 0;
-  if (const Error status = locate(*variable, &base, &size); status != 0) return status;
-  if (offset > size || bytes > size - offset) return wire::kInvalidValue;
-  *address = reinterpret_cast<void*>(base + offset);
-  return 0;
 }
 
 struct SymbolCopy {

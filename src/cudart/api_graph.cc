@@ -21,7 +21,7 @@ struct Where {
   std::size_t count;
 };
 
-Error add(const Where& where, const NodeContent& content) {
+Error add(const Where& where, const NodeContent& content, void** address = nullptr) {
   if (where.node == nullptr || (where.count > 0 && where.after == nullptr)) {
     return wire::kInvalidValue;
   }
@@ -37,6 +37,7 @@ Error add(const Where& where, const NodeContent& content) {
                               .operation = content.operation},
            &reply, tail);
   if (status == 0) *where.node = handle_of<NodeHandle>(reply.node);
+  if (status == 0 && address != nullptr) *address = reinterpret_cast<void*>(reply.address);
   return status;
 }
 
@@ -137,6 +138,29 @@ CUCO_CUDART Error cudaGraphAddMemcpyNode1D(NodeHandle* node,
                                            int kind) {
   return done(add({node, graph, after, count}, content_of(linear_copy(to, from, bytes, kind))));
 }
+CUCO_CUDART Error cudaGraphAddMemcpyNodeToSymbol(NodeHandle* node,
+                                                 GraphHandle graph,
+                                                 const NodeHandle* after,
+                                                 std::size_t count,
+                                                 const void* symbol,
+                                                 const void* from,
+                                                 std::size_t bytes,
+                                                 std::size_t offset,
+                                                 int kind) {
+  return done(add({node, graph, after, count}, content_to({symbol, bytes, offset, kind}, from)));
+}
+
+CUCO_CUDART Error cudaGraphAddMemcpyNodeFromSymbol(NodeHandle* node,
+                                                   GraphHandle graph,
+                                                   const NodeHandle* after,
+                                                   std::size_t count,
+                                                   void* to,
+                                                   const void* symbol,
+                                                   std::size_t bytes,
+                                                   std::size_t offset,
+                                                   int kind) {
+  return done(add({node, graph, after, count}, content_from({symbol, bytes, offset, kind}, to)));
+}
 // NOLINTEND(readability-function-size)
 
 CUCO_CUDART Error cudaGraphAddMemsetNode(NodeHandle* node,
@@ -195,7 +219,8 @@ CUCO_CUDART Error cudaGraphAddNode(NodeHandle* node,
                                    std::size_t count,
                                    NodeParameters* content) {
   if (content == nullptr) return done(wire::kInvalidValue);
-  return done(add({node, graph, after, count}, content_of(*content)));
+  void** address = content->type == kAllocationNode ? &content->allocation.address : nullptr;
+  return done(add({node, graph, after, count}, content_of(*content), address));
 }
 
 CUCO_CUDART Error cudaGraphAddMemAllocNode(NodeHandle* node,
@@ -204,21 +229,15 @@ CUCO_CUDART Error cudaGraphAddMemAllocNode(NodeHandle* node,
                                            std::size_t count,
                                            AllocationNode* content) {
   if (content == nullptr) return done(wire::kInvalidValue);
-  const int device = cluster_device(content->pool.location.id);
-  wire::Allocate::Reply reply;
-  const Error status = call(wire::Allocate{.device = device, .bytes = content->bytes}, &reply);
-  if (status != 0) return done(status);
-  content->address = reinterpret_cast<void*>(reply.address);
-  return done(add({node, graph, after, count}, {}));
+  return done(add({node, graph, after, count}, content_of(*content), &content->address));
 }
 
 CUCO_CUDART Error cudaGraphAddMemFreeNode(NodeHandle* node,
                                           GraphHandle graph,
                                           const NodeHandle* after,
                                           std::size_t count,
-                                          void* /*address*/) {
-  // The memory stays until the process ends, so that the graph can be launched again.
-  return done(add({node, graph, after, count}, {}));
+                                          void* address) {
+  return done(add({node, graph, after, count}, content_of_free(address)));
 }
 
 CUCO_CUDART Error cudaGraphGetNodes(GraphHandle graph, NodeHandle* nodes, std::size_t* count) {

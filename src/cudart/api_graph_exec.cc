@@ -6,6 +6,7 @@
 #include "cudart/registry.h"
 #include "cudart/runtime.h"
 #include "wire/messages_graph.h"
+#include "wire/messages_memory.h"
 #include "wire/messages_module.h"
 #include "wire/messages_stream.h"
 
@@ -52,36 +53,42 @@ Error instantiate(ExecHandle* exec, GraphHandle graph, unsigned long long flags)
 
 }  // namespace
 
-CUCO_CUDART Error cudaGraphNodeGetType(NodeHandle node, int* type) {
-  if (type == nullptr) return done(wire::kInvalidValue);
+namespace cuco::cudart {
+
+int node_type(NodeHandle node) {
   wire::GraphGetNode::Reply reply;
-  const Error status = call(wire::GraphGetNode{.node = number_of(node)}, &reply);
-  if (status != 0) return done(status);
+  if (call(wire::GraphGetNode{.node = number_of(node)}, &reply) != 0) return -1;
   switch (reply.operation) {
     case wire::Launch::kType:
-      *type = 0;
-      break;
+      return 0;
     case wire::Copy::kType:
-      *type = 1;
-      break;
+      return 1;
     case wire::Fill::kType:
-      *type = 2;
-      break;
+      return 2;
     case wire::HostFunction::kType:
-      *type = 3;
-      break;
+      return 3;
     case wire::GraphLaunch::kType:
-      *type = 4;
-      break;
+      return 4;
     case wire::StreamWaitEvent::kType:
-      *type = 6;
-      break;
+      return 6;
     case wire::EventRecord::kType:
-      *type = 7;
-      break;
+      return 7;
+    case wire::AllocateAsync::kType:
+      return kAllocationNode;
+    case wire::FreeAsync::kType:
+      return kFreeNode;
     default:
-      *type = 5;
+      return 5;
   }
+}
+
+}  // namespace cuco::cudart
+
+CUCO_CUDART Error cudaGraphNodeGetType(NodeHandle node, int* type) {
+  if (type == nullptr) return done(wire::kInvalidValue);
+  const int found = node_type(node);
+  if (found < 0) return done(sticky_error() != 0 ? sticky_error() : Error{wire::kInvalidValue});
+  *type = found;
   return 0;
 }
 
@@ -155,6 +162,43 @@ CUCO_CUDART Error cudaGraphExecEventWaitNodeSetEvent(ExecHandle exec,
                                                      EventHandle event) {
   return done(set(exec, node, content_of_wait(event)));
 }
+
+// NOLINTBEGIN(readability-function-size): CUDA's parameter lists
+CUCO_CUDART Error cudaGraphMemcpyNodeSetParamsToSymbol(NodeHandle node,
+                                                       const void* symbol,
+                                                       const void* from,
+                                                       std::size_t bytes,
+                                                       std::size_t offset,
+                                                       int kind) {
+  return done(set(nullptr, node, content_to({symbol, bytes, offset, kind}, from)));
+}
+CUCO_CUDART Error cudaGraphMemcpyNodeSetParamsFromSymbol(NodeHandle node,
+                                                         void* to,
+                                                         const void* symbol,
+                                                         std::size_t bytes,
+                                                         std::size_t offset,
+                                                         int kind) {
+  return done(set(nullptr, node, content_from({symbol, bytes, offset, kind}, to)));
+}
+CUCO_CUDART Error cudaGraphExecMemcpyNodeSetParamsToSymbol(ExecHandle exec,
+                                                           NodeHandle node,
+                                                           const void* symbol,
+                                                           const void* from,
+                                                           std::size_t bytes,
+                                                           std::size_t offset,
+                                                           int kind) {
+  return done(set(exec, node, content_to({symbol, bytes, offset, kind}, from)));
+}
+CUCO_CUDART Error cudaGraphExecMemcpyNodeSetParamsFromSymbol(ExecHandle exec,
+                                                             NodeHandle node,
+                                                             void* to,
+                                                             const void* symbol,
+                                                             std::size_t bytes,
+                                                             std::size_t offset,
+                                                             int kind) {
+  return done(set(exec, node, content_from({symbol, bytes, offset, kind}, to)));
+}
+// NOLINTEND(readability-function-size)
 
 CUCO_CUDART Error cudaGraphMemsetNodeGetParams(NodeHandle node, FillNode* content) {
   if (content == nullptr) return done(wire::kInvalidValue);
@@ -289,8 +333,4 @@ CUCO_CUDART Error cudaGraphUpload(ExecHandle /*exec*/, StreamHandle /*stream*/) 
 }
 CUCO_CUDART Error cudaGraphUpload_ptsz(ExecHandle exec, StreamHandle stream) {
   return cudaGraphUpload(exec, stream);
-}
-
-CUCO_CUDART Error cudaDeviceGraphMemTrim(int device) {
-  return done(cluster_device(device) < 0 ? Error{wire::kInvalidDevice} : 0);
 }

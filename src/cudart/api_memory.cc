@@ -164,30 +164,7 @@ CUCO_CUDART Error cudaPointerGetAttributes(PointerAttributes* attributes, const 
   return 0;
 }
 
-// Managed memory is one memory for host and devices here: hints have nothing to move.
-
-CUCO_CUDART Error cudaMemAdvise(const void* /*pointer*/,
-                                std::size_t /*bytes*/,
-                                int /*advice*/,
-                                MemoryLocation /*location*/) {
-  return 0;
-}
-
-CUCO_CUDART Error cudaMemPrefetchAsync(const void* pointer,
-                                       std::size_t /*bytes*/,
-                                       MemoryLocation /*location*/,
-                                       unsigned /*flags*/,
-                                       StreamHandle /*stream*/) {
-  return done(is_server_address(pointer) ? 0 : Error{wire::kInvalidValue});
-}
-
-CUCO_CUDART Error cudaMemPrefetchAsync_ptsz(const void* pointer,
-                                            std::size_t bytes,
-                                            MemoryLocation location,
-                                            unsigned flags,
-                                            StreamHandle stream) {
-  return cudaMemPrefetchAsync(pointer, bytes, location, flags, stream);
-}
+// Managed memory is one memory for host and devices here: there is nothing to attach.
 
 CUCO_CUDART Error cudaStreamAttachMemAsync(StreamHandle /*stream*/,
                                            void* pointer,

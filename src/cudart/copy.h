@@ -33,4 +33,10 @@ enum class Waiting { ForTheEnd, No };
 
 [[nodiscard]] Error fill(const wire::Fill& request);
 
+/// The address `offset` bytes into a variable on the current device, with room for `bytes`.
+[[nodiscard]] Error symbol_address(const void* symbol,
+                                   std::size_t offset,
+                                   std::size_t bytes,
+                                   void** address);
+
 }  // namespace cuco::cudart

@@ -6,6 +6,7 @@
 #include "cudart/registry.h"
 #include "cudart/runtime.h"
 #include "wire/messages_graph.h"
+#include "wire/messages_memory.h"
 #include "wire/messages_stream.h"
 
 namespace cuco::cudart {
@@ -100,6 +101,17 @@ NodeContent content_of_child(GraphHandle graph) {
   return message(wire::GraphLaunch{.exec = number_of(graph)});
 }
 
+NodeContent content_of(const AllocationNode& node) {
+  const int device = cluster_device(node.pool.location.id);
+  if (device < 0) return failure(wire::kInvalidDevice);
+  return message(wire::AllocateAsync{.device = device, .bytes = node.bytes});
+}
+
+NodeContent content_of_free(void* address) {
+  return message(
+      wire::FreeAsync{.device = here(), .address = reinterpret_cast<std::uint64_t>(address)});
+}
+
 NodeContent content_of(const NodeParameters& node) {
   switch (node.type) {
     case 0:
@@ -118,9 +130,27 @@ NodeContent content_of(const NodeParameters& node) {
       return content_of_wait(node.event.event);
     case 7:
       return content_of_record(node.event.event);
+    case kAllocationNode:
+      return content_of(node.allocation);
+    case kFreeNode:
+      return content_of_free(node.free.address);
     default:
       return failure(wire::kNotSupported);
   }
+}
+
+NodeContent content_to(const SymbolEnd& symbol, const void* from) {
+  void* address = nullptr;
+  const Error status = symbol_address(symbol.symbol, symbol.offset, symbol.bytes, &address);
+  if (status != 0) return failure(status);
+  return content_of(linear_copy(address, from, symbol.bytes, symbol.kind));
+}
+
+NodeContent content_from(const SymbolEnd& symbol, void* to) {
+  void* address = nullptr;
+  const Error status = symbol_address(symbol.symbol, symbol.offset, symbol.bytes, &address);
+  if (status != 0) return failure(status);
+  return content_of(linear_copy(to, address, symbol.bytes, symbol.kind));
 }
 
 CopyRequest linear_copy(void* to, const void* from, std::size_t bytes, int kind) {

@@ -27,7 +27,22 @@ struct NodeContent {
 [[nodiscard]] NodeContent content_of_record(EventHandle event);
 [[nodiscard]] NodeContent content_of_wait(EventHandle event);
 [[nodiscard]] NodeContent content_of_child(GraphHandle graph);
+[[nodiscard]] NodeContent content_of(const AllocationNode& node);
+[[nodiscard]] NodeContent content_of_free(void* address);
 [[nodiscard]] NodeContent content_of(const NodeParameters& node);
+
+/// cudaGraphNodeType, -1 if there is no such node.
+[[nodiscard]] int node_type(NodeHandle node);
+
+/// A copy between memory and a variable of the program.
+struct SymbolEnd {
+  const void* symbol = nullptr;
+  std::size_t bytes = 0;
+  std::size_t offset = 0;
+  int kind = kDefaultKind;
+};
+[[nodiscard]] NodeContent content_to(const SymbolEnd& symbol, const void* from);
+[[nodiscard]] NodeContent content_from(const SymbolEnd& symbol, void* to);
 
 /// A 1D copy as a node.
 [[nodiscard]] CopyRequest linear_copy(void* to, const void* from, std::size_t bytes, int kind);

@@ -156,6 +156,18 @@ Kernel* add_kernel(CodeModule* module, std::string name, const void* host_functi
   return added;
 }
 
+std::pair<const void*, Kernel*> function_of(std::uint64_t number) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [function, kernel] : all.by_function) {
+    if (kernel->number == number) return {function, kernel};
+  }
+  for (const auto& kernel : all.kernels) {
+    if (kernel->number == number) return {kernel.get(), kernel.get()};
+  }
+  return {nullptr, nullptr};
+}
+
 Kernel* find_kernel(const void* function) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -169,7 +181,12 @@ DeviceVariable* find_variable(const void* host_variable) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   const auto found = all.variables.find(host_variable);
-  return found == all.variables.end() ? nullptr : found->second.get();
+  if (found != all.variables.end()) return found->second.get();
+  // The name of a managed variable stands for its memory.
+  for (const auto& [pointer, variable] : all.variables) {
+    if (variable->managed != nullptr && *variable->managed == host_variable) return variable.get();
+  }
+  return nullptr;
 }
 
 Error load(CodeModule& module) {
@@ -222,7 +239,9 @@ Error locate(DeviceVariable& variable, std::uint64_t* address, std::uint64_t* by
   wire::GetSymbol::Reply reply;
   const Error status = call(request, &reply, wire::bytes_of_text(variable.name));
   if (status != 0) return status;
-  *address = reply.address;
+  // A managed variable has one address, where the host sees it.
+  const bool is_placed = variable.managed != nullptr && *variable.managed != nullptr;
+  *address = is_placed ? reinterpret_cast<std::uint64_t>(*variable.managed) : reply.address;
   *bytes = reply.bytes;
   return 0;
 }

@@ -46,6 +46,8 @@ CodeModule* add_module(std::vector<std::pair<const std::byte*, std::size_t>> ima
 
 /// A kernel by the program's function pointer or by a handle of cudaGetKernel; null: unknown.
 [[nodiscard]] Kernel* find_kernel(const void* function);
+/// A loaded kernel by the server's number, and what the program calls it by; nulls: unknown.
+[[nodiscard]] std::pair<const void*, Kernel*> function_of(std::uint64_t number);
 Kernel* add_kernel(CodeModule* module, std::string name, const void* host_function);
 [[nodiscard]] DeviceVariable* find_variable(const void* host_variable);
 

@@ -5,7 +5,6 @@
 // stores that set in the event; a stream that waits for the event adds it to its own, which is how
 // other streams join (fork) and are joined again.
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "vcluster/calls.h"
@@ -21,20 +20,6 @@ void add_all(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& f
   for (const std::uint64_t node : from) {
     if (std::ranges::find(to, node) == to.end()) to.push_back(node);
   }
-}
-
-/// All nodes that `ends` come after, themselves included.
-std::set<std::uint64_t> ancestors(const Graph& graph, std::vector<std::uint64_t> ends) {
-  std::set<std::uint64_t> seen;
-  while (!ends.empty()) {
-    const std::uint64_t id = ends.back();
-    ends.pop_back();
-    if (!seen.insert(id).second) continue;
-    const auto found = graph.nodes.find(id);
-    if (found == graph.nodes.end()) continue;
-    ends.insert(ends.end(), found->second.after.begin(), found->second.after.end());
-  }
-  return seen;
 }
 
 std::int32_t begin_capture(Cluster& cluster,

@@ -64,7 +64,14 @@ Cluster::Cluster(ClusterOptions wanted)
   set_delivery_delay(options.delivery_delay);
 }
 
-Cluster::~Cluster() = default;
+Cluster::~Cluster() {
+  // Graphs give memory back: while there is somebody to take it.
+  for (const auto& [index, process] : processes_) {
+    process->captures.clear();
+    process->execs.clear();
+    process->graphs.clear();
+  }
+}
 
 void Cluster::set_delivery_delay(VTime delay) {
   const Schedule& schedule = adversary.schedule();

@@ -30,6 +30,7 @@
 
 namespace cuco::vcluster {
 
+class GraphMemory;
 class NcclWorld;
 class Watchers;
 class RunCheck;
@@ -55,7 +56,9 @@ struct Allocation {
   std::uint32_t flags = 0;
   std::uint32_t process = 0;
   std::uint64_t pool = 0;
-  std::uint32_t imports = 0;  ///< Other processes that opened it.
+  std::uint32_t imports = 0;     ///< Other processes that opened it.
+  GraphMemory* graph = nullptr;  ///< The node that it belongs to, if any.
+  bool orphaned = false;         ///< Its graph is gone; work in flight may still use it.
 };
 
 class Cluster {

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "vcluster/cluster.h"
+#include "vcluster/graph_memory.h"
 #include "vcluster/module.h"
 #include "vcluster/run_check.h"
 #include "wire/messages_graph.h"
+#include "wire/messages_memory.h"
 #include "wire/status.h"
 
 namespace cuco::vcluster {
@@ -77,7 +79,18 @@ struct Serialiser {
     request.event = wait.event->id;
     return {wire::StreamWaitEvent::kType, to_payload(request)};
   }
-  Serialised operator()(const FreeOperation&) const { return {0, {}}; }
+  Serialised operator()(const AllocateOperation& take) const {
+    wire::AllocateAsync request;
+    request.device = device;
+    request.bytes = take.memory->bytes();
+    return {wire::AllocateAsync::kType, to_payload(request)};
+  }
+  Serialised operator()(const FreeOperation& free) const {
+    wire::FreeAsync request;
+    request.device = device;
+    request.address = free.address;
+    return {wire::FreeAsync::kType, to_payload(request)};
+  }
   Serialised operator()(const CollectiveOperation&) const { return {0, {}}; }
   Serialised operator()(const ChildOperation& child) const {
     wire::GraphLaunch request;
@@ -151,6 +164,19 @@ std::optional<std::vector<std::uint64_t>> Graph::order() const {
   }
   if (result.size() != nodes.size()) return std::nullopt;
   return result;
+}
+
+std::set<std::uint64_t> ancestors(const Graph& graph, std::vector<std::uint64_t> ends) {
+  std::set<std::uint64_t> seen;
+  while (!ends.empty()) {
+    const std::uint64_t id = ends.back();
+    ends.pop_back();
+    if (!seen.insert(id).second) continue;
+    const auto found = graph.nodes.find(id);
+    if (found == graph.nodes.end()) continue;
+    ends.insert(ends.end(), found->second.after.begin(), found->second.after.end());
+  }
+  return seen;
 }
 
 WorkPtr launch_graph(Cluster& cluster, Stream& stream, GraphExec& exec) {

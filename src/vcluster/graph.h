@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -66,6 +67,10 @@ void leave_capture(Stream& stream);
 void release(Capture& capture);
 /// A global capture of the process, which forbids waiting calls in any of its threads.
 [[nodiscard]] Capture* forbidding_capture(Process& process, std::uint32_t thread);
+
+/// All nodes that `ends` come after, themselves included.
+[[nodiscard]] std::set<std::uint64_t> ancestors(const Graph& graph,
+                                                std::vector<std::uint64_t> ends);
 
 /// Hands all nodes to the stream as one piece and returns it.
 WorkPtr launch_graph(Cluster& cluster, Stream& stream, GraphExec& exec);

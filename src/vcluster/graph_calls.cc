@@ -5,6 +5,7 @@
 #include "vcluster/calls.h"
 #include "vcluster/cluster.h"
 #include "vcluster/graph.h"
+#include "vcluster/graph_memory.h"
 #include "wire/messages_graph.h"
 #include "wire/messages_memory.h"
 #include "wire/status.h"
@@ -40,6 +41,10 @@ std::int32_t device_in(const Session& session, std::uint32_t type, wire::Bytes p
     // All three start with the stream they would run in.
     if (const auto stream = wire::read_front<wire::StreamRef>(payload)) device = stream->device;
   }
+  if (type == wire::AllocateAsync::kType || type == wire::FreeAsync::kType) {
+    // Both start with the device.
+    if (const auto named = wire::read_front<std::int32_t>(payload)) device = *named;
+  }
   return session.process->sees(device) ? device : session.process->devices.front();
 }
 
@@ -56,7 +61,14 @@ void add_node(Cluster& cluster,
     if (!graph->nodes.contains(earlier)) return session.reply(wire::kInvalidValue);
   }
   const wire::Bytes payload = tail.subspan(request.dependencies * sizeof(std::uint64_t));
-  Parsed parsed = parse_operation(cluster, session, request.operation, payload);
+  Parsed parsed;
+  if (request.operation == wire::AllocateAsync::kType) {
+    const auto wanted = wire::read_front<wire::AllocateAsync>(payload);
+    if (!wanted) return session.reply(wire::kInvalidValue);
+    parsed = parse_graph_allocation(cluster, *session.process, {*graph, *after}, *wanted);
+  } else {
+    parsed = parse_operation(cluster, session, request.operation, payload);
+  }
   if (parsed.status != wire::kSuccess) return session.reply(parsed.status);
   if (const auto* child = std::get_if<ChildOperation>(&parsed.operation)) {
     session.process->graphs[child->graph->id] = child->graph;
@@ -67,6 +79,9 @@ void add_node(Cluster& cluster,
   node.after = *after;
   wire::GraphAddNode::Reply reply;
   reply.node = cluster.new_id();
+  if (const auto* take = std::get_if<AllocateOperation>(&node.operation)) {
+    reply.address = take->memory->address();
+  }
   graph->nodes[reply.node] = std::move(node);
   session.reply_with(wire::kSuccess, reply);
 }
@@ -114,6 +129,8 @@ void get_node(Session& session, const wire::GraphGetNode& request) {
   reply.enabled = node->enabled ? 1 : 0;
   if (const auto* child = std::get_if<ChildOperation>(&node->operation)) {
     reply.child = child->graph->id;
+  } else if (const auto* take = std::get_if<AllocateOperation>(&node->operation)) {
+    reply.address = take->memory->address();
   }
   session.reply_with(wire::kSuccess, reply, payload);
 }
@@ -248,14 +265,19 @@ void launch(Cluster& cluster, Session& session, const wire::GraphLaunch& request
     session.process->graphs[graph->id] = graph;
     return session.reply(capture_operation(*stream, ChildOperation{std::move(graph)}));
   }
-  if (stream->context->error == 0) launch_graph(cluster, *stream, *exec);
-  cluster.reply_status(session, stream->context, wire::kSuccess);
+  std::int32_t status = wire::kSuccess;
+  if (stream->context->error == 0) {
+    status = claim_graph_memory(cluster, *session.process, *exec);
+    if (status == wire::kSuccess) launch_graph(cluster, *stream, *exec);
+  }
+  cluster.reply_status(session, stream->context, status);
 }
 
 }  // namespace
 
 void register_graph_calls(Cluster& cluster) {
   Dispatcher& dispatcher = cluster.dispatcher;
+  register_graph_memory_calls(cluster);
   dispatcher.on<wire::GraphCreate>(
       [&cluster](Session& session, const wire::GraphCreate& request, wire::Bytes) {
         const Graph* original = find_graph(session, request.clone_of);

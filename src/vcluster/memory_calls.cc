@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "vcluster/allocate.h"
 #include "vcluster/calls.h"
 #include "vcluster/cluster.h"
 #include "vcluster/graph.h"
+#include "vcluster/graph_memory.h"
 #include "vcluster/operation.h"
 #include "vcluster/run_check.h"
 #include "vgpu/address_map.h"
@@ -16,11 +18,6 @@ namespace {
 /// cudaMalloc promises 256; 512 is what it gives.
 constexpr std::uint64_t kDeviceAlignment = 512;
 constexpr std::uint64_t kPage = 4096;
-
-struct Made {
-  std::int32_t status = 0;
-  std::uint64_t address = 0;
-};
 
 void tell_check(Cluster& cluster,
                 const Process& process,
@@ -35,6 +32,8 @@ void tell_check(Cluster& cluster,
       address, request.bytes,
       request.kind == wire::MemoryKind::Managed ? "cudaMallocManaged" : "cudaMallocHost", rank);
 }
+
+}  // namespace
 
 Made allocate(Cluster& cluster, Process& process, const wire::Allocate& request) {
   if (!process.sees(request.device)) return {wire::kInvalidDevice, 0};
@@ -62,6 +61,17 @@ Made allocate(Cluster& cluster, Process& process, const wire::Allocate& request)
   return {wire::kSuccess, *address};
 }
 
+std::vector<WorkPtr> unfinished_works(Process& process) {
+  std::vector<WorkPtr> works;
+  for (const auto& [device, context] : process.contexts) {
+    const auto more = context->streams.unfinished();
+    works.insert(works.end(), more.begin(), more.end());
+  }
+  return works;
+}
+
+namespace {
+
 void handle_allocate(Cluster& cluster, Session& session, const wire::Allocate& request) {
   if (request.kind == wire::MemoryKind::Unknown || request.kind > wire::MemoryKind::Managed) {
     return session.refuse("memory of an unknown kind");
@@ -78,16 +88,6 @@ void handle_allocate(Cluster& cluster, Session& session, const wire::Allocate& r
   session.reply_with(made.status, wire::Allocate::Reply{.address = made.address});
 }
 
-/// Everything the process has in flight anywhere: memory may be used from other devices.
-std::vector<WorkPtr> all_unfinished(Process& process) {
-  std::vector<WorkPtr> works;
-  for (const auto& [device, context] : process.contexts) {
-    const auto more = context->streams.unfinished();
-    works.insert(works.end(), more.begin(), more.end());
-  }
-  return works;
-}
-
 void handle_free(Cluster& cluster, Session& session, const wire::Free& request) {
   const auto found = cluster.allocations.find(request.address);
   const bool wants_host = request.kind == wire::MemoryKind::Host;
@@ -96,11 +96,11 @@ void handle_free(Cluster& cluster, Session& session, const wire::Free& request) 
     return session.reply(wire::kInvalidValue);
   }
   session.park("the end of all work before memory is freed (cudaFree)");
-  const auto works = all_unfinished(*session.process);
+  const auto works = unfinished_works(*session.process);
   cluster.works.when_done(works, [&cluster, works, number = session.number(), request] {
     wire::Free::Reply reply;
     const auto again = cluster.allocations.find(request.address);
-    if (again != cluster.allocations.end()) {
+    if (again != cluster.allocations.end() && !return_graph_memory(cluster, request.address)) {
       reply.bytes = again->second.bytes;
       cluster.allocations.erase(again);
       cluster.release(request.address);
@@ -115,15 +115,18 @@ void handle_free(Cluster& cluster, Session& session, const wire::Free& request) 
 void allocate_async(Cluster& cluster, Session& session, const wire::AllocateAsync& request) {
   Stream* stream = cluster.stream(session, {.stream = request.stream, .device = request.device});
   if (stream == nullptr) return session.reply(wire::kInvalidResourceHandle);
+  if (stream->capture != nullptr) {
+    const GraphPlace place{*stream->capture->graph, stream->capture_tail};
+    const Parsed parsed = parse_graph_allocation(cluster, *session.process, place, request);
+    if (parsed.status != wire::kSuccess) return session.reply(parsed.status);
+    const std::uint64_t address = std::get<AllocateOperation>(parsed.operation).memory->address();
+    const Enqueued result = enqueue(cluster, *stream, parsed.operation);
+    return session.reply_with(result.status, wire::AllocateAsync::Reply{.address = address});
+  }
   const Made made =
       allocate(cluster, *session.process, {.device = request.device, .bytes = request.bytes});
   if (made.status == wire::kSuccess) {
     cluster.allocations[made.address].pool = request.pool == 0 ? kDefaultPool : request.pool;
-    if (stream->capture != nullptr) {
-      // A node that stands for the allocation keeps the captured order visible.
-      const Enqueued result = enqueue(cluster, *stream, std::monostate{});
-      if (result.status != wire::kSuccess) return session.reply(result.status);
-    }
   }
   session.reply_with(made.status, wire::AllocateAsync::Reply{.address = made.address});
 }
@@ -135,6 +138,7 @@ void free_async(Cluster& cluster, Session& session, const wire::FreeAsync& reque
   if (found == cluster.allocations.end() || found->second.process != session.process->index) {
     return session.reply(wire::kInvalidValue);
   }
+  if (stream->capture == nullptr) return_graph_memory(cluster, request.address);
   const Enqueued result = enqueue(cluster, *stream, FreeOperation{request.address});
   cluster.reply_status(session, stream->context, result.status);
 }

@@ -24,14 +24,27 @@ Result<std::shared_ptr<const ptx::Module>> parse_and_link(const std::vector<std:
   } else {
     CUCO_TRY_ASSIGN(linked, ptx::link(std::move(modules)));
   }
-  // The process maps its managed variables: nothing else may lie on their pages.
-  constexpr std::uint64_t kPage = 4096;
+  // The process maps its managed variables, and devices share them: they lie alone.
   for (ptx::Variable& variable : linked.variables) {
     if (!variable.managed) continue;
-    variable.align = kPage;
-    variable.bytes = (variable.bytes + kPage - 1) / kPage * kPage;
+    variable.align = vgpu::kGranule;
+    variable.bytes = (variable.bytes + vgpu::kGranule - 1) / vgpu::kGranule * vgpu::kGranule;
   }
   return std::make_shared<const ptx::Module>(std::move(linked));
+}
+
+/// A managed variable is the same on all devices: those of `program` become views of those that are
+/// there already.
+Result<void> share_managed(Cluster& cluster, const Module& module, const vgpu::Program& program) {
+  for (const ptx::Variable& variable : module.parsed->variables) {
+    if (!variable.managed) continue;
+    const auto there = module.programs.begin()->second->find_symbol(variable.name);
+    const auto here = program.find_symbol(variable.name);
+    if (!there || !here) continue;
+    CUCO_TRY(cluster.memory->alias(here->address, cluster.memory->canonical(there->address),
+                                   here->bytes));
+  }
+  return {};
 }
 
 }  // namespace
@@ -92,6 +105,7 @@ Result<vgpu::Program*> program_on(Cluster& cluster,
     process.output.push_back({2, "cuco: " + program.error().message() + "\n"});
     return std::move(program).error();
   }
+  CUCO_TRY(module.programs.empty() ? Result<void>{} : share_managed(cluster, module, **program));
   return (module.programs[device] = *std::move(program)).get();
 }
 

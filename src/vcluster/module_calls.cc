@@ -188,11 +188,13 @@ void map_managed(Cluster& cluster,
   if (!program) return cluster.reply_status(session, nullptr, wire::kNoKernelImageForDevice);
   const auto symbol = (*program)->find_symbol(wire::text_of(tail));
   if (!symbol || !symbol->managed) return session.reply(wire::kInvalidSymbol);
-  const auto device = static_cast<unsigned>(request.device);
+  // The memory itself may be another device's.
+  const vgpu::Address there = cluster.memory->canonical(symbol->address);
+  const unsigned device = cluster.memory->granule(there).owner;
   wire::MapManaged::Reply reply;
   reply.address = symbol->address;
   reply.bytes = symbol->bytes;
-  reply.file_offset = symbol->address - vgpu::device_base(device);
+  reply.file_offset = there - vgpu::device_base(device);
   cluster.allocations[symbol->address] = {.bytes = symbol->bytes,
                                           .kind = wire::MemoryKind::Managed,
                                           .device = request.device,

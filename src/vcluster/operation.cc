@@ -13,6 +13,7 @@
 #include "vcluster/nccl_world.h"
 #include "vcluster/run_check.h"
 #include "wire/messages_graph.h"
+#include "wire/messages_memory.h"
 #include "wire/status.h"
 
 namespace cuco::vcluster {
@@ -74,6 +75,14 @@ Parsed parse_event(Session& session, std::uint64_t id, bool record) {
   return {wire::kSuccess, WaitOperation{found->second}};
 }
 
+Parsed parse_free(const Cluster& cluster, const Process& process, std::uint64_t address) {
+  const auto found = cluster.allocations.find(address);
+  if (found == cluster.allocations.end() || found->second.process != process.index) {
+    return {wire::kInvalidValue, {}};
+  }
+  return {wire::kSuccess, FreeOperation{address}};
+}
+
 WorkPtr make_host_work(Cluster& cluster, Context& context, const HostOperation& host) {
   return WorkGraph::make("host function", [&cluster, &context, host](const WorkPtr& work) {
     // A stream callback is told of an error; a host function is not called at all after one.
@@ -98,7 +107,10 @@ WorkPtr make_host_work(Cluster& cluster, Context& context, const HostOperation& 
 
 WorkPtr make_free_work(Cluster& cluster, const FreeOperation& free) {
   return WorkGraph::make("free", [&cluster, free](const WorkPtr& work) {
-    if (cluster.allocations.erase(free.address) != 0) {
+    const auto found = cluster.allocations.find(free.address);
+    if (found != cluster.allocations.end() && found->second.graph == nullptr &&
+        !found->second.orphaned) {
+      cluster.allocations.erase(found);
       cluster.release(free.address);
     }
     cluster.works.finish(work, cluster.timeline.now());
@@ -132,6 +144,9 @@ struct WorkMaker {
     return WorkGraph::make(fmt::format("wait for event {}", wait.event->id), nullptr);
   }
   WorkPtr operator()(const FreeOperation& free) const { return make_free_work(cluster, free); }
+  WorkPtr operator()(const AllocateOperation&) const {
+    return WorkGraph::make("allocation", nullptr);
+  }
   WorkPtr operator()(const ChildOperation&) const {
     return WorkGraph::make("child graph", nullptr);
   }
@@ -217,6 +232,10 @@ Parsed parse_operation(Cluster& cluster,
     case wire::StreamWaitEvent::kType:
       return parse_as<wire::StreamWaitEvent>(payload, [&](const auto& request, wire::Bytes) {
         return parse_event(session, request.event, false);
+      });
+    case wire::FreeAsync::kType:
+      return parse_as<wire::FreeAsync>(payload, [&](const auto& request, wire::Bytes) {
+        return parse_free(cluster, *session.process, request.address);
       });
     case wire::GraphLaunch::kType:
       return parse_as<wire::GraphLaunch>(payload, [&](const auto& request, wire::Bytes) {

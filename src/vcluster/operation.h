@@ -24,6 +24,7 @@ namespace cuco::vcluster {
 
 class Cluster;
 class Session;
+class GraphMemory;
 struct Function;
 struct Graph;
 
@@ -77,6 +78,11 @@ struct WaitOperation {
   EventPtr event;
 };
 
+/// The memory of an allocation node: see graph_memory.h.
+struct AllocateOperation {
+  std::shared_ptr<GraphMemory> memory;  // shared by the copies of the node
+};
+
 struct FreeOperation {
   std::uint64_t address = 0;
 };
@@ -102,7 +108,8 @@ using Operation = std::variant<std::monostate,
                                WaitOperation,
                                FreeOperation,
                                ChildOperation,
-                               CollectiveOperation>;
+                               CollectiveOperation,
+                               AllocateOperation>;
 
 /// An operation read from a message, or the CUDA error of the call.
 struct Parsed {

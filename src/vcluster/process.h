@@ -57,6 +57,12 @@ struct MemoryPool {
   std::uint64_t high = 0;
   std::map<std::uint32_t, std::uint64_t> attributes;
 };
+/// What the graphs of a process hold of a device's memory.
+struct GraphMemoryUse {
+  std::uint64_t used_high = 0;
+  std::uint64_t reserved = 0;  ///< Kept for the next launch, until trimmed.
+  std::uint64_t reserved_high = 0;
+};
 /// The `pool` of memory that came from the device's own pool; 0 is not from a pool at all.
 inline constexpr std::uint64_t kDefaultPool = 1;
 
@@ -82,6 +88,8 @@ struct Process {
 
   std::map<std::uint64_t, MemoryPool> pools;
   std::map<std::int32_t, std::uint64_t> default_pools;  ///< By device.
+
+  std::map<std::int32_t, GraphMemoryUse> graph_memory;  ///< By device.
 
   std::uint64_t copied_to_host = 0;  ///< Bytes, ever.
 

@@ -3,8 +3,9 @@
 /// Messages about CUDA graphs.
 ///
 /// A node's content is an operation: `operation` is the type of the message that would do the same
-/// in a stream (Launch, Copy, Fill, HostFunction, EventRecord, StreamWaitEvent, FreeAsync), 0 for
-/// an empty node, or GraphLaunch for a child graph; its payload follows in the tail.
+/// in a stream (Launch, Copy, Fill, HostFunction, EventRecord, StreamWaitEvent, AllocateAsync,
+/// FreeAsync), 0 for an empty node, or GraphLaunch for a child graph; its payload follows in the
+/// tail.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +56,8 @@ struct GraphGetNode {
   struct Reply {
     std::uint32_t operation = 0;  ///< Reply tail: the payload.
     std::uint32_t enabled = 1;
-    std::uint64_t child = 0;  ///< Child graph nodes: the graph.
+    std::uint64_t child = 0;    ///< Child graph nodes: the graph.
+    std::uint64_t address = 0;  ///< Allocation nodes: the memory.
   };
   std::uint64_t exec = 0;
   std::uint64_t node = 0;
@@ -157,6 +159,26 @@ struct CaptureSetDependencies {
   StreamRef stream;
   std::uint32_t count = 0;
   std::uint32_t replace = 0;
+};
+
+/// What a device's graphs hold of its memory.
+struct GraphMemoryCall {
+  static constexpr std::uint16_t kType = kGraphSubject + 17;
+  /// The first four are cudaGraphMemAttributeType.
+  enum What : std::uint32_t {
+    kUsed,
+    kUsedHigh,
+    kReserved,
+    kReservedHigh,
+    kResetUsedHigh,
+    kResetReservedHigh,
+    kTrim
+  };
+  struct Reply {
+    std::uint64_t value = 0;
+  };
+  std::int32_t device = 0;
+  What what = kUsed;
 };
 
 }  // namespace cuco::wire
