@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t kMaxLocations = 1U << 16U;
 constexpr std::size_t kRepeatsSought = 64;  ///< Among so many of the last locations.
 constexpr VTime kPollTime =
-    2 * kMicrosecond;                       ///< A timed loop polls so long before it skips ahead.
-constexpr std::uint64_t kQuietQuanta = 16;  ///< Quanta without progress before states are compared.
+    2 * kMicrosecond;                        ///< A timed loop polls so long before it skips ahead.
+constexpr std::uint64_t kQuietQuanta = 4;    ///< Looks without progress before states are compared.
 constexpr VTime kPatience = 3600 * kSecond;  ///< Polling longer than this is waiting for ever.
 
 std::uint64_t mix(std::uint64_t digest, std::uint64_t value) {
@@ -214,13 +214,16 @@ void note_strong_read(Warp& w,
 }
 
 void note_quantum_end(Warp& w) {
+  // A look now and then is enough, and warps that are soon done never have one.
+  constexpr VTime kSample = 32;
+  if (w.reads_clock || (w.clock / kMicrosecond) % kSample != 0) return;
   Split& split = w.splits[w.current];
   if (split.state != Split::State::Runnable) return;
   if (split.spin == nullptr) split.spin = std::make_unique<SpinLog>();
   SpinLog& log = *split.spin;
   // If it reads strong locations, note_strong_read sees to it.
   if (log.progress == w.progress && !log.locations.empty()) return;
-  if (log.progress != w.progress || w.reads_clock) return restart(w, log);
+  if (log.progress != w.progress) return restart(w, log);
   ++log.visits;
   if (log.visits < kQuietQuanta) return;
   if (log.anchor == w.ip && log.lanes == w.mask && digest_state(w) == log.state) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: a kernel of the set-up that waits for inputs and starts before the clock does
-// verdict: timed-out
-// because: cuco_setup
+// verdict: dead-lock
+// because: await_input
 // cuco: evolve begin host
 
 // common: state
