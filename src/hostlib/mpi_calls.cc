@@ -107,11 +107,9 @@ CUCO_HOST_EXPORT int MPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* o
 }
 
 CUCO_HOST_EXPORT int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* out) {
-  // Only the group's members call: they are told apart by who they are, not by how many calls the
-  // others have made.
-  const int result = outside([&] { return PMPI_Comm_create_group(comm, group, tag, out); });
-  if (result == MPI_SUCCESS && *out != MPI_COMM_NULL) synchronise(*out);
-  return result;
+  // Only the group's members call; the communicator is named by who they are.
+  synchronise(comm, group, tag);
+  return PMPI_Comm_create_group(comm, group, tag, out);
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): parameter lists cannot be parenthesised.

@@ -40,17 +40,8 @@ std::uint64_t mix(Words... words) {
   return hash;
 }
 
-/// Ranks in the world of those that messages in this communicator go to.
-std::vector<int> members_of(MPI_Comm comm) {
-  int between_groups = 0;
-  PMPI_Comm_test_inter(comm, &between_groups);
-  MPI_Group members = MPI_GROUP_NULL;
+std::vector<int> world_ranks_of(MPI_Group members) {
   MPI_Group world = MPI_GROUP_NULL;
-  if (between_groups != 0) {
-    PMPI_Comm_remote_group(comm, &members);
-  } else {
-    PMPI_Comm_group(comm, &members);
-  }
   PMPI_Comm_group(MPI_COMM_WORLD, &world);
   int size = 0;
   PMPI_Group_size(members, &size);
@@ -58,8 +49,22 @@ std::vector<int> members_of(MPI_Comm comm) {
   std::vector<int> result(ranks.size());
   std::iota(ranks.begin(), ranks.end(), 0);
   PMPI_Group_translate_ranks(members, size, ranks.data(), world, result.data());
-  PMPI_Group_free(&members);
   PMPI_Group_free(&world);
+  return result;
+}
+
+/// Ranks in the world of those that messages in this communicator go to.
+std::vector<int> members_of(MPI_Comm comm) {
+  int between_groups = 0;
+  PMPI_Comm_test_inter(comm, &between_groups);
+  MPI_Group members = MPI_GROUP_NULL;
+  if (between_groups != 0) {
+    PMPI_Comm_remote_group(comm, &members);
+  } else {
+    PMPI_Comm_group(comm, &members);
+  }
+  std::vector<int> result = world_ranks_of(members);
+  PMPI_Group_free(&members);
   return result;
 }
 
@@ -133,6 +138,17 @@ void synchronise(MPI_Comm comm) {
     PMPI_Barrier(comm);
   }
   meet_all(state);
+}
+
+void synchronise(MPI_Comm comm, MPI_Group group, int tag) {
+  const wire::ClientApi* api = server();
+  const std::vector<int> members = api == nullptr ? std::vector<int>{} : world_ranks_of(group);
+  if (members.size() < 2) return;
+  std::uint64_t key = mix(facts_of(comm).name, 8, tag);
+  for (const int member : members)
+    key = mix(key, member);
+  meet(*api, key, kEverywhere, static_cast<std::uint32_t>(members.size()),
+       wire::HostWait::MessagePassing);
 }
 
 void name_child(MPI_Comm parent, MPI_Comm child, std::int64_t colour) {

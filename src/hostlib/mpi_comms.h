@@ -33,6 +33,8 @@ struct CommFacts {
 
 /// All ranks of the communicator meet. Nothing happens without a server.
 void synchronise(MPI_Comm comm);
+/// The members of a group of it meet.
+void synchronise(MPI_Comm comm, MPI_Group group, int tag);
 
 /// Gives a communicator made from `parent` a name that all its ranks agree on. `colour` tells apart
 /// communicators made by the same call.

@@ -5,13 +5,16 @@
 
 namespace {
 
-int value(int rank, int i) { return rank * 1000 + i; }
+int value(int rank, int i) {
+  return rank * 1000 + i;
+}
 
 /// Runs one call per rank in a group, and waits.
 template <typename Call>
 void grouped(const std::vector<Rank>& ranks, Call call) {
   NCCL(ncclGroupStart());
-  for (const Rank& r : ranks) NCCL(call(r));
+  for (const Rank& r : ranks)
+    NCCL(call(r));
   NCCL(ncclGroupEnd());
   synchronise(ranks);
 }
@@ -24,7 +27,8 @@ struct Buffers {
     const int size = static_cast<int>(ranks.size()) * count;
     for (const Rank& r : ranks) {
       std::vector<int> values(size);
-      for (int i = 0; i < size; ++i) values[i] = value(r.rank, i);
+      for (int i = 0; i < size; ++i)
+        values[i] = value(r.rank, i);
       send.push_back(upload(r.rank, values));
       recv.push_back(upload(r.rank, std::vector<int>(size, -1)));
     }
@@ -43,7 +47,8 @@ void check_data_movement(const std::vector<Rank>& ranks) {
     });
     for (int r = 0; r < n; ++r) {
       const auto got = download<int>(b.recv[r], size_t(n) * count);
-      for (int i = 0; i < n * count; ++i) EXPECT(got[i] == value(i / count, i % count));
+      for (int i = 0; i < n * count; ++i)
+        EXPECT(got[i] == value(i / count, i % count));
     }
   }
   {
@@ -52,7 +57,8 @@ void check_data_movement(const std::vector<Rank>& ranks) {
       return ncclAlltoAll(b.send[r.rank], b.recv[r.rank], count, ncclInt, r.comm, r.stream);
     });
     for (int r = 0; r < n; ++r) {
-      for (int s = 0; s < n; ++s) EXPECT(b.at(r, s * count + 7) == value(s, r * count + 7));
+      for (int s = 0; s < n; ++s)
+        EXPECT(b.at(r, s * count + 7) == value(s, r * count + 7));
     }
   }
   {
@@ -60,14 +66,16 @@ void check_data_movement(const std::vector<Rank>& ranks) {
     grouped(ranks, [&](const Rank& r) {
       return ncclBroadcast(b.send[r.rank], b.recv[r.rank], count, ncclInt, root, r.comm, r.stream);
     });
-    for (int r = 0; r < n; ++r) EXPECT(b.at(r, 5) == value(root, 5));
+    for (int r = 0; r < n; ++r)
+      EXPECT(b.at(r, 5) == value(root, 5));
   }
   {
     const Buffers b(ranks, count);
     grouped(ranks, [&](const Rank& r) {
       return ncclGather(b.send[r.rank], b.recv[r.rank], count, ncclInt, root, r.comm, r.stream);
     });
-    for (int s = 0; s < n; ++s) EXPECT(b.at(root, s * count + 3) == value(s, 3));
+    for (int s = 0; s < n; ++s)
+      EXPECT(b.at(root, s * count + 3) == value(s, 3));
     if (n > 1) EXPECT(b.at(0, 0) == -1);
   }
   {
@@ -75,7 +83,8 @@ void check_data_movement(const std::vector<Rank>& ranks) {
     grouped(ranks, [&](const Rank& r) {
       return ncclScatter(b.send[r.rank], b.recv[r.rank], count, ncclInt, root, r.comm, r.stream);
     });
-    for (int r = 0; r < n; ++r) EXPECT(b.at(r, 9) == value(root, r * count + 9));
+    for (int r = 0; r < n; ++r)
+      EXPECT(b.at(r, 9) == value(root, r * count + 9));
   }
 }
 
@@ -83,14 +92,16 @@ void check_reductions(const std::vector<Rank>& ranks) {
   const int n = static_cast<int>(ranks.size());
   const int count = 1000;
   int ranks_sum = 0;
-  for (int r = 0; r < n; ++r) ranks_sum += r;
+  for (int r = 0; r < n; ++r)
+    ranks_sum += r;
   {
     const Buffers b(ranks, count);
     grouped(ranks, [&](const Rank& r) {
       return ncclAllReduce(b.send[r.rank], b.recv[r.rank], count, ncclInt, ncclSum, r.comm,
                            r.stream);
     });
-    for (int r = 0; r < n; ++r) EXPECT(b.at(r, 11) == ranks_sum * 1000 + n * 11);
+    for (int r = 0; r < n; ++r)
+      EXPECT(b.at(r, 11) == ranks_sum * 1000 + n * 11);
   }
   {
     const Buffers b(ranks, count);
@@ -98,7 +109,8 @@ void check_reductions(const std::vector<Rank>& ranks) {
       return ncclReduceScatter(b.send[r.rank], b.recv[r.rank], count, ncclInt, ncclMax, r.comm,
                                r.stream);
     });
-    for (int r = 0; r < n; ++r) EXPECT(b.at(r, 2) == value(n - 1, r * count + 2));
+    for (int r = 0; r < n; ++r)
+      EXPECT(b.at(r, 2) == value(n - 1, r * count + 2));
   }
   {
     const Buffers b(ranks, count);
@@ -127,9 +139,12 @@ void check_reductions(const std::vector<Rank>& ranks) {
                          r.stream);
   });
   float expected = half;
-  for (int r = 1; r < n; ++r) expected += 2.0f * float(r + 1);
-  for (int r = 0; r < n; ++r) EXPECT(download<float>(data[r] + 500, 1)[0] == expected);
-  for (const Rank& r : ranks) NCCL(ncclRedOpDestroy(ops[r.rank], r.comm));
+  for (int r = 1; r < n; ++r)
+    expected += 2.0f * float(r + 1);
+  for (int r = 0; r < n; ++r)
+    EXPECT(download<float>(data[r] + 500, 1)[0] == expected);
+  for (const Rank& r : ranks)
+    NCCL(ncclRedOpDestroy(ops[r.rank], r.comm));
 }
 
 void check_point_to_point(const std::vector<Rank>& ranks) {
@@ -144,7 +159,8 @@ void check_point_to_point(const std::vector<Rank>& ranks) {
   }
   NCCL(ncclGroupEnd());
   synchronise(ranks);
-  for (int r = 0; r < n; ++r) EXPECT(b.at(r, 63) == value((r + n - 1) % n, 63));
+  for (int r = 0; r < n; ++r)
+    EXPECT(b.at(r, 63) == value((r + n - 1) % n, 63));
 }
 
 void check_split(const std::vector<Rank>& ranks) {
@@ -172,9 +188,11 @@ void check_split(const std::vector<Rank>& ranks) {
                          r.stream);
   });
   int odd = 0;
-  for (int r = 1; r < n; r += 2) odd += value(r, 1);
+  for (int r = 1; r < n; r += 2)
+    odd += value(r, 1);
   if (n > 1) EXPECT(b.at(1, 1) == odd);
-  for (ncclComm_t half : halves) NCCL(ncclCommDestroy(half));
+  for (ncclComm_t half : halves)
+    NCCL(ncclCommDestroy(half));
 }
 
 void check_errors(const std::vector<Rank>& ranks) {
@@ -203,7 +221,9 @@ int main() {
   check_point_to_point(ranks);
   check_split(ranks);
   check_errors(ranks);
-  for (const Rank& r : ranks) NCCL(ncclCommFinalize(r.comm));
-  for (const Rank& r : ranks) NCCL(ncclCommDestroy(r.comm));
+  for (const Rank& r : ranks)
+    NCCL(ncclCommFinalize(r.comm));
+  for (const Rank& r : ranks)
+    NCCL(ncclCommDestroy(r.comm));
   std::printf("collectives on %zu ranks: ok\n", ranks.size());
 }

@@ -23,16 +23,17 @@ __global__ void all_to_all(ncclDevComm comm, ncclWindow_t send, ncclWindow_t rec
 }
 
 /// A ring on context `context`: the counter says when the source may be overwritten.
-__global__ void ring(ncclDevComm comm, ncclWindow_t send, ncclWindow_t recv, int count,
-                     int context) {
+__global__ void ring(
+    ncclDevComm comm, ncclWindow_t send, ncclWindow_t recv, int count, int context) {
   ncclGin gin{comm, context};
   const int next = (comm.rank + 1) % comm.nRanks;
   const size_t bytes = count * sizeof(float);
-  gin.put(ncclTeamWorld(comm), next, recv, context * bytes, send, 0, bytes,
-          ncclGin_SignalAdd{1, 5}, ncclGin_CounterInc{0}, ncclCoopCta());
+  gin.put(ncclTeamWorld(comm), next, recv, context * bytes, send, 0, bytes, ncclGin_SignalAdd{1, 5},
+          ncclGin_CounterInc{0}, ncclCoopCta());
   gin.waitCounter(ncclCoopCta(), 0, 1);
   float* source = static_cast<float*>(ncclGetLocalPointer(send, 0));
-  for (int i = threadIdx.x; i < count; i += blockDim.x) source[i] += 1;
+  for (int i = threadIdx.x; i < count; i += blockDim.x)
+    source[i] += 1;
   gin.waitSignal(ncclCoopCta(), 1, 5);
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -136,9 +137,10 @@ void check_ring(const std::vector<Rank>& ranks, const std::vector<ncclDevComm>& 
     });
     for (const Rank& r : ranks) {
       const int from = (r.rank + n - 1) % n;
-      const auto got =
-          download<float>(static_cast<float*>(recv.memory[r.rank]) + context * kElements, kElements);
-      for (float x : got) EXPECT(x == float(from * 10 + context));
+      const auto got = download<float>(
+          static_cast<float*>(recv.memory[r.rank]) + context * kElements, kElements);
+      for (float x : got)
+        EXPECT(x == float(from * 10 + context));
     }
   }
 }
@@ -153,9 +155,11 @@ void check_values_and_flood(const std::vector<Rank>& ranks, const std::vector<nc
   for (const Rank& r : ranks) {
     const int from = (r.rank + n - 1) % n;
     const auto got = download<unsigned long long>(recv.memory[r.rank], 4);
-    for (int i = 0; i < 4; ++i) EXPECT(got[i] == 0x1122334400000000ull + from + i);
+    for (int i = 0; i < 4; ++i)
+      EXPECT(got[i] == 0x1122334400000000ull + from + i);
     std::vector<int> numbers(kElements);
-    for (int i = 0; i < kElements; ++i) numbers[i] = r.rank * 5000 + i;
+    for (int i = 0; i < kElements; ++i)
+      numbers[i] = r.rank * 5000 + i;
     CUDA(cudaMemcpy(send.memory[r.rank], numbers.data(), kElements * 4, cudaMemcpyHostToDevice));
   }
   const int puts = 600;
@@ -165,7 +169,8 @@ void check_values_and_flood(const std::vector<Rank>& ranks, const std::vector<nc
   for (const Rank& r : ranks) {
     const int from = (r.rank + n - 1) % n;
     const auto got = download<int>(recv.memory[r.rank], puts);
-    for (int i = 0; i < puts; ++i) EXPECT(got[i] == from * 5000 + i);
+    for (int i = 0; i < puts; ++i)
+      EXPECT(got[i] == from * 5000 + i);
   }
 }
 
@@ -176,7 +181,8 @@ void check_world_barrier(const std::vector<Rank>& ranks, const std::vector<ncclD
   });
   for (const Rank& r : ranks) {
     const auto got = download<int>(w.memory[r.rank], 101);
-    for (int block = 0; block < 4; ++block) EXPECT(got[block] == 5);
+    for (int block = 0; block < 4; ++block)
+      EXPECT(got[block] == 5);
     EXPECT(got[100] == 0);
   }
 }
@@ -197,6 +203,7 @@ int main(int argc, char** argv) {
   if (wants("ring")) check_ring(ranks, comms);
   if (wants("values")) check_values_and_flood(ranks, comms);
   if (wants("barrier")) check_world_barrier(ranks, comms);
-  for (const Rank& r : ranks) NCCL(ncclDevCommDestroy(r.comm, &comms[r.rank]));
+  for (const Rank& r : ranks)
+    NCCL(ncclDevCommDestroy(r.comm, &comms[r.rank]));
   std::printf("GIN on %zu ranks: ok\n", ranks.size());
 }

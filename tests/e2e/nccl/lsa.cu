@@ -39,8 +39,8 @@ __global__ void all_reduce(ncclDevComm comm, ncclWindow_t input, ncclWindow_t ou
 }
 
 __global__ void exchange_small(ncclDevComm comm, ncclLLA2AHandle handle, float* out, int rounds) {
-  ncclLLA2ASession<ncclCoopCta> session{ncclCoopCta(), comm, ncclTeamLsa(comm), handle,
-                                        blockIdx.x, comm.lsaSize};
+  ncclLLA2ASession<ncclCoopCta> session{ncclCoopCta(), comm,       ncclTeamLsa(comm),
+                                        handle,        blockIdx.x, comm.lsaSize};
   for (int round = 0; round < rounds; ++round) {
     for (int peer = threadIdx.x; peer < comm.lsaSize; peer += blockDim.x) {
       session.send(peer, comm.lsaRank, float(comm.lsaRank * 100 + peer + round));
@@ -61,7 +61,10 @@ __global__ void multimem_reduce(ncclDevComm comm, ncclWindow_t window, int count
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
     if (i % comm.lsaSize != comm.lsaRank) continue;
     float sum;
-    asm volatile("multimem.ld_reduce.global.add.f32 %0, [%1];" : "=f"(sum) : "l"(all + i) : "memory");
+    asm volatile("multimem.ld_reduce.global.add.f32 %0, [%1];"
+                 : "=f"(sum)
+                 : "l"(all + i)
+                 : "memory");
     asm volatile("multimem.st.global.f32 [%0], %1;" ::"l"(all + i), "f"(sum) : "memory");
   }
   barrier.sync(ncclCoopCta(), cuda::memory_order_acq_rel);
@@ -73,7 +76,8 @@ void check_all_gather(const std::vector<Rank>& ranks, const std::vector<ncclDevC
   const Windows w = make_windows(ranks, size_t(n) * kElements * sizeof(float));
   for (const Rank& r : ranks) {
     std::vector<float> values(kElements);
-    for (int i = 0; i < kElements; ++i) values[i] = float(r.rank * 10000 + i);
+    for (int i = 0; i < kElements; ++i)
+      values[i] = float(r.rank * 10000 + i);
     CUDA(cudaSetDevice(r.rank));
     CUDA(cudaMemcpy(static_cast<float*>(w.memory[r.rank]) + r.rank * kElements, values.data(),
                     kElements * sizeof(float), cudaMemcpyHostToDevice));
@@ -109,7 +113,8 @@ void check_all_reduce(const std::vector<Rank>& ranks, const std::vector<ncclDevC
   }
   synchronise(ranks);
   for (const Rank& r : ranks) {
-    for (float x : download<float>(out.memory[r.rank], kElements)) EXPECT(x == n * (n + 1) / 2);
+    for (float x : download<float>(out.memory[r.rank], kElements))
+      EXPECT(x == n * (n + 1) / 2);
   }
 }
 
@@ -123,7 +128,8 @@ void check_small_exchange(const std::vector<Rank>& ranks) {
   wanted.resourceRequirementsList = &resources;
   const auto comms = make_dev_comms(ranks, wanted);
   std::vector<float*> out;
-  for (const Rank& r : ranks) out.push_back(upload(r.rank, std::vector<float>(n * kRounds)));
+  for (const Rank& r : ranks)
+    out.push_back(upload(r.rank, std::vector<float>(n * kRounds)));
   for (const Rank& r : ranks) {
     CUDA(cudaSetDevice(r.rank));
     exchange_small<<<1, 32, 0, r.stream>>>(comms[r.rank], handle, out[r.rank], kRounds);
@@ -131,9 +137,11 @@ void check_small_exchange(const std::vector<Rank>& ranks) {
   synchronise(ranks);
   for (const Rank& r : ranks) {
     const auto got = download<float>(out[r.rank], n * kRounds);
-    for (int i = 0; i < n * kRounds; ++i) EXPECT(got[i] == float(i % n * 100 + r.rank + i / n));
+    for (int i = 0; i < n * kRounds; ++i)
+      EXPECT(got[i] == float(i % n * 100 + r.rank + i / n));
   }
-  for (const Rank& r : ranks) NCCL(ncclDevCommDestroy(r.comm, &comms[r.rank]));
+  for (const Rank& r : ranks)
+    NCCL(ncclDevCommDestroy(r.comm, &comms[r.rank]));
 }
 
 void check_multimem(const std::vector<Rank>& ranks) {
@@ -154,7 +162,8 @@ void check_multimem(const std::vector<Rank>& ranks) {
   }
   synchronise(ranks);
   for (const Rank& r : ranks) {
-    for (float x : download<float>(w.memory[r.rank], kElements)) EXPECT(x == n * (n + 1) / 2);
+    for (float x : download<float>(w.memory[r.rank], kElements))
+      EXPECT(x == n * (n + 1) / 2);
   }
 }
 

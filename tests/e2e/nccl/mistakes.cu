@@ -186,6 +186,21 @@ void send_what_is_received(bool between) {
   finish();
 }
 
+__global__ void set(volatile int* flag) {
+  *flag = 1;
+}
+
+/// The host looks at pinned memory instead of waiting for the stream.
+void poll_pinned_memory() {
+  int* flag = nullptr;
+  CUDA(cudaHostAlloc(&flag, sizeof(int), cudaHostAllocMapped));
+  *flag = 0;
+  CUDA(cudaSetDevice(0));
+  set<<<1, 1, 0, ranks[0].stream>>>(flag);
+  while (*static_cast<volatile int*>(flag) == 0) {
+  }
+}
+
 /// The host computes for longer than the user wants to wait without a word.
 void compute_for_long() {
   timespec now;
@@ -244,6 +259,7 @@ int main(int, char** argv) {
   if (name == "send_what_is_received") send_what_is_received(false);
   if (name == "send_what_was_received") send_what_is_received(true);
   if (name == "compute_for_long") compute_for_long();
+  if (name == "poll_pinned_memory") poll_pinned_memory();
   if (name == "dies") {
     std::fflush(stdout);
     _exit(3);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One process per rank under mpirun: the usual start of an NCCL program, then a collective and a
 // kernel that reaches its peers.
-#include <mpi.h>
 #include <unistd.h>
+
+#include <mpi.h>
 
 #include "device.h"
 
@@ -63,7 +64,8 @@ int main(int argc, char** argv) {
   share<<<1, 32, 0, me.stream>>>(comm, window);
   CUDA(cudaStreamSynchronize(me.stream));
   const auto got = download<int>(memory, locals);
-  for (int i = 0; i < locals; ++i) EXPECT(got[i] == 100 + rank - local + i);
+  for (int i = 0; i < locals; ++i)
+    EXPECT(got[i] == 100 + rank - local + i);
 
   // Messages between processes, small and large.
   std::vector<int> out(5000, rank);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread per rank, as many programs do it: joins, locks, conditions, barriers, clocks and sleeps
 // between NCCL calls. Prints the virtual times, which must be the same in every run.
-#include <pthread.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+
+#include <pthread.h>
 
 #include "check.h"
 
@@ -55,9 +55,12 @@ int main() {
   pthread_barrier_init(&everybody, nullptr, ranks);
   std::vector<double> seconds(ranks);
   std::vector<std::thread> threads;
-  for (int r = 0; r < ranks; ++r) threads.emplace_back(run, r, ranks, id, &seconds[r]);
-  for (std::thread& thread : threads) thread.join();
-  for (int r = 0; r < ranks; ++r) std::printf("rank %d: %.9f s\n", r, seconds[r]);
+  for (int r = 0; r < ranks; ++r)
+    threads.emplace_back(run, r, ranks, id, &seconds[r]);
+  for (std::thread& thread : threads)
+    thread.join();
+  for (int r = 0; r < ranks; ++r)
+    std::printf("rank %d: %.9f s\n", r, seconds[r]);
   EXPECT(seconds[ranks - 1] > ranks * 0.001);
   std::printf("threads on %d ranks: ok\n", ranks);
 }
