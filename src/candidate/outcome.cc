@@ -93,6 +93,13 @@ struct Summary {
   }
 };
 
+std::string phase_list(const std::vector<PhaseTime>& phases) {
+  std::vector<std::string> parts;
+  for (const auto& phase : phases)
+    parts.push_back(fmt::format("{} {}", phase.phase, human_seconds(phase.seconds)));
+  return join(parts, ", ");
+}
+
 std::string shape_lines(const Scored& scored) {
   std::string text;
   for (const auto& shape : scored.shapes) {
@@ -100,10 +107,17 @@ std::string shape_lines(const Scored& scored) {
     if (shape.baseline_seconds > 0) {
       text += fmt::format(", seed {}", human_seconds(shape.baseline_seconds));
     }
-    if (shape.bound_seconds > 0)
+    if (shape.bound_seconds > 0) {
       text += fmt::format(", bound {}", human_seconds(shape.bound_seconds));
-    for (const auto& phase : shape.phases) {
-      text += fmt::format("\n    {} {}", phase.phase, human_seconds(phase.seconds));
+      if (!shape.limited_by.empty()) text += fmt::format(" ({})", shape.limited_by);
+    }
+    if (!shape.limits.empty())
+      text += fmt::format("\n    each alone at least: {}", phase_list(shape.limits));
+    if (!shape.phases.empty())
+      text += fmt::format("\n    where the slowest rank's time goes: {}", phase_list(shape.phases));
+    for (const auto& spot : shape.hot_spots) {
+      text += fmt::format("\n    {:.0f} % of the warps' time at {}: {}", 100 * spot.share,
+                          to_text(spot.where), spot.what);
     }
   }
   return text;

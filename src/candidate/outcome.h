@@ -41,12 +41,23 @@ struct PhaseTime {
   bool operator==(const PhaseTime&) const = default;
 };
 
+/// A source line that the warps spend their time at.
+struct HotSpot {
+  Site where;
+  double share = 0;  ///< Of all warps' time.
+  std::string what;  ///< "polls", "waits for loads, moves 4.0x the sectors it needs", …
+  bool operator==(const HotSpot&) const = default;
+};
+
 struct ShapeTime {
   std::string shape;
-  double seconds = 0;           ///< The slowest rank's.
-  double baseline_seconds = 0;  ///< The seed's on this shape; 0 when not timed.
-  double bound_seconds = 0;     ///< Speed of light; 0 when not known.
-  std::vector<PhaseTime> phases;
+  double seconds = 0;             ///< The slowest rank's.
+  double baseline_seconds = 0;    ///< The seed's on this shape; 0 when not timed.
+  double bound_seconds = 0;       ///< Speed of light; 0 when not known.
+  std::string limited_by;         ///< What the bound is made of: "math", "HBM", "links", "launch".
+  std::vector<PhaseTime> limits;  ///< What each resource alone would take.
+  std::vector<PhaseTime> phases;  ///< Where the slowest rank's time went; empty when not profiled.
+  std::vector<HotSpot> hot_spots;
   bool operator==(const ShapeTime&) const = default;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "evaluation/device_build.h"
 #include "evaluation/words.h"
 #include "system/process.h"
 
@@ -71,6 +72,7 @@ std::vector<std::string> nvcc_words(const BuildSettings& settings, const Path& i
           "-std=c++17",
           "-O3",
           "-lineinfo",
+          "--keep",  // program.ptx and program.o, for DeviceBuild
           "-shared",
           "-cudart",
           "none",
@@ -81,31 +83,24 @@ std::vector<std::string> nvcc_words(const BuildSettings& settings, const Path& i
           "-I" + include.string()};
 }
 
-}  // namespace
-
-Result<BuildResult> build_candidate(std::string_view source, const BuildSettings& settings) {
-  CUCO_TRY_ASSIGN(const Path include, system::find_data("include"));
-  std::vector<std::string> words = nvcc_words(settings, include);
-  CUCO_TRY_ASSIGN(const std::string identity, fingerprint(source, words, include));
-  const Path place = settings.cache / (to_hex(sha256(identity)) + ".so");
-  if (std::filesystem::exists(place)) return BuildResult(place);
-  CUCO_TRY(system::make_folder(settings.cache));
-
-  CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
-  CUCO_TRY(system::write_file(folder.path() / "program.cu", source));
+/// What nvcc says: candidate.so in the folder, or why not.
+Result<std::optional<BuildResult>> run_nvcc(std::vector<std::string> words,
+                                            const BuildSettings& settings,
+                                            const Path& include,
+                                            const Path& folder) {
   words.insert(words.end(), {"-o", "candidate.so", "program.cu"});
   system::JobSpec spec;
-  spec.command.argv = words;
+  spec.command.argv = std::move(words);
   spec.command.environment = system::Environment::bare();
   spec.command.environment.set(
       "PATH", fmt::format("{}:/usr/local/bin:/usr/bin:/bin", (settings.cuda / "bin").string()));
-  spec.command.folder = folder.path();
+  spec.command.folder = folder;
   spec.limits.wall = settings.deadline;
   spec.limits.cpu = settings.deadline;
   spec.limits.memory = std::uint64_t{6} << 30U;
   spec.limits.processes = 128;
   spec.limits.file_size = std::uint64_t{256} << 20U;
-  spec.sandbox = system::SandboxSpec{.tier = settings.tier, .writable = {folder.path()}};
+  spec.sandbox = system::SandboxSpec{.tier = settings.tier, .writable = {folder}};
   for (const Path& path : {include, settings.cuda}) {
     if (!path.string().starts_with("/usr/")) spec.sandbox->read_only.push_back(path);
   }
@@ -114,15 +109,45 @@ Result<BuildResult> build_candidate(std::string_view source, const BuildSettings
     return Error{ErrorKind::Unavailable, "build: " + describe(outcome)};
   }
   if (outcome.ending == system::Ending::TimedOut) {
-    return BuildResult(
-        candidate::TimedOut{"build", static_cast<double>(settings.deadline.count())});
+    const auto limit = static_cast<double>(settings.deadline.count());
+    return std::optional<BuildResult>(candidate::TimedOut{"build", limit});
   }
-  if (!outcome.succeeded()) {
-    std::string message = compiler_words(outcome, folder.path());
-    if (outcome.ending != system::Ending::Exited) message = describe(outcome) + "\n" + message;
-    return BuildResult(candidate::BuildFailed{std::move(message)});
+  if (outcome.succeeded()) return std::optional<BuildResult>();
+  std::string message = compiler_words(outcome, folder);
+  if (outcome.ending != system::Ending::Exited) message = describe(outcome) + "\n" + message;
+  return std::optional<BuildResult>(candidate::BuildFailed{std::move(message)});
+}
+
+}  // namespace
+
+Result<BuildResult> build_candidate(std::string_view source, const BuildSettings& settings) {
+  CUCO_TRY_ASSIGN(const Path include, system::find_data("include"));
+  const std::vector<std::string> words = nvcc_words(settings, include);
+  CUCO_TRY_ASSIGN(const std::string identity, fingerprint(source, words, include));
+  const std::string name = to_hex(sha256(identity));
+  const Path place = settings.cache / (name + ".so");
+  if (std::filesystem::exists(place)) return BuildResult(place);
+  CUCO_TRY(system::make_folder(settings.cache));
+
+  std::optional<DeviceBuild> device;
+  const auto split = program::split_device_code(source);
+  if (split) {
+    CUCO_TRY_ASSIGN(const std::string host, fingerprint(split->host, words, include));
+    device.emplace(settings, *split, host);
   }
+  if (device && settings.device_only) {
+    const Path variant = settings.cache / (name + ".nvrtc.so");
+    if (std::filesystem::exists(variant)) return BuildResult(variant);
+    const auto built = device->build(variant);
+    if (built && *built) return BuildResult(variant);
+  }
+
+  CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
+  CUCO_TRY(system::write_file(folder.path() / "program.cu", source));
+  CUCO_TRY_ASSIGN(auto failed, run_nvcc(words, settings, include, folder.path()));
+  if (failed) return *std::move(failed);
   CUCO_TRY_ASSIGN(Path kept, keep(folder.path() / "candidate.so", place));
+  if (device) CUCO_TRY(device->keep_base(folder.path()));
   return BuildResult(std::move(kept));
 }
 

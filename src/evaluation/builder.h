@@ -20,6 +20,8 @@ struct BuildSettings {
   std::string architecture;  ///< "90"
   system::Path cuda = "/usr/local/cuda";
   std::chrono::seconds deadline{300};  ///< Generous: machines are busy.
+  /// Where only device code differs from something built before, only that may be compiled.
+  bool device_only = false;
 };
 
 /// The object, or what the compiler said. An Error is our own trouble (no nvcc, a missing fence).

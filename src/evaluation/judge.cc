@@ -31,12 +31,20 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// What each resource alone would take: which of them is the bound, and how far the others are.
-std::vector<candidate::PhaseTime> roofline(const measure::Bound& bound) {
-  std::vector<candidate::PhaseTime> parts{{"at least, math alone", bound.flops_seconds},
-                                          {"at least, HBM alone", bound.hbm_seconds}};
-  if (bound.wire_seconds > 0) parts.push_back({"at least, links alone", bound.wire_seconds});
-  return parts;
+/// A time with its place under the roofline: which resource is the bound, and how far the others
+/// are.
+candidate::ShapeTime shape_time(const Shape& shape,
+                                double seconds,
+                                double baseline_seconds,
+                                const measure::Bound& bound) {
+  candidate::ShapeTime time{.shape = shape.name,
+                            .seconds = seconds,
+                            .baseline_seconds = baseline_seconds,
+                            .bound_seconds = bound.seconds,
+                            .limited_by = bound.limited_by};
+  time.limits = {{"math", bound.flops_seconds}, {"HBM", bound.hbm_seconds}};
+  if (bound.wire_seconds > 0) time.limits.push_back({"links", bound.wire_seconds});
+  return time;
 }
 
 }  // namespace
@@ -118,13 +126,14 @@ Result<Outcome> Judge::evaluate(const candidate::Candidate& candidate, Fidelity 
 }
 
 Result<Outcome> Judge::judge(const std::string& program, Fidelity fidelity) {
-  CUCO_TRY_ASSIGN(Built built, build(program, &stages_));
+  // What is found worthy in the end is built as its user will build it.
+  CUCO_TRY_ASSIGN(Built built, build(program, &stages_, fidelity != Fidelity::Final));
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::move(*outcome);
   return run(std::get<system::Path>(built), fidelity);
 }
 
 Result<std::optional<Outcome>> Judge::check(const std::string& program) {
-  CUCO_TRY_ASSIGN(Built built, build(program, &stages_));
+  CUCO_TRY_ASSIGN(Built built, build(program, &stages_, true));
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::optional(std::move(*outcome));
   for (const Shape* shape : workload_.shapes_for(Use::Check)) {
     CUCO_TRY_ASSIGN(auto outcome, check_shape(std::get<system::Path>(built), *shape, 0));
@@ -133,12 +142,14 @@ Result<std::optional<Outcome>> Judge::check(const std::string& program) {
   return std::optional<Outcome>();
 }
 
-Result<Judge::Built> Judge::build(const std::string& program, Stages* stages) {
+Result<Judge::Built> Judge::build(const std::string& program, Stages* stages, bool device_only) {
   std::optional<Stages::Lap> lap(std::in_place, stages, "screen");
   CUCO_TRY_ASSIGN(auto screened, screen_source(workload_.program, program));
   if (screened) return Built(Outcome(*std::move(screened)));
   lap.emplace(stages, "build");
-  CUCO_TRY_ASSIGN(BuildResult result, build_candidate(program, build_settings_));
+  BuildSettings settings = build_settings_;
+  settings.device_only = device_only;
+  CUCO_TRY_ASSIGN(BuildResult result, build_candidate(program, settings));
   if (auto* failed = std::get_if<candidate::BuildFailed>(&result))
     return Built(Outcome(std::move(*failed)));
   if (auto* late = std::get_if<candidate::TimedOut>(&result))
@@ -240,7 +251,7 @@ Result<Outcome> Judge::run_on_gpu(const system::Path& object, Fidelity fidelity)
     CUCO_TRY_ASSIGN(auto outcome, check_full_shapes(object, &scored));
     if (outcome) return *std::move(outcome);
   }
-  CUCO_TRY_ASSIGN(Built seed, build(workload_.program, nullptr));
+  CUCO_TRY_ASSIGN(Built seed, build(workload_.program, nullptr, false));
   const auto* seed_object = std::get_if<system::Path>(&seed);
   if (seed_object == nullptr) return Error{ErrorKind::InvalidInput, "the seed does not build"};
   // Real time costs the same at full size, so the full shapes are timed, too.
@@ -276,11 +287,7 @@ Result<std::optional<Outcome>> Judge::time_on_gpu(const system::Path& seed,
     return std::optional<Outcome>(candidate::Quarantined{seconds, bound.seconds, shape.name});
   }
   scored->hardware = pairs.candidate.gpu;
-  scored->shapes.push_back({.shape = shape.name,
-                            .seconds = seconds,
-                            .baseline_seconds = median(pairs.incumbent.seconds),
-                            .bound_seconds = bound.seconds,
-                            .phases = roofline(bound)});
+  scored->shapes.push_back(shape_time(shape, seconds, median(pairs.incumbent.seconds), bound));
   measured_.push_back({shape.name, std::move(pairs)});
   return std::optional<Outcome>();
 }
@@ -319,17 +326,33 @@ Result<Outcome> Judge::run(const system::Path& object, Fidelity fidelity) {
     CUCO_TRY_ASSIGN(TrialResult result, time_trial(object, *shape, &known->outputs, surprises));
     if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
     CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(*shape));
-    candidate::ShapeTime time{.shape = shape->name,
-                              .seconds = median(std::get<TrialTimes>(result).seconds),
-                              .baseline_seconds = known->seconds,
-                              .bound_seconds = bound.seconds,
-                              .phases = roofline(bound)};
+    const auto& times = std::get<TrialTimes>(result);
+    candidate::ShapeTime time = shape_time(*shape, median(times.seconds), known->seconds, bound);
     if (measure::is_too_fast(time.seconds, time.bound_seconds)) {
       return Outcome(candidate::Quarantined{time.seconds, time.bound_seconds, shape->name});
     }
+    if (fidelity != Fidelity::Quick) CUCO_TRY(add_profile(object, *shape, &time));
     scored.shapes.push_back(std::move(time));
   }
   return score(std::move(scored));
+}
+
+Result<void> Judge::add_profile(const system::Path& object,
+                                const Shape& shape,
+                                candidate::ShapeTime* time) {
+  const Stages::Lap lap(&stages_, "profile");
+  CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
+  TrialSpec spec = trial_spec(object, shape);
+  spec.check_limit = kTimedCheckLimit;
+  spec.stages = nullptr;
+  spec.iterations = 1;
+  spec.cluster.profile = true;
+  CUCO_TRY_ASSIGN(TrialResult result, run_trial(spec, oracle));
+  if (auto* times = std::get_if<TrialTimes>(&result)) {  // or it does not pass every time
+    time->phases = std::move(times->profile.phases);
+    time->hot_spots = std::move(times->profile.hot_spots);
+  }
+  return {};
 }
 
 Result<Outcome> Judge::score(candidate::Scored scored) {
@@ -380,7 +403,7 @@ Result<const Judge::Seed*> Judge::seed(const Shape& shape) {
   const std::lock_guard lock(seeds_mutex_);
   if (const auto known = seeds_.find(shape.name); known != seeds_.end()) return &known->second;
   const Stages::Lap lap(&stages_, "seed");
-  CUCO_TRY_ASSIGN(Built built, build(workload_.program, nullptr));
+  CUCO_TRY_ASSIGN(Built built, build(workload_.program, nullptr, false));
   const auto failed = [&](const Outcome& outcome) {
     return Error{ErrorKind::InvalidInput, fmt::format("the seed of {} does not pass: {}",
                                                       workload_.name, candidate::summary(outcome))};

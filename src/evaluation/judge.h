@@ -82,7 +82,8 @@ class Judge final : public candidate::Evaluator {
   /// Screen, build, object screen: the object, or why not.
   using Built = std::variant<system::Path, candidate::Outcome>;
   Result<void> build_reference();
-  Result<Built> build(const std::string& program, Stages* stages);
+  /// `device_only`: see BuildSettings.
+  Result<Built> build(const std::string& program, Stages* stages, bool device_only);
   /// What is known about the seed on one timed shape.
   struct Seed {
     double seconds = 0;
@@ -113,6 +114,10 @@ class Judge final : public candidate::Evaluator {
   /// All full shapes, if there is a reference; counts them.
   Result<std::optional<candidate::Outcome>> check_full_shapes(const system::Path& object,
                                                               candidate::Scored* scored);
+  /// One more iteration, looked at from inside: where the time goes.
+  Result<void> add_profile(const system::Path& object,
+                           const Shape& shape,
+                           candidate::ShapeTime* time);
   /// Correctness, then time.
   Result<candidate::Outcome> run(const system::Path& object, candidate::Fidelity fidelity);
   Result<candidate::Outcome> score(candidate::Scored scored);

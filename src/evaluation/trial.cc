@@ -184,6 +184,7 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
   const std::chrono::nanoseconds cpu_limit(static_cast<std::int64_t>(budget.host_seconds * 1e9));
   std::optional<Stages::Lap> lap(std::in_place, spec_.stages, "run");
   disturbance_ = disturb(iteration);
+  if (spec_.cluster.profile) CUCO_TRY(cluster_.forget_profile());
   CUCO_TRY_ASSIGN(const std::int64_t begin, cluster_.run_all(set, disturbance_.late));
   CUCO_TRY_ASSIGN(Step step, wait_for("cuco_run", budget.run_seconds, cpu_limit));
   if (auto* outcome = std::get_if<Outcome>(&step)) return std::optional(std::move(*outcome));
@@ -192,9 +193,12 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
   if (auto outcome = check_copies(all)) return outcome;
   if (const auto used = ranks_.cpu_time() - cpu_before; used > cpu_limit)
     return std::optional(too_busy(used));
-  std::int64_t end = begin;
-  for (const RankState& rank : all.ranks)
-    end = std::max(end, rank.time_ps);
+  const auto last = std::ranges::max_element(all.ranks, {}, &RankState::time_ps);
+  const std::int64_t end = std::max(begin, last->time_ps);
+  if (spec_.cluster.profile) {
+    CUCO_TRY_ASSIGN(const std::string report, cluster_.profile());
+    CUCO_TRY_ASSIGN(times_.profile, read_profile(report, {last->rank, begin, end}));
+  }
   auto checked = memory_.check(iteration, set, disturbance_.name);
   if (!checked) return lost_buffers(checked.error());
   std::optional<Outcome> outcome = *std::move(checked);
@@ -246,7 +250,8 @@ Result<TrialResult> Trial::run() {
 std::vector<int> Trial::plan() const {
   const bool probed = probes() && spec_.cluster.schedule_seed == 0;
   const int extra = spec_.surprises > 0 ? spec_.surprises : probed ? 1 : 0;
-  std::vector<int> order(static_cast<std::size_t>(spec_.workload.budget.iterations + extra));
+  const int wanted = spec_.iterations > 0 ? spec_.iterations : spec_.workload.budget.iterations;
+  std::vector<int> order(static_cast<std::size_t>(wanted + extra));
   std::iota(order.begin(), order.end(), 0);
   if (spec_.surprises == 0) return order;
   Rng rng(spec_.key("surprise", 0));

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "candidate/outcome.h"
+#include "evaluation/profile.h"
 #include "evaluation/secret.h"
 #include "evaluation/stages.h"
 #include "evaluation/virtual_cluster.h"
@@ -44,6 +45,7 @@ struct TrialSpec {
   /// Another program's outputs from the same inputs, to compare every element with where the
   /// reference sees a sample.
   const TrialOutputs* like = nullptr;
+  int iterations = 0;  ///< 0: as the workload's budget says.
   Stages* stages = nullptr;
 
   /// A secret of this workload, shape and iteration.
@@ -58,6 +60,7 @@ struct TrialTimes {
   std::vector<measure::Sample> samples;  ///< The same on a real GPU, with what was seen around it.
   TrialOutputs outputs;                  ///< If they were to be kept.
   std::string gpu;                       ///< The name of the real one.
+  Profile profile;                       ///< Of the last iteration, if it was to be profiled.
 };
 
 using TrialResult = std::variant<TrialTimes, candidate::Outcome>;

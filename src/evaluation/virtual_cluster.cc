@@ -124,6 +124,7 @@ Result<VirtualCluster> VirtualCluster::start(const ClusterSpec& spec) {
                       std::to_string(spec.seed % 2'000'000'000),
                       "--schedule-seed",
                       std::to_string(spec.schedule_seed)};
+  if (spec.profile) job.command.argv.insert(job.command.argv.end(), {"--report", "-"});
   job.command.environment = system::Environment::bare();
   // It interprets hostile code: it gets no more of the machine than it needs.
   job.sandbox = system::SandboxSpec{.tier = system::Tier::Own,
@@ -242,6 +243,19 @@ Result<void> VirtualCluster::order_snapshot(int rank, const std::vector<Range>& 
   const wire::JudgeSnapshot request{.rank = rank,
                                     .count = static_cast<std::uint32_t>(ranges.size())};
   CUCO_TRY(call(wire::JudgeSnapshot::kType, wire::bytes_of(request), tail));
+  return {};
+}
+
+Result<std::string> VirtualCluster::profile() {
+  const wire::JudgeProfile request;
+  CUCO_TRY_ASSIGN(const wire::Frame frame,
+                  call(wire::JudgeProfile::kType, wire::bytes_of(request), {}));
+  return std::string(wire::text_of(frame.payload));
+}
+
+Result<void> VirtualCluster::forget_profile() {
+  const wire::JudgeProfile request{.forget = 1};
+  CUCO_TRY(call(wire::JudgeProfile::kType, wire::bytes_of(request), {}));
   return {};
 }
 

@@ -26,6 +26,7 @@ struct ClusterSpec {
   std::uint64_t seed = 0;
   std::uint64_t schedule_seed = 0;                 ///< 0: plain; others: adversarial.
   std::uint64_t memory = std::uint64_t{8} << 30U;  ///< That the server may use, devices' included.
+  bool profile = false;                            ///< See VirtualCluster::profile.
 };
 
 /// One rank has done what it was told.
@@ -101,6 +102,9 @@ class VirtualCluster {
   };
   [[nodiscard]] Result<void> order_snapshot(int rank, const std::vector<Range>& ranges);
   [[nodiscard]] Result<std::string> read_snapshot(int rank, std::size_t index, std::size_t bytes);
+  /// What has been done since forget_profile, if the spec asked for it: see vcluster/run_report.h.
+  [[nodiscard]] Result<std::string> profile();
+  [[nodiscard]] Result<void> forget_profile();
   [[nodiscard]] Result<void> write(std::uint64_t address, std::string_view bytes);
   [[nodiscard]] Result<std::string> read(std::uint64_t address, std::size_t bytes);
 

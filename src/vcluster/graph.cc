@@ -131,6 +131,7 @@ std::vector<WorkPtr> submit_nodes(Cluster& cluster,
     done[id] = node.enabled && child == nullptr ? make_work(cluster, *context, node.operation)
                                                 : WorkGraph::make("graph node", nullptr);
     done[id]->in_graph = true;
+    done[id]->device = context->device;
     cluster.works.submit(done[id], after);
     if (cluster.check) cluster.check->on_graph_node(*done[id], *begin);
   }

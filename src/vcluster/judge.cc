@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "vcluster/run_check.h"
+#include "vcluster/watchers.h"
 #include "wire/status.h"
 
 namespace cuco::vcluster {
@@ -128,6 +129,11 @@ void Judge::serve(const wire::Frame& frame) {
         return write_memory(*request, payload.subspan(sizeof(*request)));
       }
       break;
+    case wire::JudgeProfile::kType:
+      if (const auto request = wire::read_front<wire::JudgeProfile>(payload)) {
+        return profile(*request);
+      }
+      break;
     default:
       break;
   }
@@ -210,6 +216,16 @@ void Judge::write_memory(const wire::JudgeWrite& request, wire::Bytes tail) {
   }
   cluster_.memory->notify_write(request.address, tail.size(), cluster_.timeline.now());
   answer(wire::JudgeWrite::kType, wire::kSuccess, {});
+}
+
+void Judge::profile(const wire::JudgeProfile& request) {
+  if (request.forget != 0) {
+    cluster_.watchers->forget();
+    return answer(wire::JudgeProfile::kType, wire::kSuccess, {});
+  }
+  std::string text = cluster_.watchers->brief_report();
+  if (text.size() > wire::kMaxPayload / 2) text = "{}";
+  answer(wire::JudgeProfile::kType, wire::kSuccess, {}, wire::bytes_of_text(text));
 }
 
 bool Judge::is_all_arrived() const {

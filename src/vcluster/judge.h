@@ -51,6 +51,7 @@ class Judge {
   void command(const wire::JudgeCommand& request, wire::Bytes tail);
   void order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail);
   void read_memory(const wire::JudgeRead& request);
+  void profile(const wire::JudgeProfile& request);
   void write_memory(const wire::JudgeWrite& request, wire::Bytes tail);
   [[nodiscard]] bool is_all_arrived() const;
   void answer(std::uint16_t type, std::int32_t status, wire::Bytes head, wire::Bytes tail = {});

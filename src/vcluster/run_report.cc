@@ -67,36 +67,42 @@ Json json_of(const std::string& name, const vgpu::KernelProfile& kernel) {
   return out;
 }
 
-Json json_of(const vgpu::Phase& phase) {
-  Json out = {{"kernel", phase.kernel},
-              {"device", phase.device},
-              {"started_ps", phase.started},
-              {"finished_ps", phase.finished},
+Json json_of(const vgpu::Phase& phase, bool with_addresses) {
+  Json out = {{"kernel", phase.kernel},          {"device", phase.device},
+              {"started_ps", phase.started},     {"finished_ps", phase.finished},
+              {"warp_time_ps", phase.warp_time}, {"load_wait_ps", phase.load_wait},
+              {"poll_wait_ps", phase.poll_wait}, {"barrier_wait_ps", phase.barrier_wait},
               {"waits", Json::array()}};
   for (const auto& [where, wait] : phase.waits) {
     out["waits"].push_back({{"file", where.first},
                             {"line", where.second},
                             {"polls", wait.polls},
-                            {"waited_ps", wait.waited},
-                            {"addresses", wait.addresses}});
+                            {"waited_ps", wait.waited}});
+    if (with_addresses) out["waits"].back()["addresses"] = wait.addresses;
   }
   return out;
 }
 
 }  // namespace
 
-std::string report_of(const std::string& gpu,
-                      const vgpu::Profiler& profiler,
-                      const std::vector<vgpu::Delivery>& deliveries) {
-  Json out = {{"gpu", gpu},
+std::string report_of(const RunRecord& record) {
+  Json out = {{"gpu", record.gpu},
               {"kernels", Json::array()},
               {"phases", Json::array()},
+              {"works", Json::array()},
               {"deliveries", Json::array()}};
-  for (const auto& [name, kernel] : profiler.kernels())
+  for (const auto& [name, kernel] : record.profiler.kernels())
     out["kernels"].push_back(json_of(name, kernel));
-  for (const vgpu::Phase& phase : profiler.phases())
-    out["phases"].push_back(json_of(phase));
-  for (const vgpu::Delivery& delivery : deliveries) {
+  for (const vgpu::Phase& phase : record.profiler.phases())
+    out["phases"].push_back(json_of(phase, record.deliveries != nullptr));
+  for (const FinishedWork& work : record.works) {
+    out["works"].push_back({{"what", work.what},
+                            {"device", work.device},
+                            {"started_ps", work.started},
+                            {"finished_ps", work.finished}});
+  }
+  if (record.deliveries == nullptr) return to_text(out);
+  for (const vgpu::Delivery& delivery : *record.deliveries) {
     out["deliveries"].push_back({{"address", delivery.address},
                                  {"bytes", delivery.bytes},
                                  {"sent_ps", delivery.sent},

@@ -13,19 +13,30 @@
 ///                              "shared_accesses", "bank_conflicts", "barriers", "load_wait_ps",
 ///                              "poll_wait_ps", "barrier_wait_ps"}]}],
 ///      "phases": [{"kernel", "device", "started_ps", "finished_ps",
+///                  "warp_time_ps", "load_wait_ps", "poll_wait_ps", "barrier_wait_ps",
 ///                  "waits": [{"file", "line", "polls", "waited_ps", "addresses": [...]}]}],
+///      "works": [{"what", "device", "started_ps", "finished_ps"}],
 ///      "deliveries": [{"address", "bytes", "sent_ps", "arrived_ps"}]}
+///
+/// A phase is a launch, as its device saw it; a work is anything that a stream was given: kernels,
+/// copies, collectives, each from when its turn had come.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "vcluster/work.h"
 #include "vgpu/profile.h"
 
 namespace cuco::vcluster {
 
-[[nodiscard]] std::string report_of(const std::string& gpu,
-                                    const vgpu::Profiler& profiler,
-                                    const std::vector<vgpu::Delivery>& deliveries);
+struct RunRecord {
+  std::string gpu;
+  const vgpu::Profiler& profiler;
+  const std::vector<FinishedWork>& works;
+  const std::vector<vgpu::Delivery>* deliveries = nullptr;  ///< Null: neither these nor addresses.
+};
+
+[[nodiscard]] std::string report_of(const RunRecord& record);
 
 }  // namespace cuco::vcluster

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "vcluster/process.h"
+
 namespace cuco::vcluster {
 
 std::string Stream::name() const {
@@ -79,6 +81,7 @@ void StreamSet::submit(Stream& stream, const WorkPtr& work, std::span<const Work
   if (stream.chain == 0) stream.chain = works_.new_chain();
   work->chain = stream.chain;
   work->operation = ++stream.operations;
+  work->device = context_.device;
   stream.tail = work;
   works_.submit(work, after);
 }

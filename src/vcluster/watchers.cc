@@ -5,6 +5,11 @@
 #include "vcluster/run_report.h"
 
 namespace cuco::vcluster {
+namespace {
+
+constexpr const char* kForTheJudge = "-";  // who asks for it while the run goes on
+
+}  // namespace
 
 Watchers::Watchers(Cluster& cluster) : cluster_(cluster) {
   const Schedule& schedule = cluster.adversary.schedule();
@@ -20,18 +25,30 @@ Watchers::Watchers(Cluster& cluster) : cluster_(cluster) {
   }
   if (!cluster.options.report.empty()) {
     profiler_ = std::make_unique<vgpu::Profiler>();
+    cluster.works.log = &works_;
     observers_.push_back(profiler_.get());
   }
 }
 
 Result<void> Watchers::write_report() const {
-  if (profiler_ == nullptr) return {};
+  if (profiler_ == nullptr || cluster_.options.report == kForTheJudge) return {};
   std::vector<vgpu::Delivery> all = deliveries_;
   if (weak_ != nullptr) {
     all.insert(all.end(), weak_->remote_stores().begin(), weak_->remote_stores().end());
   }
   return system::write_file(cluster_.options.report,
-                            report_of(cluster_.options.gpu.key, *profiler_, all));
+                            report_of({cluster_.options.gpu.key, *profiler_, works_, &all}));
+}
+
+std::string Watchers::brief_report() const {
+  if (profiler_ == nullptr) return "{}";
+  return report_of({cluster_.options.gpu.key, *profiler_, works_});
+}
+
+void Watchers::forget() {
+  works_.clear();
+  deliveries_.clear();
+  if (profiler_ != nullptr) profiler_->forget();
 }
 
 void Watchers::join(vgpu::Environment& environment) {

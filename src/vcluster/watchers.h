@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "vcluster/work.h"
 #include "vgpu/gpu.h"
 #include "vgpu/observer_list.h"
 #include "vgpu/profile.h"
@@ -25,6 +26,9 @@ class Watchers {
   void join(vgpu::Environment& environment);
   /// Writes what the options asked for. Once, when all is over.
   [[nodiscard]] Result<void> write_report() const;
+  /// What has ended since the beginning or the last forget(), without deliveries.
+  [[nodiscard]] std::string brief_report() const;
+  void forget();
   /// Where the NICs note what they delivered; null: nobody wants to know.
   [[nodiscard]] std::vector<vgpu::Delivery>* deliveries() {
     return profiler_ != nullptr ? &deliveries_ : nullptr;
@@ -34,6 +38,7 @@ class Watchers {
   const Cluster& cluster_;
   std::unique_ptr<vgpu::Profiler> profiler_;
   std::vector<vgpu::Delivery> deliveries_;
+  std::vector<FinishedWork> works_;
   std::unique_ptr<vgpu::WeakMemory> weak_;
   std::vector<vgpu::AccessObserver*> observers_;
   std::vector<std::unique_ptr<vgpu::ObserverList>> lists_;

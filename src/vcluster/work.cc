@@ -83,6 +83,7 @@ void WorkGraph::when_done(std::span<const WorkPtr> works, std::function<void()> 
 
 void WorkGraph::begin(const WorkPtr& work) {
   work->state = Work::State::Running;
+  work->started_at = timeline_.now();
   work->waits_for.clear();
   if (work->start) {
     const auto start = std::exchange(work->start, nullptr);
@@ -95,6 +96,9 @@ void WorkGraph::begin(const WorkPtr& work) {
 void WorkGraph::complete(const WorkPtr& work) {
   work->state = Work::State::Done;
   work->done_at = timeline_.now();
+  if (log != nullptr && work->done_at > work->started_at) {
+    log->push_back({work->what, work->device, work->started_at, work->done_at});
+  }
   const auto then = std::exchange(work->then, {});
   for (const auto& next : then)
     next();

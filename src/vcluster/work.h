@@ -36,6 +36,8 @@ struct Work {
   std::uint32_t unmet = 0;
   VTime submitted_at = 0;
   bool in_graph = false;
+  std::int32_t device = -1;  ///< Whose stream it was handed to.
+  VTime started_at = 0;
   VTime done_at = 0;
   std::vector<std::function<void()>> then;
   std::vector<std::weak_ptr<Work>> waits_for;  ///< For dead-lock reports.
@@ -56,6 +58,14 @@ struct HostView {
   std::shared_ptr<const check::Site> call;
 };
 
+/// A piece that is over, for profiles.
+struct FinishedWork {
+  std::string what;
+  std::int32_t device = -1;
+  VTime started = 0;
+  VTime finished = 0;
+};
+
 /// "copy of 64 bytes, after kernel k": the piece and what it waits for first.
 [[nodiscard]] std::string describe(const Work& work);
 
@@ -66,6 +76,7 @@ class WorkGraph {
   /// Work handed in comes after what this host knows.
   HostView host;
   bool is_checked = false;
+  std::vector<FinishedWork>* log = nullptr;  ///< Null: nobody wants to know.
   /// A name for a sequence of works in which each one comes after all before it.
   [[nodiscard]] check::ChainId new_chain() { return next_chain_++; }
 

@@ -124,8 +124,14 @@ LineProfile& Profiler::at(const Warp& warp, const Op& op) {
   return running(warp).ops[own ? static_cast<std::size_t>(&op - first) : op.source];
 }
 
+void Profiler::note_time(const Warp& warp, VTime from, VTime to) {
+  const auto [span, is_new] = running(warp).spans.try_emplace(&warp, Running::Span{from, to});
+  if (!is_new) span->second.last = std::max(span->second.last, to);
+}
+
 void Profiler::on_access(const Warp& warp, const Op& op, const AccessEvent& event) {
   LineProfile& line = at(warp, op);
+  note_time(warp, warp.clock, warp.clock);
   if (event.space == ptx::Space::Shared) {
     ++line.shared_accesses;
     const std::uint64_t needed = std::max<std::uint64_t>(
@@ -157,6 +163,7 @@ void Profiler::on_barrier_arrive(const Warp& warp,
 void Profiler::on_wait(const Warp& warp, const Op& op, WaitKind kind, VTime from, VTime to) {
   LineProfile& line = at(warp, op);
   const VTime waited = std::max<VTime>(to - from, 0);
+  note_time(warp, from, from + waited);
   switch (kind) {
     case WaitKind::Load:
       line.load_wait += waited;
@@ -177,7 +184,10 @@ void Profiler::on_grid_end(const Grid& grid) {
   ++profile.launches;
   profile.time += grid.finish - grid.start;
   add(profile.counters, grid.counters);
-  Phase phase{kernel.info.name, grid.device, grid.start, grid.finish, {}};
+  Phase phase{.kernel = kernel.info.name,
+              .device = grid.device,
+              .started = grid.start,
+              .finished = grid.finish};
   const auto found = running_.find(&grid);
   std::int64_t threads = 0;
   std::int64_t warps = 0;
@@ -190,6 +200,9 @@ void Profiler::on_grid_end(const Grid& grid) {
     line.threads = static_cast<std::uint64_t>(threads);
     line.warps = static_cast<std::uint64_t>(warps);
     line.by_class[static_cast<std::size_t>(kernel.ops[i].cost)] = line.warps;
+    phase.load_wait += line.load_wait;
+    phase.poll_wait += line.poll_wait;
+    phase.barrier_wait += line.barrier_wait;
     const ProfiledLine where = line_of(kernel, kernel.ops[i]);
     profile.lines[where].add(line);
     if (found == running_.end() || found->second.waits[i].polls == 0) continue;
@@ -198,6 +211,10 @@ void Profiler::on_grid_end(const Grid& grid) {
     wait.waited += found->second.waits[i].waited;
     const auto& polled = found->second.waits[i].addresses;
     wait.addresses.insert(wait.addresses.end(), polled.begin(), polled.end());
+  }
+  if (found != running_.end()) {
+    for (const auto& [warp, span] : found->second.spans)
+      phase.warp_time += span.last - span.first;
   }
   phases_.push_back(std::move(phase));
   if (found != running_.end()) running_.erase(found);

@@ -69,12 +69,22 @@ struct Phase {
     std::vector<Address> addresses;  ///< What was looked at; at most kPolledAddresses.
   };
   std::map<ProfiledLine, Wait> waits;  ///< Lines that look at what others may write.
+  // Of all warps together. What is left of their time went into instructions.
+  VTime warp_time = 0;  ///< That they were there, from their first access or wait to their last.
+  VTime load_wait = 0;
+  VTime poll_wait = 0;
+  VTime barrier_wait = 0;
 };
 
 class Profiler final : public AccessObserver {
  public:
   [[nodiscard]] const std::map<std::string, KernelProfile>& kernels() const { return kernels_; }
   [[nodiscard]] const std::vector<Phase>& phases() const { return phases_; }
+  /// As if nothing had ended so far.
+  void forget() {
+    kernels_.clear();
+    phases_.clear();
+  }
 
   void on_access(const Warp& warp, const Op& op, const AccessEvent& event) override;
   void on_fence(const Warp& /*warp*/, const Op& /*op*/, Order /*order*/, Scope /*scope*/) override {
@@ -91,7 +101,13 @@ class Profiler final : public AccessObserver {
   struct Running {
     std::vector<LineProfile> ops;
     std::vector<Phase::Wait> waits;
+    struct Span {
+      VTime first = 0;
+      VTime last = 0;
+    };
+    std::unordered_map<const Warp*, Span> spans;  ///< A place on an SM, one warp after the other.
   };
+  void note_time(const Warp& warp, VTime from, VTime to);
   Running& running(const Warp& warp);
   LineProfile& at(const Warp& warp, const Op& op);
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Programs that differ from one that nvcc has built in device code alone: only their PTX is made
+/// anew, by NVRTC, and put into the other's object.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "evaluation/builder.h"
+#include "program/device_code.h"
+
+namespace cuco::evaluation {
+
+class DeviceBuild {
+ public:
+  /// `host_identity`: all that the host's half depends on.
+  DeviceBuild(const BuildSettings& settings,
+              const program::DeviceSplit& split,
+              std::string_view host_identity);
+
+  /// Remembers what nvcc has made of this program (program.o and program.ptx in `folder`) for those
+  /// that will differ from it in device code alone.
+  [[nodiscard]] Result<void> keep_base(const system::Path& folder) const;
+
+  /// Writes the object to `place`. False: it is for nvcc to do; also where it turns out that
+  /// NVRTC makes other code of the base than nvcc did.
+  [[nodiscard]] Result<bool> build(const system::Path& place) const;
+
+ private:
+  /// Whether NVRTC makes of the base's own text what nvcc made of it; tried once.
+  [[nodiscard]] Result<bool> is_trusted(const std::string& nvcc_ptx) const;
+
+  const BuildSettings& settings_;
+  const program::DeviceSplit& split_;
+  system::Path base_;  ///< Folder: program.o, program.ptx, device.cu, preamble.cu, verdict.
+};
+
+}  // namespace cuco::evaluation
