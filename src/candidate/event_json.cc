@@ -119,7 +119,8 @@ inline void to_json(Json& json, const WrongResult& wrong) {
           {"actual", number_json(wrong.actual)},
           {"wrong", wrong.wrong},
           {"total", wrong.total},
-          {"note", wrong.note}};
+          {"note", wrong.note},
+          {"findings", wrong.findings}};
 }
 inline void from_json(const Json& json, WrongResult& wrong) {
   wrong.shape = json.value("shape", "");
@@ -133,6 +134,7 @@ inline void from_json(const Json& json, WrongResult& wrong) {
   wrong.wrong = json.value("wrong", std::int64_t{0});
   wrong.total = json.value("total", std::int64_t{0});
   wrong.note = json.value("note", "");
+  wrong.findings = json.value("findings", std::vector<Finding>{});
 }
 
 inline void to_json(Json& json, const Lineage& lineage) {

@@ -139,7 +139,9 @@ struct Explanation {
     auto text = wrong_text(o);
     text +=
         fmt::format("\n{} of {} elements are wrong in iteration {}", o.wrong, o.total, o.iteration);
-    if (!o.schedule.empty()) text += ", under schedule " + o.schedule;
+    if (!o.schedule.empty()) text += ", where " + o.schedule;
+    for (const auto& finding : o.findings)
+      text += "\n" + finding_text(finding);
     return text;
   }
   std::string operator()(const Findings& o) const {
@@ -147,7 +149,7 @@ struct Explanation {
     for (const auto& finding : o.findings) {
       text += (text.empty() ? "" : "\n") + finding_text(finding);
     }
-    return o.schedule.empty() ? text : text + "\nfirst seen under schedule " + o.schedule;
+    return o.schedule.empty() ? text : text + "\nfirst seen where " + o.schedule;
   }
   std::string operator()(const Scored& o) const {
     auto text = Summary{}(o);

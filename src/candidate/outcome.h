@@ -115,6 +115,7 @@ struct WrongResult {
   std::int64_t wrong = 0;
   std::int64_t total = 0;
   std::string note;  ///< E.g. "still holds the poison", "equals the previous iteration".
+  std::vector<Finding> findings;  ///< What the checker saw when it was asked why.
   bool operator==(const WrongResult&) const = default;
 };
 

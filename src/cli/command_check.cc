@@ -100,7 +100,8 @@ class CheckCommand final : public Command {
   /// There is no oracle to try: the seed must run, bring something back, and agree with itself.
   Result<ExitCode> check_whole(Context& context, const WholeProgram& program) {
     const InterruptScope interrupts;
-    CUCO_TRY_ASSIGN(const WholeVerdict verdict, judge_whole_program(program, program.seed, 1));
+    CUCO_TRY_ASSIGN(const WholeVerdict verdict,
+                    judge_whole_program(program, {.candidate = program.seed, .schedules = 1}));
     const std::vector<Check> checks{
         {"workload.toml and program.cu", true, std::string(kWholeProgramMark)},
         {"the seed brings data back, and the same under another schedule", verdict.same,

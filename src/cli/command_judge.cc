@@ -8,6 +8,7 @@
 #include "candidate/event_json.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/judge_report.h"
 #include "cli/whole_program.h"
 #include "evaluation/judge.h"
 
@@ -56,7 +57,7 @@ class JudgeCommand final : public Command {
     CUCO_TRY_ASSIGN(const candidate::Outcome outcome, std::move(judged));
     const auto* scored = std::get_if<candidate::Scored>(&outcome);
     context.terminal.write(context.json ? as_json(*judge, outcome)
-                                        : as_text(context.terminal, *judge, outcome));
+                                        : verdict_text(context.terminal, *judge, outcome));
     return scored != nullptr ? ExitCode::Done : ExitCode::JobFailed;
   }
 
@@ -70,7 +71,7 @@ class JudgeCommand final : public Command {
     CUCO_TRY_ASSIGN(const auto outcome, std::move(checked));
     if (outcome) {
       context.terminal.write(context.json ? as_json(judge, *outcome)
-                                          : as_text(context.terminal, judge, *outcome));
+                                          : verdict_text(context.terminal, judge, *outcome));
       return ExitCode::JobFailed;
     }
     context.terminal.write(context.json ? to_text(Json{{"workload", judge.workload().name},
@@ -84,14 +85,12 @@ class JudgeCommand final : public Command {
   }
 
   Result<ExitCode> judge_whole(Context& context, const WholeProgram& program) const {
-    if (!own_) {
-      return Error{ErrorKind::InvalidInput,
-                   "a whole program runs outside the sandbox: only your own code, with --own"};
-    }
     const InterruptScope interrupts;
     const int schedules = fidelity_ == "quick" ? 0 : fidelity_ == "standard" ? 1 : 4;
+    const system::Tier tier = own_ ? system::Tier::Own : system::Tier::Hostile;
     CUCO_TRY_ASSIGN(const WholeVerdict verdict,
-                    judge_whole_program(program, candidate_, schedules));
+                    judge_whole_program(
+                        program, {.candidate = candidate_, .schedules = schedules, .tier = tier}));
     if (context.json) {
       context.terminal.write(to_text(Json{{"workload", program.name},
                                           {"candidate", candidate_.string()},
@@ -99,13 +98,19 @@ class JudgeCommand final : public Command {
                                           {"mode", "whole program"},
                                           {"note", kWholeProgramMark},
                                           {"copies", verdict.copies},
+                                          {"seconds", verdict.seconds},
+                                          {"seed_seconds", verdict.seed_seconds},
+                                          {"predicted", true},
+                                          {"hardware", verdict.hardware},
                                           {"differences", verdict.differences}}) +
                              "\n");
     } else if (verdict.same) {
-      context.terminal.write(
-          fmt::format("{} as the seed: {} pieces of data came back from devices, the same under {} "
-                      "schedules\n  {}\n",
-                      context.terminal.tick(), verdict.copies, schedules + 1, kWholeProgramMark));
+      context.terminal.write(fmt::format(
+          "{} as the seed: {} pieces of data came back from devices, the same under {} "
+          "schedules\n  predicted {} on {}: {:.2f} x the seed ({})\n  {}\n",
+          context.terminal.tick(), verdict.copies, schedules + 1, human_seconds(verdict.seconds),
+          verdict.hardware, verdict.seed_seconds / verdict.seconds,
+          human_seconds(verdict.seed_seconds), kWholeProgramMark));
     } else {
       context.terminal.write(fmt::format("{} differs from the seed\n  {}\n  {}\n",
                                          context.terminal.cross(),
@@ -151,37 +156,6 @@ class JudgeCommand final : public Command {
             {"speedup", {times.speedup.low, times.speedup.high}},
             {"incumbent", list(times.incumbent.samples)},
             {"candidate", list(times.candidate.samples)}};
-  }
-
-  static std::string as_text(const Terminal& terminal,
-                             const evaluation::Judge& judge,
-                             const candidate::Outcome& outcome) {
-    const auto* scored = std::get_if<candidate::Scored>(&outcome);
-    if (scored == nullptr) {
-      return fmt::format("{} {}\n{}\n", terminal.cross(), candidate::summary(outcome),
-                         candidate::explanation(outcome));
-    }
-    const candidate::Target target = judge.target();
-    std::string text = fmt::format(
-        "{} correct: {} shapes, {} hidden shapes, {} schedules, every iteration checked\n",
-        terminal.tick(), scored->checked_shapes, scored->checked_hidden_shapes,
-        scored->checked_schedules);
-    Table table(
-        {Table::Align::Left, Table::Align::Right, Table::Align::Right, Table::Align::Right});
-    table.row({"shape", "time", "seed", "bound"});
-    for (const candidate::ShapeTime& time : scored->shapes) {
-      table.row({time.shape, human_seconds(time.seconds), human_seconds(time.baseline_seconds),
-                 human_seconds(time.bound_seconds)});
-    }
-    text += table.text(2);
-    text +=
-        fmt::format("  {} {} on {} ({}): {:.2f} x the seed, score {:.3f}\n",
-                    scored->predicted ? "predicted" : "measured", human_seconds(scored->seconds),
-                    scored->predicted ? target.hardware : scored->hardware, target.topology,
-                    scored->baseline_seconds / scored->seconds, scored->score);
-    for (const evaluation::MeasuredShape& measured : judge.measured())
-      text += fmt::format("  {}\n", describe(measured));
-    return text;
   }
 
   std::filesystem::path workload_;

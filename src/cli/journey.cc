@@ -91,7 +91,14 @@ Result<void> walk_fast_path(Run& run,
 
 void show_discarded(Context& context, const ProposerSet& proposers) {
   if (proposers.expert == nullptr) return;
-  for (const auto& discarded : proposers.expert->ideas().discarded) {
+  const expert::Ideas& ideas = proposers.expert->ideas();
+  if (ideas.ideas.empty() && !ideas.discarded.empty()) {
+    show_line(context,
+              {"expert", fmt::format("has no design for this program: {}; all reasons with "
+                                     "--verbose, other proposers with --model",
+                                     ideas.discarded.front().reason)});
+  }
+  for (const auto& discarded : ideas.discarded) {
     context.terminal.detail("{:<{}}not tried: {}: {}", "expert", kLabelWidth, discarded.design,
                             discarded.reason);
   }

@@ -137,16 +137,23 @@ Result<KeptRun> run_and_keep(const ProgramStart& start,
   CUCO_TRY_ASSIGN(const system::Fd errors, open_for(folder.path() / "errors", kWrite));
   options.logs_copies = true;
   options.errors = errors.get();
+  options.fenced = start.fences.has_value();
   CUCO_TRY_ASSIGN(vcluster::ServerProcess server, vcluster::ServerProcess::start(options));
-  CUCO_TRY_ASSIGN(const vcluster::RankStart ranks,
+  CUCO_TRY_ASSIGN(vcluster::RankStart ranks,
                   start.uses_mpi ? vcluster::start_under_mpi(server, start.argv, options.processes)
                                  : vcluster::start_as_one(server, start.argv));
+  if (start.fences) {
+    CUCO_TRY_ASSIGN(ranks,
+                    vcluster::fenced(std::move(ranks), server, start.argv.front(), *start.fences));
+  }
   KeptRun kept;
   CUCO_TRY_ASSIGN(kept.ending, vcluster::run_against(
                                    server, ranks, interrupted,
                                    {.in = in.get(), .out = out.get(), .errors = errors.get()}));
   CUCO_TRY_ASSIGN(kept.out, system::read_file(folder.path() / "out"));
   CUCO_TRY_ASSIGN(kept.errors, system::read_file(folder.path() / "errors"));
+  kept.out += kept.ending.program.out;
+  kept.errors += kept.ending.program.err;
   CUCO_TRY_ASSIGN(kept.copies, vcluster::read_copy_log(server.copy_log()));
   if (options.reports && !kept.ending.interrupted && !kept.ending.server_failed) {
     CUCO_TRY_ASSIGN(kept.report, server.report());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@ namespace cuco::cli {
 struct ProgramStart {
   std::vector<std::string> argv;
   bool uses_mpi = false;
+  std::optional<system::Tier> fences;  ///< Absent: it is the user's own program, and runs as such.
 };
 
 struct KeptRun {

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/whole_program.h"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <limits>
 
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 #include "base/toml.h"
 #include "cli/interrupt.h"
 #include "cli/kept_run.h"
-#include "cli/program_build.h"
+#include "evaluation/builder.h"
+#include "evaluation/judge.h"
 #include "fabric/topology.h"
 #include "ptx/executable.h"
 
@@ -18,16 +24,17 @@ Error wrong(const system::Path& file, const toml::node& node, std::string_view w
           fmt::format("{}:{}: {}", file.string(), node.source().begin.line, what)};
 }
 
-Result<void> read_args(const toml::table& whole, const system::Path& file, WholeProgram& program) {
+Result<void> read_words(const toml::table& whole, const system::Path& file, WholeProgram& program) {
   for (const auto& [key, node] : whole) {
     const auto* list = node.as_array();
-    if (key.str() != "args" || list == nullptr) {
-      return wrong(file, node, "[whole] has one key: args, a list of strings");
+    const bool flags = key.str() == "flags";
+    if ((key.str() != "args" && !flags) || list == nullptr) {
+      return wrong(file, node, "[whole] has two keys: args and flags, lists of strings");
     }
     for (const auto& item : *list) {
       const auto word = item.value<std::string>();
-      if (!word) return wrong(file, item, "args must be strings");
-      program.args.push_back(*word);
+      if (!word) return wrong(file, item, "args and flags must be strings");
+      (flags ? program.flags : program.args).push_back(*word);
     }
   }
   return {};
@@ -40,21 +47,64 @@ bool links_mpi(const system::Path& program) {
   return executable && executable->mpi == ptx::Linked::Dynamically;
 }
 
-Result<KeptRun> run_one(const WholeProgram& program,
-                        const system::Path& source,
-                        std::uint64_t schedule_seed) {
+struct Circumstances {
+  vcluster::ServerOptions server;
+  system::Tier tier = system::Tier::Hostile;
+  std::string hardware;
+};
+
+Result<Circumstances> circumstances_of(const WholeProgram& program, system::Tier tier) {
   CUCO_TRY_ASSIGN(const system::Path file,
                   vcluster::find_data_file("topology/" + program.topology + ".toml"));
   CUCO_TRY_ASSIGN(const std::string text, system::read_file(file));
   CUCO_TRY_ASSIGN(const fabric::Topology topology, fabric::parse_topology(text, file.string()));
-  vcluster::ServerOptions options;
-  CUCO_TRY_ASSIGN(options.gpu, vcluster::find_data_file("hardware/" + topology.gpu + ".toml"));
-  options.topology = file;
-  options.devices = static_cast<std::uint32_t>(program.ranks);
+  Circumstances result{.tier = tier};
+  CUCO_TRY_ASSIGN(result.server.gpu,
+                  vcluster::find_data_file("hardware/" + topology.gpu + ".toml"));
+  result.server.topology = file;
+  result.server.devices = static_cast<std::uint32_t>(program.ranks);
+  result.hardware = fmt::format("{} x {} ({})", program.ranks, topology.gpu, topology.name);
+  return result;
+}
+
+Result<system::Path> build(const WholeProgram& program,
+                           const system::Path& source,
+                           system::Tier tier) {
+  CUCO_TRY_ASSIGN(const std::string text, system::read_file(source, 4U << 20U));
+  evaluation::BuildSettings settings;
+  settings.cache = evaluation::default_cache(system::Environment::current()) / "builds";
+  settings.tier = tier;
+  settings.architecture = "90";
+  CUCO_TRY_ASSIGN(const auto built, evaluation::build_whole_program(text, program.flags, settings));
+  if (const auto* path = std::get_if<system::Path>(&built)) return *path;
+  const auto* failed = std::get_if<candidate::BuildFailed>(&built);
+  return Error{ErrorKind::InvalidInput,
+               fmt::format("{} does not compile: {}", source.string(),
+                           failed != nullptr ? failed->message : "it takes too long")};
+}
+
+/// From the start of the first device work to the end of the last.
+double device_seconds(const std::string& report) {
+  const auto json = parse_json(report);
+  if (!json) return 0;
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last = 0;
+  for (const Json& work : json->value("works", Json::array())) {
+    first = std::min(first, work.value("started_ps", std::int64_t{0}));
+    last = std::max(last, work.value("finished_ps", std::int64_t{0}));
+  }
+  return last > first ? static_cast<double>(last - first) * 1e-12 : 0;
+}
+
+Result<KeptRun> run_one(const WholeProgram& program,
+                        const system::Path& built,
+                        const Circumstances& circumstances,
+                        std::uint64_t schedule_seed) {
+  vcluster::ServerOptions options = circumstances.server;
   options.schedule_seed = schedule_seed;
-  CUCO_TRY_ASSIGN(const system::Path built,
-                  build_program({.sources = {source}, .cache = default_cache()}));
-  ProgramStart start{.argv = {built.string()}, .uses_mpi = links_mpi(built)};
+  options.reports = schedule_seed == 0;
+  ProgramStart start{
+      .argv = {built.string()}, .uses_mpi = links_mpi(built), .fences = circumstances.tier};
   start.argv.insert(start.argv.end(), program.args.begin(), program.args.end());
   if (start.uses_mpi) options.processes = options.devices;
   return run_and_keep(start, options, InterruptScope::requested);
@@ -77,14 +127,15 @@ Result<std::optional<WholeProgram>> load_whole_program(const system::Path& folde
   if (program.name.empty() || program.topology.empty() || program.ranks < 1 || program.ranks > 64) {
     return wrong(file, table, "needs name, topology and ranks from 1 to 64");
   }
-  CUCO_TRY(read_args(*whole, file, program));
+  CUCO_TRY(read_words(*whole, file, program));
   return std::optional(std::move(program));
 }
 
 Result<WholeVerdict> judge_whole_program(const WholeProgram& program,
-                                         const system::Path& candidate,
-                                         int schedules) {
-  CUCO_TRY_ASSIGN(const KeptRun seed, run_one(program, program.seed, 0));
+                                         const WholeJudgement& judgement) {
+  CUCO_TRY_ASSIGN(const Circumstances circumstances, circumstances_of(program, judgement.tier));
+  CUCO_TRY_ASSIGN(const system::Path seed_built, build(program, program.seed, judgement.tier));
+  CUCO_TRY_ASSIGN(const KeptRun seed, run_one(program, seed_built, circumstances, 0));
   if (seed.ending.server_failed || !seed.ending.program.succeeded()) {
     return Error{ErrorKind::InvalidInput,
                  fmt::format("the seed of {} does not run: {}\n{}", program.name,
@@ -92,6 +143,8 @@ Result<WholeVerdict> judge_whole_program(const WholeProgram& program,
   }
   WholeVerdict verdict;
   verdict.copies = seed.copies.size();
+  verdict.seed_seconds = device_seconds(seed.report);
+  verdict.hardware = circumstances.hardware;
   if (seed.copies.empty()) {
     return Error{
         ErrorKind::InvalidInput,
@@ -99,9 +152,11 @@ Result<WholeVerdict> judge_whole_program(const WholeProgram& program,
                     "compare with",
                     program.name)};
   }
-  for (int schedule = 0; schedule <= schedules; ++schedule) {
+  CUCO_TRY_ASSIGN(const system::Path built, build(program, judgement.candidate, judgement.tier));
+  for (int schedule = 0; schedule <= judgement.schedules; ++schedule) {
     CUCO_TRY_ASSIGN(const KeptRun run,
-                    run_one(program, candidate, static_cast<std::uint64_t>(schedule)));
+                    run_one(program, built, circumstances, static_cast<std::uint64_t>(schedule)));
+    if (schedule == 0) verdict.seconds = device_seconds(run.report);
     verdict.differences = differences(seed, run);
     if (verdict.differences.empty()) continue;
     if (schedule > 0) {

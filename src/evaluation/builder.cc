@@ -83,12 +83,11 @@ std::vector<std::string> nvcc_words(const BuildSettings& settings, const Path& i
           "-I" + include.string()};
 }
 
-/// What nvcc says: candidate.so in the folder, or why not.
+/// Nothing if nvcc has made what the words say; or why not.
 Result<std::optional<BuildResult>> run_nvcc(std::vector<std::string> words,
                                             const BuildSettings& settings,
                                             const Path& include,
                                             const Path& folder) {
-  words.insert(words.end(), {"-o", "candidate.so", "program.cu"});
   system::JobSpec spec;
   spec.command.argv = std::move(words);
   spec.command.environment = system::Environment::bare();
@@ -122,7 +121,7 @@ Result<std::optional<BuildResult>> run_nvcc(std::vector<std::string> words,
 
 Result<BuildResult> build_candidate(std::string_view source, const BuildSettings& settings) {
   CUCO_TRY_ASSIGN(const Path include, system::find_data("include"));
-  const std::vector<std::string> words = nvcc_words(settings, include);
+  std::vector<std::string> words = nvcc_words(settings, include);
   CUCO_TRY_ASSIGN(const std::string identity, fingerprint(source, words, include));
   const std::string name = to_hex(sha256(identity));
   const Path place = settings.cache / (name + ".so");
@@ -144,10 +143,34 @@ Result<BuildResult> build_candidate(std::string_view source, const BuildSettings
 
   CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
   CUCO_TRY(system::write_file(folder.path() / "program.cu", source));
+  words.insert(words.end(), {"-o", "candidate.so", "program.cu"});
   CUCO_TRY_ASSIGN(auto failed, run_nvcc(words, settings, include, folder.path()));
   if (failed) return *std::move(failed);
   CUCO_TRY_ASSIGN(Path kept, keep(folder.path() / "candidate.so", place));
   if (device) CUCO_TRY(device->keep_base(folder.path()));
+  return BuildResult(std::move(kept));
+}
+
+Result<BuildResult> build_whole_program(std::string_view source,
+                                        const std::vector<std::string>& flags,
+                                        const BuildSettings& settings) {
+  CUCO_TRY_ASSIGN(const Path include, system::find_data("include"));
+  std::vector<std::string> words = {
+      (settings.cuda / "bin/nvcc").string(), "-cudart", "shared", "-O3", "-std=c++17", "-lineinfo",
+      // PTX to run; machine code for its register counts.
+      "-gencode", fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", settings.architecture)};
+  words.insert(words.end(), flags.begin(), flags.end());
+  if (source.find("nccl") != std::string_view::npos) words.emplace_back("-lnccl");
+  CUCO_TRY_ASSIGN(const std::string identity, fingerprint(source, words, include));
+  const Path place = settings.cache / (to_hex(sha256(identity)) + ".program");
+  if (std::filesystem::exists(place)) return BuildResult(place);
+  CUCO_TRY(system::make_folder(settings.cache));
+  CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
+  CUCO_TRY(system::write_file(folder.path() / "program.cu", source));
+  words.insert(words.begin() + 1, {"-o", "program", "program.cu"});
+  CUCO_TRY_ASSIGN(auto failed, run_nvcc(words, settings, include, folder.path()));
+  if (failed) return *std::move(failed);
+  CUCO_TRY_ASSIGN(Path kept, keep(folder.path() / "program", place));
   return BuildResult(std::move(kept));
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
 #include "candidate/outcome.h"
@@ -29,6 +30,11 @@ using BuildResult = std::variant<system::Path, candidate::BuildFailed, candidate
 
 [[nodiscard]] Result<BuildResult> build_candidate(std::string_view source,
                                                   const BuildSettings& settings);
+
+/// One with main(). `flags` are its own, for nvcc, after ours.
+[[nodiscard]] Result<BuildResult> build_whole_program(std::string_view source,
+                                                      const std::vector<std::string>& flags,
+                                                      const BuildSettings& settings);
 
 [[nodiscard]] Result<system::Path> build_oracle(const system::Path& source,
                                                 const BuildSettings& settings);

@@ -190,6 +190,7 @@ Result<TrialResult> Judge::time_trial(const system::Path& object,
   CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
   TrialSpec spec = trial_spec(object, shape);
   spec.check_limit = kTimedCheckLimit;
+  spec.cluster.seed = 0;  // one machine for all: its jitter is not the candidate's
   spec.like = like;
   spec.surprises = workload_.ranks > 1 ? surprises : 0;
   if (like == nullptr) {  // the seed itself
@@ -346,6 +347,7 @@ Result<void> Judge::add_profile(const system::Path& object,
   spec.check_limit = kTimedCheckLimit;
   spec.stages = nullptr;
   spec.iterations = 1;
+  spec.cluster.seed = 0;
   spec.cluster.profile = true;
   CUCO_TRY_ASSIGN(TrialResult result, run_trial(spec, oracle));
   if (auto* times = std::get_if<TrialTimes>(&result)) {  // or it does not pass every time

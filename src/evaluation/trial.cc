@@ -131,7 +131,9 @@ Result<std::optional<Outcome>> Trial::allocate() {
 
 Disturbance Trial::disturb(int iteration) const {
   if (spec_.cluster.schedule_seed != 0) {
-    return {.name = fmt::format("adversarial schedule {}", spec_.cluster.schedule_seed)};
+    return {
+        .late = {},
+        .name = fmt::format("the schedule is adversarial (seed {})", spec_.cluster.schedule_seed)};
   }
   const int extra = iteration - spec_.workload.budget.iterations;
   if (spec_.surprises > 0) {

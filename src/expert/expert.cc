@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "expert/designs.h"
+#include "expert/host_designs.h"
 #include "program/tokens.h"
 
 namespace cuco::expert {
@@ -93,6 +94,28 @@ std::vector<Family> families() {
   };
 }
 
+/// For programs in which there is nothing to replace that the templates know.
+void add_host_ideas(const analysis::CommunicationGraph& graph, std::string_view text, Ideas* made) {
+  const auto add = [&](const std::string& family, const std::string& because,
+                       Result<std::string> source) {
+    if (!source) {
+      made->discarded.push_back({family, source.error().message()});
+    } else {
+      made->ideas.push_back({Directive{}, family, because, *std::move(source)});
+    }
+  };
+  add("replay by graph",
+      "what a run hands to the GPU is always the same: recorded once for each buffer set, it needs "
+      "one launch by the host instead of many",
+      replay_by_graph(graph, text));
+  for (const int threads : {512, 128, 1024, 64}) {
+    add(fmt::format("blocks of {} threads", threads),
+        "the kernel takes blocks of any size: another one changes how many rows and loads are in "
+        "flight",
+        with_block_size(graph, text, threads));
+  }
+}
+
 }  // namespace
 
 Ideas make_ideas(const analysis::CommunicationGraph& graph,
@@ -102,7 +125,8 @@ Ideas make_ideas(const analysis::CommunicationGraph& graph,
   Ideas made;
   const auto site = find_gather_site(graph, text);
   if (!site) {
-    made.discarded.push_back({"all designs", site.error().message()});
+    made.discarded.push_back({"designs for an all-gather", site.error().message()});
+    add_host_ideas(graph, text, &made);
     return made;
   }
   const auto facts = analysis::program_facts(graph);

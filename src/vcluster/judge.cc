@@ -149,6 +149,8 @@ void Judge::command(const wire::JudgeCommand& request, wire::Bytes tail) {
   for (std::size_t device = 0; device < cluster_.gpus.size(); ++device) {
     const bool slow = static_cast<std::int64_t>(device) == request.late_rank;
     cluster_.gpus[device]->set_slowdown(slow ? request.slowdown : 1);
+    // As on a real GPU: no iteration finds its data where the last one left it.
+    if (request.command == wire::JudgeReport::kRun) cluster_.gpus[device]->flush_cache();
   }
   cluster_.set_delivery_delay(cluster_.options.delivery_delay + request.delivery_delay_ps);
   delivered_before_ = cluster_.fabric.deliveries();

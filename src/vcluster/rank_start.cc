@@ -59,4 +59,26 @@ Result<RankStart> start_under_mpi(const ServerProcess& server,
   return RankStart{std::move(argv), std::move(environment)};
 }
 
+Result<RankStart> fenced(RankStart start,
+                         const ServerProcess& server,
+                         const system::Path& program,
+                         system::Tier tier) {
+  CUCO_TRY_ASSIGN(const system::Path libraries, find_library_folder());
+  CUCO_TRY_ASSIGN(system::Environment environment,
+                  server.environment_for(system::Environment::bare()));
+  if (const auto preload = start.environment.get("LD_PRELOAD"); preload && !preload->empty())
+    environment.set("LD_PRELOAD", *preload);
+  environment.set("HOME", "/tmp").set("TMPDIR", "/tmp");
+  // Inside it is nobody's root, but mpirun looks at the number.
+  environment.set("OMPI_ALLOW_RUN_AS_ROOT", "1").set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+  start.environment = std::move(environment);
+  start.sandbox = system::SandboxSpec{
+      .tier = tier, .read_only = {program, libraries, server.socket().parent_path()}};
+  start.limits.wall = std::chrono::minutes(10);
+  start.limits.memory = std::uint64_t{4} << 30U;
+  start.limits.processes = 256;
+  start.limits.file_size = std::uint64_t{1} << 30U;
+  return start;
+}
+
 }  // namespace cuco::vcluster

@@ -17,6 +17,8 @@ namespace cuco::vcluster {
 struct RankStart {
   std::vector<std::string> argv;
   system::Environment environment;
+  std::optional<system::SandboxSpec> sandbox;  ///< Absent: it is the user's own program.
+  system::Limits limits;
 };
 
 /// Starts `program` as it is.
@@ -28,5 +30,12 @@ struct RankStart {
 [[nodiscard]] Result<RankStart> start_under_mpi(const ServerProcess& server,
                                                 const std::vector<std::string>& program,
                                                 std::uint32_t ranks);
+
+/// Puts the ranks into a sandbox in which they see their program, our libraries and the server's
+/// socket; `program` is the file that runs, also under mpirun.
+[[nodiscard]] Result<RankStart> fenced(RankStart start,
+                                       const ServerProcess& server,
+                                       const system::Path& program,
+                                       system::Tier tier);
 
 }  // namespace cuco::vcluster

@@ -21,6 +21,8 @@ namespace {
 constexpr int kListenFd = 3;
 constexpr int kParentFd = 4;
 constexpr const char* kReport = "report.json";
+constexpr const char* kCopies = "copies";
+constexpr std::uint64_t kFencedMemory = std::uint64_t{8} << 30U;
 constexpr std::chrono::milliseconds kLook{200};
 /// In the run's own folder.
 constexpr const char* kFindings = "findings.json";
@@ -89,24 +91,40 @@ Result<system::Path> find_library_folder() {
 Result<ServerProcess> ServerProcess::start(const ServerOptions& options) {
   CUCO_TRY_ASSIGN(const system::Path program, system::find_helper("cuco-vcluster"));
   CUCO_TRY_ASSIGN(system::TempFolder folder, system::TempFolder::create("cuco-run"));
+  CUCO_TRY_ASSIGN(system::TempFolder records, system::TempFolder::create("cuco-records"));
   const system::Path socket = folder.path() / "vcluster";
-  CUCO_TRY_ASSIGN(const system::Fd listener, system::listen_at(socket, system::SocketKind::Stream));
+  std::error_code ignored;
+  // The ranks' user must get through; nobody may list or write here.
+  if (options.fenced)
+    std::filesystem::permissions(folder.path(), std::filesystem::perms(0711), ignored);
+  CUCO_TRY_ASSIGN(const system::Fd listener, system::listen_at(socket, system::SocketKind::Stream,
+                                                               options.fenced ? 0777 : 0600));
   CUCO_TRY_ASSIGN(auto parent, system::socket_pair(system::SocketKind::Stream));
   system::JobSpec spec;
-  spec.command.argv = server_arguments(options, program, folder.path() / kFindings);
+  spec.command.argv = server_arguments(options, program, records.path() / kFindings);
   if (options.reports) {
     spec.command.argv.insert(spec.command.argv.end(),
-                             {"--report", (folder.path() / kReport).string()});
+                             {"--report", (records.path() / kReport).string()});
   }
   if (options.logs_copies) {
     spec.command.argv.insert(spec.command.argv.end(),
-                             {"--copy-log", (folder.path() / "copies").string()});
+                             {"--copy-log", (records.path() / kCopies).string()});
   }
   spec.command.environment = system::Environment::current();
   spec.command.fds = {
       {1, 1}, {options.errors, 2}, {listener.get(), kListenFd}, {parent.second.get(), kParentFd}};
+  if (options.fenced) {
+    spec.command.environment = system::Environment::bare();
+    spec.sandbox = system::SandboxSpec{.tier = system::Tier::Own,
+                                       .read_only = {program, options.gpu},
+                                       .writable = {records.path()}};
+    if (options.topology) spec.sandbox->read_only.push_back(*options.topology);
+    spec.limits.memory = kFencedMemory;
+    spec.limits.processes = 16;
+  }
   CUCO_TRY_ASSIGN(system::Process process, system::Process::start(spec));
   ServerProcess server(std::move(folder), socket, std::move(parent.first), std::move(process));
+  server.records_ = std::move(records);
   server.is_checked_ = options.check;
   return server;
 }
@@ -119,6 +137,10 @@ Result<system::Environment> ServerProcess::environment_for(system::Environment b
   base.set(wire::kSocketVariable, socket_.string());
   if (is_checked_) base.set(wire::kCheckVariable, "1");
   return base;
+}
+
+system::Path ServerProcess::copy_log() const {
+  return records_->path() / kCopies;
 }
 
 Result<std::optional<system::JobOutcome>> ServerProcess::ended() {
@@ -134,15 +156,15 @@ Result<std::string> ServerProcess::findings() {
     CUCO_TRY_ASSIGN(const auto outcome, process_.wait(kPatience));
     if (!outcome) return Error{ErrorKind::Timeout, "the virtual cluster does not end"};
   }
-  return system::read_file(folder_.path() / kFindings);
+  return system::read_file(records_->path() / kFindings);
 }
 
 Result<std::string> ServerProcess::report() {
   constexpr std::chrono::seconds kPatience{60};
   parent_ = {};
   // It may have ended by itself, and have been waited for.
-  if (!std::filesystem::exists(folder_.path() / kReport)) (void)process_.wait(kPatience);
-  return system::read_file(folder_.path() / kReport);
+  if (!std::filesystem::exists(records_->path() / kReport)) (void)process_.wait(kPatience);
+  return system::read_file(records_->path() / kReport);
 }
 
 Result<RunEnding> run_against(ServerProcess& server,
@@ -152,8 +174,14 @@ Result<RunEnding> run_against(ServerProcess& server,
   system::JobSpec spec;
   spec.command.argv = ranks.argv;
   spec.command.environment = ranks.environment;
-  spec.command.folder = std::filesystem::current_path();
-  spec.command.fds = {{streams.in, 0}, {streams.out, 1}, {streams.errors, 2}};
+  spec.sandbox = ranks.sandbox;
+  spec.limits = ranks.limits;
+  if (ranks.sandbox) {  // its words are kept, up to a limit
+    spec.command.folder = "/tmp";
+  } else {
+    spec.command.folder = std::filesystem::current_path();
+    spec.command.fds = {{streams.in, 0}, {streams.out, 1}, {streams.errors, 2}};
+  }
   CUCO_TRY_ASSIGN(system::Process program, system::Process::start(spec));
   RunEnding ending;
   bool asked = false;

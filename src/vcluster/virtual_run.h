@@ -31,6 +31,9 @@ struct ServerOptions {
   std::int64_t patience_ms = 0;     ///< Silence after which a note says who is waited for; 0: 60 s.
   int errors = 2;                   ///< Where the server's own words go.
   bool check = false;               ///< Watch every access; see ServerProcess::findings.
+  /// The program is somebody else's: its processes are another user's, in a sandbox, and so is the
+  /// server, which interprets its kernels.
+  bool fenced = false;
 };
 
 /// A running cuco-vcluster. Destruction ends it.
@@ -46,7 +49,7 @@ class ServerProcess {
   [[nodiscard]] Result<std::optional<system::JobOutcome>> ended();
   [[nodiscard]] int fd() const { return process_.fd(); }
   /// What came back from devices, if the options asked for it: see copy_log.h.
-  [[nodiscard]] system::Path copy_log() const { return folder_.path() / "copies"; }
+  [[nodiscard]] system::Path copy_log() const;
   /// Ends the server and returns what the run did, if the options asked for it: see run_report.h.
   [[nodiscard]] Result<std::string> report();
   /// Ends a checked run's server and returns what it found, as JSON.
@@ -62,7 +65,8 @@ class ServerProcess {
         parent_(std::move(parent)),
         process_(std::move(process)) {}
 
-  system::TempFolder folder_;
+  system::TempFolder folder_;                  ///< With the socket: what ranks get to see.
+  std::optional<system::TempFolder> records_;  ///< What the server writes.
   system::Path socket_;
   system::Fd parent_;  ///< Closed: the server ends.
   system::Process process_;

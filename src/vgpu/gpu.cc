@@ -231,6 +231,10 @@ void Gpu::set_slowdown(std::int32_t factor) {
   impl_->slowdown = std::max(factor, 1);
 }
 
+void Gpu::flush_cache() {
+  impl_->timing.l2_tags.clear();
+}
+
 bool Gpu::idle() const {
   return impl_->grids.empty();
 }

@@ -94,6 +94,8 @@ class Gpu {
 
   /// Makes this GPU so many times slower from now on: an adversarial schedule, not a model.
   void set_slowdown(std::int32_t factor);
+  /// Nothing is in the L2 any more; what was dirty there is taken for written.
+  void flush_cache();
 
   [[nodiscard]] bool idle() const;
   /// Who waits for what, one line each: "kernel k block (1,0,0) warp 0 lanes 0xffffffff at

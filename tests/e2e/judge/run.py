@@ -43,13 +43,19 @@ def whole(folder):
     assert mark in text, text
     assert mark in cuco("check", folder)
     program = folder / "program.cu"
-    assert "outside the sandbox" in cuco("judge", folder, program, code=2)
     text = cuco("judge", "--own", "--fidelity", "standard", folder, program)
     assert "as the seed" in text and mark in text, text
+    assert "predicted" in text and "1.00 x the seed" in text, text
     other = folder / "other.cu"
     other.write_text(program.read_text().replace("FACTOR 1", "FACTOR 2"))
     answer = cuco("judge", "--own", "--json", "--fidelity", "quick", folder, other, code=1)
     assert json.loads(answer)["verdict"] == "different", answer
+    # It runs in the sandbox: it does not get to see the file, and says so.
+    secret = folder / "secret"
+    secret.write_text("x")
+    nosy = folder / "nosy.cu"
+    nosy.write_text(program.read_text().replace("int main() {", f'int main() {{\n  if (std::fopen("{secret}", "r")) return 7;'))
+    cuco("judge", "--own", "--fidelity", "quick", folder, nosy)
 
 
 with tempfile.TemporaryDirectory() as root:

@@ -105,5 +105,37 @@ TEST(Edits, ApplyInAnyOrderAndTakeParts) {
   EXPECT_EQ(edits.apply(), "a-+bcdef");
 }
 
+/// Programs without an all-gather: the designs that do not ask what is computed.
+Ideas ideas_for(const char* workload, std::string* seed) {
+  *seed = *system::read_file(kRoot / "workloads" / workload / "program.cu");
+  const auto graph = analysis::analyse("program.cu", *seed, {.include_paths = {kRoot / "include"}});
+  return graph ? make_ideas(*graph, *seed, kOneNode, {}) : Ideas{};
+}
+
+TEST(Expert, TurnsBlockSizesWhereTheKernelAsksForThem) {
+  std::string seed;
+  const Ideas ideas = ideas_for("silu_and_mul", &seed);
+  if (ideas.ideas.empty() && ideas.discarded.empty()) GTEST_SKIP() << "no libclang";
+  ASSERT_EQ(ideas.ideas.size(), 4U);
+  EXPECT_NE(ideas.ideas[0].source.find("<<<s.tokens, 512, 0, stream>>>"), std::string::npos);
+  EXPECT_EQ(ideas.ideas[0].source.find("<<<s.tokens, 256, 0, stream>>>"), std::string::npos);
+  // One launch a run: there is nothing to record.
+  EXPECT_EQ(ideas.discarded.back().design, "replay by graph");
+  for (const auto& idea : ideas.ideas)
+    EXPECT_FALSE(*program::find_frozen_edit(seed, idea.source)) << idea.family;
+}
+
+TEST(Expert, RecordsWhatTheHostDrives) {
+  std::string seed;
+  const Ideas ideas = ideas_for("kv_transfer", &seed);
+  if (ideas.ideas.empty() && ideas.discarded.empty()) GTEST_SKIP() << "no libclang";
+  ASSERT_FALSE(ideas.ideas.empty());
+  const Idea& idea = ideas.ideas.front();
+  EXPECT_EQ(idea.family, "replay by graph");
+  EXPECT_NE(idea.source.find("return make_replays(**state);"), std::string::npos) << idea.source;
+  EXPECT_NE(idea.source.find("int run_once(State& state"), std::string::npos) << idea.source;
+  EXPECT_FALSE(*program::find_frozen_edit(seed, idea.source));
+}
+
 }  // namespace
 }  // namespace cuco::expert

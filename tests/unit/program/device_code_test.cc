@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program/device_code.h"
+
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace cuco::program {
+namespace {
+
+const std::string kProgram = R"(// A comment.
+#include <cuda_runtime.h>
+
+namespace {
+
+constexpr int kTile = 4;
+struct Shape {
+  int n;
+};
+
+__device__ float twice(float x) { return 2 * x; }
+
+template <typename T>
+__global__ void __launch_bounds__(256) scale(T* x, int n) {
+  if (threadIdx.x < n) x[threadIdx.x] = twice(x[threadIdx.x]);  // in place
+}
+
+__host__ __device__ int both(int x) { return x + 1; }
+
+int launch(float* x, const Shape& s) {
+  scale<<<1, kTile>>>(x, both(s.n));
+  return 0;
+}
+
+}  // namespace
+
+extern "C" int cuco_run(void* x) {
+  return launch((float*)x, {3});
+}
+)";
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+std::string host_of(const std::string& text) {
+  const auto split = split_device_code(text);
+  return split ? split->host : "in doubt";
+}
+
+TEST(DeviceCode, TheDeviceSeesNoFunctionOfTheHost) {
+  const auto split = split_device_code(kProgram);
+  ASSERT_TRUE(split);
+  EXPECT_EQ(split->device.find("launch("), std::string::npos);
+  EXPECT_EQ(split->device.find("cuco_run"), std::string::npos);
+  EXPECT_NE(split->device.find("int both(int x) { return x + 1; }"), std::string::npos);
+  EXPECT_NE(split->device.find("struct Shape"), std::string::npos);
+  // Lines are where they were: they are what a profile and a finding name.
+  EXPECT_EQ(std::ranges::count(split->device, '\n'), std::ranges::count(kProgram, '\n'));
+  EXPECT_EQ(split->preamble, "// A comment.\n#include <cuda_runtime.h>\n\n");
+}
+
+TEST(DeviceCode, OnlyDeviceCodeMayDiffer) {
+  const std::string host = host_of(kProgram);
+  EXPECT_EQ(host.find("twice(x["), std::string::npos);
+  EXPECT_NE(host.find("both"), std::string::npos);
+  // Bodies of kernels, whole functions of the device, comments, layout.
+  EXPECT_EQ(host_of(replaced(kProgram, "= twice(x[threadIdx.x])", "= x[threadIdx.x] * 2")), host);
+  EXPECT_EQ(host_of(replaced(kProgram, "float twice(float x)", "float twice(double x, int = 0)")),
+            host);
+  EXPECT_EQ(host_of(replaced(kProgram, "// in place", "// in its place\n")), host);
+  EXPECT_EQ(host_of(replaced(kProgram, "__host__ __device__ int both",
+                             "__device__ int more() { return 1; }\n__host__ __device__ int both")),
+            host);
+}
+
+TEST(DeviceCode, AnythingElseIsTheHostsToo) {
+  const std::string host = host_of(kProgram);
+  EXPECT_NE(host_of(replaced(kProgram, "kTile = 4", "kTile = 8")), host);
+  EXPECT_NE(host_of(replaced(kProgram, "(T* x, int n)", "(T* x, int m)")), host);
+  EXPECT_NE(host_of(replaced(kProgram, "__launch_bounds__(256)", "__launch_bounds__(128)")), host);
+  EXPECT_NE(host_of(replaced(kProgram, "return x + 1", "return x + 2")), host);
+  EXPECT_NE(host_of(replaced(kProgram, "{3}", "{4}")), host);
+  EXPECT_NE(host_of(replaced(kProgram, "<cuda_runtime.h>", "<cuda_runtime.h>\n#define A 1")), host);
+  EXPECT_NE(host_of(replaced(kProgram, "  int n;", "  int n, m;")), host);
+}
+
+TEST(DeviceCode, DoubtIsNoAnswer) {
+  const auto doubtful = [](std::string_view from, std::string_view to) {
+    return !split_device_code(replaced(kProgram, from, to));
+  };
+  EXPECT_TRUE(doubtful("return 2 * x;", "\n#define kTile 8\nreturn 2 * x;"));
+  EXPECT_TRUE(doubtful("return 2 * x;", "return __LINE__ * x;"));
+  EXPECT_TRUE(doubtful("return 2 * x;", "\n#ifdef __CUDACC_RTC__\n#endif\nreturn 2 * x;"));
+  EXPECT_TRUE(doubtful("2 * x; }", "2 * x; "));
+  EXPECT_TRUE(doubtful("kTile = 4;", "kTile = 4; // \\\n#define X"));
+  EXPECT_TRUE(doubtful("kTile = 4;", "kTile = 4; auto raw = R\"(})\";"));
+  EXPECT_TRUE(doubtful("kTile = 4;", "kTile = 4;\n%:define X"));
+}
+
+}  // namespace
+}  // namespace cuco::program
