@@ -28,9 +28,12 @@ std::string time_table(const Scored& scored) {
 /// Of one shape: where the time goes, and the lines where the warps spend theirs.
 std::string profile_text(const ShapeTime& time) {
   std::string text = fmt::format("  where the time of {} goes, on its slowest rank\n", time.shape);
+  double all = 0;
+  for (const candidate::PhaseTime& phase : time.phases)
+    all += phase.seconds;
   for (const candidate::PhaseTime& phase : time.phases) {
     text += fmt::format("    {:>9} {:>4.0f} %  {}\n", human_seconds(phase.seconds),
-                        100 * phase.seconds / time.seconds, phase.phase);
+                        100 * phase.seconds / all, phase.phase);
   }
   if (time.hot_spots.empty()) return text;
   text += "  hottest lines, by the share of all warps' time\n";

@@ -191,8 +191,8 @@ std::string normalised(std::string_view text) {
 std::map<std::string, std::string> code_of(std::string_view ptx) {
   std::map<std::string, std::string> code;
   for (const Item& item : without_unused(items_of(ptx))) {
-    const bool debug = item.name.empty() && trim(item.text).starts_with(".section");
-    if ((item.body || item.variable) && !debug) code[item.name] = normalised(item.text);
+    // Line tables have braces, too, but no name.
+    if ((item.body || item.variable) && !item.name.empty()) code[item.name] = normalised(item.text);
   }
   return code;
 }

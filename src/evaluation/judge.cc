@@ -346,7 +346,7 @@ Result<void> Judge::add_profile(const system::Path& object,
   TrialSpec spec = trial_spec(object, shape);
   spec.check_limit = kTimedCheckLimit;
   spec.stages = nullptr;
-  spec.iterations = 1;
+  spec.iterations = 2;  // the first loads the code
   spec.cluster.seed = 0;
   spec.cluster.profile = true;
   CUCO_TRY_ASSIGN(TrialResult result, run_trial(spec, oracle));

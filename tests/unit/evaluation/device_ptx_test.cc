@@ -9,7 +9,7 @@ namespace cuco::evaluation {
 namespace {
 
 constexpr const char* kNvccMark = "43_GLOBAL__N__10b1a5f6_10_program_cu_5e13d1c4";
-constexpr const char* kNvrtcMark = "48_GLOBAL__N__00000000_10_program_cu_74290c8e_18631";
+constexpr const char* kNvrtcMark = "48_GLOBAL__N__00000000_10_program_cu_74290c8e_1863";
 
 /// A kernel template's instance and a variable, as both compilers write them.
 std::string module(const std::string& mark, const std::string& body, const std::string& extra) {
