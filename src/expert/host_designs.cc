@@ -118,15 +118,11 @@ Result<std::string> replay_by_graph(const analysis::CommunicationGraph& graph,
   Edits edits(text);
   edits.insert(state->span.begin, "constexpr int kReplays = 16;\n\n");
   edits.insert(state->span.end - 1, "  cudaGraphExec_t replays[kReplays] = {};\n");
-  const std::string once = run->name + "_once";
-  const std::size_t name_at = text.find(run->name + "(", run->span.begin);
-  if (name_at == std::string_view::npos || name_at >= run->body.begin)
-    return no("the head of the function behind cuco_run is not understood");
-  edits.replace(name_at, name_at + run->name.size(), once);
-  edits.insert(
-      run->span.end,
-      "\n\n" + std::string(trim(filled(
-                   "replay.cu", {{"state_type", "State"}, {"once", once}, {"run", run->name}}))));
+  const std::size_t name_at = text.find("run(", run->span.begin);
+  if (run->name != "run" || name_at == std::string_view::npos || name_at >= run->body.begin)
+    return no("the function behind cuco_run is not called run");
+  edits.replace(name_at, name_at + 3, "run_once");
+  edits.insert(run->span.end, "\n\n" + std::string(trim(filled("replay.cu", {}))));
   // Set-up ends with the recording, for which the function must be known above it.
   const Span last = setup->returns.back();
   edits.replace(last.begin, last.end, fmt::format("return make_replays(**{});", made));
