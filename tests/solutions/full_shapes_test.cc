@@ -115,8 +115,9 @@ TEST_F(everyday_FullShapes, OneWrongElementOfAHundredThousandIsFound) {
   const auto outcome = judged(program);
   const auto* wrong = std::get_if<candidate::WrongResult>(&outcome);
   ASSERT_NE(wrong, nullptr) << candidate::explanation(outcome);
-  EXPECT_EQ(wrong->wrong, 4);
-  EXPECT_EQ(wrong->index, 61 * 256 + 101);
+  // All four by the reference; or one, if the oracle's secret sample happens on it first.
+  EXPECT_TRUE(wrong->wrong == 4 || wrong->wrong == 1) << wrong->wrong;
+  EXPECT_EQ(wrong->index % (96 * 256), 61 * 256 + 101);
   EXPECT_EQ(wrong->total, 4 * 96 * 256);
 }
 
