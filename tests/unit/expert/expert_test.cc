@@ -116,11 +116,10 @@ TEST(Expert, TurnsBlockSizesWhereTheKernelAsksForThem) {
   std::string seed;
   const Ideas ideas = ideas_for("silu_and_mul", &seed);
   if (ideas.ideas.empty() && ideas.discarded.empty()) GTEST_SKIP() << "no libclang";
-  ASSERT_EQ(ideas.ideas.size(), 4U);
-  EXPECT_NE(ideas.ideas[0].source.find("<<<s.tokens, 512, 0, stream>>>"), std::string::npos);
-  EXPECT_EQ(ideas.ideas[0].source.find("<<<s.tokens, 256, 0, stream>>>"), std::string::npos);
-  // One launch a run: there is nothing to record.
-  EXPECT_EQ(ideas.discarded.back().design, "replay by graph");
+  ASSERT_EQ(ideas.ideas.size(), 5U);  // recorded as a graph, and four sizes
+  EXPECT_EQ(ideas.ideas[1].family, "blocks of 512 threads");
+  EXPECT_NE(ideas.ideas[1].source.find("<<<s.tokens, 512, 0, stream>>>"), std::string::npos);
+  EXPECT_EQ(ideas.ideas[1].source.find("<<<s.tokens, 256, 0, stream>>>"), std::string::npos);
   for (const auto& idea : ideas.ideas)
     EXPECT_FALSE(*program::find_frozen_edit(seed, idea.source)) << idea.family;
 }
