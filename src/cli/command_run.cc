@@ -33,6 +33,8 @@ class RunCommand final : public Command {
         .completes(Completion::File);
     arguments.option("--ranks", ranks_, "N",
                      "GPUs, and processes if the program uses MPI; all of the topology's");
+    arguments.option("--processes", processes_, "N",
+                     "processes of a program that uses MPI; one for each GPU");
     arguments.option("--seed", seed_, "N", "order of what the hardware leaves open");
     check_.declare(arguments);
     schedules_.declare(arguments);
@@ -49,7 +51,13 @@ class RunCommand final : public Command {
                     hardware::load_gpu_description(server_options.gpu.string(), {}));
     CUCO_TRY_ASSIGN(const system::Path program, find_program(gpu));
     const bool uses_mpi = links_mpi(program);
-    if (uses_mpi) server_options.processes = server_options.devices;
+    if (uses_mpi) {
+      server_options.processes =
+          processes_ > 0 ? static_cast<std::uint32_t>(processes_) : server_options.devices;
+    } else if (processes_ > 1) {
+      return Error{ErrorKind::InvalidInput,
+                   "--processes is for programs that link MPI; any other is one process"};
+    }
     const InterruptScope interrupts;
     std::vector<std::string> argv = {program.string()};
     argv.insert(argv.end(), arguments_.begin(), arguments_.end());
@@ -92,6 +100,10 @@ class RunCommand final : public Command {
     CUCO_TRY(schedules_.check());
     if (ranks_ < 0 || ranks_ > 64) {
       return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", ranks_)};
+    }
+    if (processes_ < 0 || processes_ > 64) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("--processes must be 1 to 64: {}", processes_)};
     }
     for (const system::Path& path : programs_) {
       if (!std::filesystem::exists(path)) {
@@ -217,7 +229,8 @@ class RunCommand final : public Command {
   std::string target_ = "virtual";
   std::string hardware_;
   std::string topology_;
-  int ranks_ = 0;  ///< 0: one, or as many as the topology has.
+  int ranks_ = 0;      ///< 0: one, or as many as the topology has.
+  int processes_ = 0;  ///< 0: one for each GPU.
   std::uint64_t seed_ = 0;
   CheckFlags check_;
   ScheduleFlags schedules_;
