@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "check/async_copies.h"
 #include "check/checker.h"
 
 namespace cuco::check {
@@ -52,6 +53,7 @@ struct Checker::BlockState {
     ActorId actor = kNoActor;
   };
   std::vector<Unwritten> unwritten;
+  AsyncCopies async;
 };
 
 }  // namespace cuco::check

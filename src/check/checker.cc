@@ -34,8 +34,17 @@ std::string demangle(const std::string& name) {
   if (text == nullptr) return name;
   std::string result(text);
   std::free(text);
-  // Arguments say little that the place does not.
-  return result.substr(0, result.find('('));
+  constexpr std::string_view kUnnamed = "(anonymous namespace)::";
+  for (std::size_t at = result.find(kUnnamed); at != std::string::npos; at = result.find(kUnnamed))
+    result.erase(at, kUnnamed.size());
+  // Arguments say little that the place does not; nor does what a template's kernel returns.
+  int depth = 0;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (result[i] == '<') ++depth;
+    if (result[i] == '>') --depth;
+    if (result[i] == '(' && depth == 0) result.resize(i);
+  }
+  return result.starts_with("void ") ? result.substr(5) : result;
 }
 
 std::string coordinates(const std::array<std::uint32_t, 3>& at) {
@@ -102,6 +111,7 @@ void Checker::bind_grid(WorkId id, std::uint32_t device, std::uint64_t grid) {
 void Checker::touch(WorkId id, Address address, std::uint64_t bytes, AccessKind kind) {
   const auto found = works_.find(id);
   if (found == works_.end() || bytes == 0) return;
+  if (options_.memory) check_bounds(found->second, address, bytes, kind);
   if (kind != AccessKind::Load) memory_.mark_written(address, bytes);
   if (!options_.global_races) return;
   races_.access(found->second.actor,
@@ -116,11 +126,20 @@ void Checker::write(WorkId work, Address address, std::uint64_t bytes) {
   touch(work, address, bytes, AccessKind::Store);
 }
 
+void Checker::claim(WorkId id, Address address, std::uint64_t bytes) {
+  const auto found = works_.find(id);
+  if (found == works_.end() || bytes == 0 || !options_.global_races) return;
+  races_.access(found->second.actor, {AccessKind::Store, Order::Weak, Scope::Sys, address, bytes,
+                                      found->second.site, 0});
+}
+
 void Checker::copy(WorkId work, Address to, Address from, std::uint64_t bytes) {
   read(work, from, bytes);
-  memory_.copy_state(to, from, bytes);
   const auto found = works_.find(work);
-  if (found == works_.end() || bytes == 0 || !options_.global_races) return;
+  if (found == works_.end() || bytes == 0) return;
+  if (options_.memory) check_bounds(found->second, to, bytes, AccessKind::Store);
+  memory_.copy_state(to, from, bytes);
+  if (!options_.global_races) return;
   races_.access(found->second.actor,
                 {AccessKind::Store, Order::Weak, Scope::Sys, to, bytes, found->second.site, 0});
 }
@@ -236,6 +255,7 @@ Checker::BlockState& Checker::start_block(const vgpu::Warp& warp) {
   BlockState& block = *slot;
   block.order.reset();
   block.shared.reset(warp.grid->shared_bytes, warp.grid->warps_per_block);
+  block.async.reset(warp.grid->shared_bytes);
   block.grid = warp.grid->id;
   block.number = warp.block->number;
   block.warps = warp.grid->warps_per_block;
@@ -295,7 +315,9 @@ Site Checker::describe(std::uint32_t index, ActorId actor, unsigned lane) const 
   site.rank = block.rank;
   if (!record.in_kernel) return site;
   site.block = coordinates(block.index);
-  site.thread = thread_name(block.size, (actor - block.first) * vgpu::kLanes + lane);
+  site.thread = lane == kManyLanes
+                    ? fmt::format("in warp {}", actor - block.first)
+                    : thread_name(block.size, (actor - block.first) * vgpu::kLanes + lane);
   return site;
 }
 

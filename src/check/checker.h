@@ -78,6 +78,10 @@ class Checker final : public vgpu::AccessObserver {
   void copy(WorkId work, Address to, Address from, std::uint64_t bytes);
   /// read() of bytes that leave the device: they must have been written.
   void read_out(WorkId work, Address address, std::uint64_t bytes);
+  /// The work decides over the bytes (allocates or frees them): whoever uses them must be ordered.
+  void claim(WorkId work, Address address, std::uint64_t bytes);
+  /// Reports what is wrong with an access that will not be made.
+  void check_bounds(WorkId work, Address address, std::uint64_t bytes);
   /// Returns what is known once the work is done.
   ClockPtr end(WorkId work);
 
@@ -170,6 +174,16 @@ class Checker final : public vgpu::AccessObserver {
                     const vgpu::Warp& warp,
                     const vgpu::Op& op,
                     const vgpu::AccessEvent& event);
+  /// Against cp.async in flight.
+  void check_async(BlockState& block,
+                   const vgpu::Warp& warp,
+                   const vgpu::Op& op,
+                   const vgpu::AccessEvent& event);
+  void report_async(const BlockState& block,
+                    const vgpu::Warp& warp,
+                    unsigned lane,
+                    std::uint32_t site,
+                    std::uint32_t offset);
   void check_strong_shared(BlockState& block,
                            const vgpu::Warp& warp,
                            const vgpu::AccessEvent& event,
@@ -200,12 +214,24 @@ class Checker final : public vgpu::AccessObserver {
     std::uint32_t before = 0;
     Race race;
   };
+  /// The same in shared memory.
+  struct SameShared {
+    const vgpu::Warp* warp = nullptr;
+    BlockState* block = nullptr;
+    std::uint64_t number = 0;
+    std::uint32_t site = 0;
+    std::uint32_t before = 0;
+    SharedRaces::Conflict conflict;
+  };
+  [[nodiscard]] bool has_deferred() const { return !same_stores_.empty() || !same_shared_.empty(); }
   void settle();
   void report_barrier(const BlockState& block,
                       const vgpu::Warp& warp,
                       std::uint32_t first,
                       std::uint32_t other);
   void touch(WorkId work, Address address, std::uint64_t bytes, AccessKind kind);
+  /// Of work outside of kernels: bounds, and freed memory.
+  void check_bounds(const Work& work, Address address, std::uint64_t bytes, AccessKind kind);
 
   Options options_;
   FindingList findings_;
@@ -232,6 +258,7 @@ class Checker final : public vgpu::AccessObserver {
   std::unordered_map<std::uint64_t, std::size_t> reported_;
   WorkId next_work_ = 1;
   std::vector<SameStore> same_stores_;
+  std::vector<SameShared> same_shared_;
   bool is_settling_ = false;
   bool was_stopped_ = false;  ///< A kernel trapped: the program may have given up.
 };

@@ -11,6 +11,12 @@
 #include "vgpu/code.h"
 
 namespace cuco::check {
+namespace {
+
+constexpr const char* kOutsideHint =
+    "stay inside of the window, and inside of the team that shares memory";
+
+}  // namespace
 
 bool Checker::knows_allocation(Address address) {
   if (memory_.find(address) != nullptr) return true;
@@ -99,12 +105,50 @@ void Checker::report_memory(const vgpu::Warp& warp,
   if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
 }
 
+void Checker::check_bounds(WorkId id, Address address, std::uint64_t bytes) {
+  const auto found = works_.find(id);
+  if (found != works_.end() && options_.memory) {
+    check_bounds(found->second, address, bytes, AccessKind::Load);
+  }
+}
+
+void Checker::check_bounds(const Work& work,
+                           Address address,
+                           std::uint64_t bytes,
+                           AccessKind kind) {
+  if (!knows_allocation(address) && memory_.nearest(address) == nullptr) return;
+  const auto problem = memory_.check(address, bytes, false);
+  if (!problem) return;
+  Finding finding;
+  finding.where = describe(work.site, work.actor, 0);
+  finding.address = problem->address;
+  locate(finding, problem->address);
+  const char* verb = kind == AccessKind::Load ? "reads" : "writes";
+  if (problem->kind == MemoryProblem::Kind::Freed) {
+    finding.kind = Kind::UseAfterFree;
+    finding.message =
+        fmt::format("{} {} memory that was {}", work.info.what, verb, problem->detail);
+    finding.hint = "free it only after the work that uses it is done";
+    const MemoryState::Block* block = memory_.find(problem->address);
+    if (block != nullptr && !block->freed_at.module.empty()) {
+      finding.other = block->freed_at;
+      finding.other->what = "free";
+    }
+  } else {
+    finding.kind = Kind::OutOfBounds;
+    finding.message = fmt::format("{} {} {}", work.info.what, verb, problem->detail);
+    finding.hint = "check the number of bytes against the size of the allocation";
+  }
+  findings_.add(std::move(finding));
+}
+
 void Checker::read_out(WorkId id, Address address, std::uint64_t bytes) {
   read(id, address, bytes);
   const auto found = works_.find(id);
   if (found == works_.end() || bytes == 0 || !options_.memory || !knows_allocation(address)) return;
   const auto problem = memory_.check(address, bytes, true);
   if (!problem || problem->kind != MemoryProblem::Kind::Uninitialised) return;
+  if (memory_.is_padding(address, bytes)) return memory_.mark_written(address, bytes);
   Finding finding;
   finding.kind = Kind::Uninitialised;
   finding.where = describe(found->second.site, found->second.actor, 0);
@@ -120,12 +164,22 @@ void Checker::read_out(WorkId id, Address address, std::uint64_t bytes) {
 void Checker::on_trap(const vgpu::Trap& trap, int rank, const std::string& note) {
   // What it leaves allocated is not its fault any more.
   was_stopped_ = true;
-  const bool told = std::ranges::any_of(findings_.all(), [&](const Finding& known) {
-    return (known.kind == Kind::OutOfBounds || known.kind == Kind::UseAfterFree) &&
-           known.where.file == trap.source_file &&
-           known.where.line == static_cast<int>(trap.source_line);
-  });
-  if (told && note.empty() && trap.kind == vgpu::TrapKind::IllegalAddress) return;
+  if (trap.kind == vgpu::TrapKind::IllegalAddress) {
+    const auto& known = findings_.all();
+    const auto told = std::ranges::find_if(known, [&](const Finding& one) {
+      return (one.kind == Kind::OutOfBounds || one.kind == Kind::UseAfterFree) &&
+             one.where.file == trap.source_file &&
+             one.where.line == static_cast<int>(trap.source_line);
+    });
+    if (told != known.end()) {
+      if (note.empty()) return;
+      Finding& mine = findings_.at(static_cast<std::size_t>(told - known.begin()));
+      mine.kind = Kind::OutsideWindow;
+      mine.notes.push_back(note);
+      mine.hint = kOutsideHint;
+      return;
+    }
+  }
   Finding finding;
   finding.where.file = trap.source_file;
   finding.where.line = trap.source_line == 0 ? -1 : static_cast<int>(trap.source_line);
@@ -151,7 +205,7 @@ void Checker::on_trap(const vgpu::Trap& trap, int rank, const std::string& note)
       if (!note.empty()) {
         finding.kind = Kind::OutsideWindow;
         finding.notes.push_back(note);
-        finding.hint = "stay inside of the window, and inside of the team that shares memory";
+        finding.hint = kOutsideHint;
       }
       if (const std::string what = communication_.describe(trap.address); !what.empty()) {
         finding.notes.push_back("the address is in " + what);
@@ -187,7 +241,10 @@ void Checker::on_trap(const vgpu::Trap& trap, int rank, const std::string& note)
 
 void Checker::report_leak(Address base) {
   const MemoryState::Block* block = memory_.find(base);
-  if (was_stopped_ || block == nullptr || block->freed || block->info.internal) return;
+  if (was_stopped_ || block == nullptr || block->freed || block->info.internal ||
+      block->info.what.starts_with(kVariable)) {
+    return;
+  }
   Finding finding;
   finding.kind = Kind::Leak;
   finding.where = block->info.made;

@@ -15,10 +15,14 @@
 namespace cuco::check {
 namespace {
 
-bool is_matrix(const vgpu::Warp& warp, const vgpu::Op& op) {
+std::string_view instruction_of(const vgpu::Warp& warp, const vgpu::Op& op) {
   const ptx::Instruction* in = warp.kernel->origins[op.source].instruction;
-  return in != nullptr && (in->text.starts_with("wmma") || in->text.starts_with("ldmatrix") ||
-                           in->text.starts_with("stmatrix"));
+  return in == nullptr ? std::string_view() : std::string_view(in->text);
+}
+
+bool is_matrix(const vgpu::Warp& warp, const vgpu::Op& op) {
+  const std::string_view text = instruction_of(warp, op);
+  return text.starts_with("wmma") || text.starts_with("ldmatrix") || text.starts_with("stmatrix");
 }
 
 /// A barrier in an unrolled loop is several instructions of one line.
@@ -35,11 +39,15 @@ bool same_line(const vgpu::Kernel& kernel, std::uint32_t a, std::uint32_t b) {
 void Checker::on_access(const vgpu::Warp& warp,
                         const vgpu::Op& op,
                         const vgpu::AccessEvent& event) {
-  if (!same_stores_.empty()) settle();
+  if (has_deferred()) settle();
   switch (event.space) {
-    case ptx::Space::Shared:
-      if (options_.shared_races) check_shared(state_of(warp), warp, op, event);
-      return;
+    case ptx::Space::Shared: {
+      if (!options_.shared_races) return;
+      BlockState& block = state_of(warp);
+      block.async.follow(warp);
+      if (!block.async.empty()) check_async(block, warp, op, event);
+      return check_shared(block, warp, op, event);
+    }
     case ptx::Space::Global:
     case ptx::Space::Generic:
       if (options_.memory) check_memory(warp, op, event);
@@ -120,6 +128,54 @@ void Checker::check_shared(BlockState& block,
   }
 }
 
+void Checker::check_async(BlockState& block,
+                          const vgpu::Warp& warp,
+                          const vgpu::Op& op,
+                          const vgpu::AccessEvent& event) {
+  const bool is_copy = instruction_of(warp, op).starts_with("cp.async");
+  for (std::uint32_t rest = event.lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const auto offset = static_cast<std::uint32_t>(event.addresses[lane]);
+    // The copy itself, at the moment when its lane has waited for it.
+    if (is_copy) {
+      block.async.complete(warp, offset, event.bytes);
+    } else if (block.async.touches(offset, event.bytes)) {
+      return report_async(block, warp, lane, site_of(warp, op, event.kind, event.bytes), offset);
+    }
+  }
+}
+
+void Checker::report_async(const BlockState& block,
+                           const vgpu::Warp& warp,
+                           unsigned lane,
+                           std::uint32_t site,
+                           std::uint32_t offset) {
+  for (const auto& other : warp.block->warps) {
+    const auto copy = std::ranges::find_if(other->async, [&](const vgpu::AsyncCopy& one) {
+      return offset / 4 >= one.shared / 4 && offset < one.shared + one.bytes;
+    });
+    if (copy == other->async.end()) continue;
+    const std::uint32_t issue = site_of(*other, *copy->op, AccessKind::Store, copy->bytes);
+    const std::uint64_t key = std::uint64_t{site} << 32U | issue;
+    if (const auto known = reported_.find(key); known != reported_.end()) {
+      return findings_.count(known->second);
+    }
+    Finding finding;
+    finding.kind = Kind::SharedRace;
+    finding.where = describe(site, block.first + warp.index, lane);
+    finding.other = describe(issue, block.first + other->index, copy->lane);
+    finding.other->what = fmt::format("asynchronous copy of {} bytes", copy->bytes);
+    finding.address = offset;
+    finding.message = fmt::format(
+        "touches byte {} of shared memory while an asynchronous copy to it is in flight", offset);
+    finding.hint =
+        "wait for the copy's own group first (__pipeline_wait_prior, cp.async.wait_group: how many "
+        "later groups may be pending), then meet at a barrier";
+    if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
+    return;
+  }
+}
+
 void Checker::check_strong_shared(BlockState& block,
                                   const vgpu::Warp& warp,
                                   const vgpu::AccessEvent& event,
@@ -177,8 +233,15 @@ void Checker::report_shared(BlockState& block,
   if (const auto known = reported_.find(key); known != reported_.end()) {
     return findings_.count(known->second);
   }
-  // Warps that store to one word with one instruction mostly store the same value.
-  if (conflict.earlier_site == site && conflict.earlier_writes) return;
+  // Warps that store to one word with one instruction mostly store the same value: wait for it.
+  if (conflict.earlier_site == site && conflict.earlier_writes && !is_settling_) {
+    if (same_shared_.size() < 64) {
+      SameShared store{&warp, &block, warp.block->number, site, 0, conflict};
+      std::memcpy(&store.before, warp.shared + conflict.offset, sizeof store.before);
+      same_shared_.push_back(store);
+    }
+    return;
+  }
   Finding finding;
   finding.kind = Kind::SharedRace;
   finding.where = describe(site, block.first + warp.index, 0);
@@ -238,9 +301,10 @@ void Checker::check_global(BlockState& block,
     access.bytes = event.bytes;
     access.lane = static_cast<std::uint16_t>(lane);
     if (strong) {
+      const Region* region = communication_.empty() ? nullptr : communication_.find(access.address);
+      access.of_library = region != nullptr && region->kind == Region::Kind::Barriers;
       races_.access(actor, access);
-      if (event.kind != AccessKind::Store && !communication_.empty()) {
-        const Region* region = communication_.find(access.address);
+      if (event.kind != AccessKind::Store) {
         if (region != nullptr && region->kind == Region::Kind::Signals) {
           const auto& raises = communication_.raises(access.address);
           const auto work = works_.find(block.work);
@@ -251,10 +315,11 @@ void Checker::check_global(BlockState& block,
       }
       continue;
     }
-    // A run of neighbours is one access: it is stamped with its first lane.
-    while (rest != 0) {
-      const Address next = event.addresses[static_cast<unsigned>(std::countr_zero(rest))];
-      if (next != access.address + access.bytes) break;
+    // A run of neighbours is one access.
+    access.lane_bytes = event.bytes;
+    for (unsigned next_lane = lane + 1; rest != 0; ++next_lane) {
+      const Address next = event.addresses[next_lane % 32];
+      if ((rest >> next_lane & 1U) == 0 || next != access.address + access.bytes) break;
       access.bytes += event.bytes;
       rest &= rest - 1;
     }
@@ -297,9 +362,16 @@ void Checker::report_race(const Race& race) {
 }
 
 void Checker::settle() {
-  if (same_stores_.empty()) return;
+  if (!has_deferred()) return;
   const std::vector<SameStore> stores = std::exchange(same_stores_, {});
+  const std::vector<SameShared> shared = std::exchange(same_shared_, {});
   is_settling_ = true;
+  for (const SameShared& store : shared) {
+    if (store.warp->block->number != store.number) continue;  // the block is over
+    std::uint32_t now = 0;
+    std::memcpy(&now, store.warp->shared + store.conflict.offset, sizeof now);
+    if (now != store.before) report_shared(*store.block, *store.warp, store.site, store.conflict);
+  }
   for (const SameStore& store : stores) {
     std::uint32_t now = 0;
     std::memcpy(&now, store.at, sizeof now);
@@ -316,7 +388,9 @@ void Checker::on_barrier_arrive(const vgpu::Warp& warp,
                                 const vgpu::Op& op,
                                 unsigned id,
                                 std::uint32_t) {
+  if (has_deferred()) settle();
   BlockState& block = state_of(warp);
+  block.async.follow(warp);
   BlockState::Meeting& meeting = block.meetings[id % 16];
   const bool first = block.order.arrive(warp.index, id % 16);
   if (first) meeting = {nullptr, op.source, 0, false};
@@ -363,7 +437,10 @@ void Checker::report_barrier(const BlockState& block,
 }
 
 void Checker::on_warp_sync(const vgpu::Warp& warp, const vgpu::Op&, std::uint32_t) {
-  state_of(warp).shared.sync_lanes(warp.index);
+  if (has_deferred()) settle();
+  BlockState& block = state_of(warp);
+  block.shared.sync_lanes(warp.index);
+  if (options_.global_races) races_.sync_lanes(block.first + warp.index);
 }
 
 }  // namespace cuco::check

@@ -17,13 +17,14 @@ inline SharedRaces::Access Checker::words_of(const vgpu::Warp& warp, const vgpu:
 }
 
 void Checker::on_rows(const vgpu::Warp& warp, std::span<const vgpu::RowEvent> rows) {
-  if (!same_stores_.empty()) settle();
+  if (has_deferred()) settle();
   BlockState& block = state_of(warp);
+  block.async.follow(warp);
   SharedRaces::QuickReader reader(block.shared, warp.index);
   for (const vgpu::RowEvent& row : rows) {
     bool fine = false;
     if (row.space == ptx::Space::Shared && row.kind == AccessKind::Load && row.bytes == 4 &&
-        options_.shared_races) {
+        options_.shared_races && block.async.empty()) {
       // The inner loops of tiled kernels.
       const auto word = static_cast<std::uint32_t>(row.first / 4);
       const std::uint32_t site = site_of(warp, *row.op, row.kind, row.bytes);
@@ -41,7 +42,7 @@ bool Checker::check_row(BlockState& block, const vgpu::Warp& warp, const vgpu::R
   const bool reads = row.kind == AccessKind::Load;
   if (row.space == ptx::Space::Shared) {
     if (!options_.shared_races) return true;
-    if (row.bytes < 4) return false;
+    if (row.bytes < 4 || block.async.touches(row.first, bytes)) return false;
     const SharedRaces::Access access = words_of(warp, row);
     return reads ? SharedRaces::QuickReader(block.shared, warp.index).read(access)
                  : block.shared.quick_write(access);
@@ -51,8 +52,11 @@ bool Checker::check_row(BlockState& block, const vgpu::Warp& warp, const vgpu::R
     if (!reads) memory_.mark_written(row.first, bytes);
   }
   if (options_.global_races) {
-    races_.access(block.first + warp.index, {row.kind, Order::Weak, Scope::Sys, row.first, bytes,
-                                             site_of(warp, *row.op, row.kind, row.bytes), 0});
+    Access access{row.kind,  Order::Weak, Scope::Sys,
+                  row.first, bytes,       site_of(warp, *row.op, row.kind, row.bytes)};
+    access.lane = row.same ? kManyLanes : 0;
+    access.lane_bytes = row.same ? 0 : row.bytes;
+    races_.access(block.first + warp.index, access);
   }
   return true;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/communication.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace cuco::check {
@@ -46,8 +48,15 @@ void Communication::raise(Address signal, std::uint64_t value, ActorId by) {
 }
 
 void Communication::see(Address signal, std::uint32_t block, std::uint32_t site, bool is_old) {
+  constexpr std::size_t kRemembered = 256;  // more blocks than wait for one signal
   const auto& list = raises(signal);
-  seen_[{block, signal}] = {list.size(), list.empty() ? 0 : list.back().value, site, is_old};
+  auto& looks = looks_[signal];
+  if (looks.empty() || looks.back().block != block) {
+    std::erase_if(looks, [&](const Look& look) { return look.block == block; });
+    if (looks.size() == kRemembered) looks.erase(looks.begin());
+    looks.push_back({block, {}});
+  }
+  looks.back().seen = {list.size(), list.empty() ? 0 : list.back().value, site, is_old};
 }
 
 const std::vector<Communication::Raise>& Communication::raises(Address signal) const {
@@ -56,17 +65,14 @@ const std::vector<Communication::Raise>& Communication::raises(Address signal) c
   return found == raises_.end() ? kNone : found->second;
 }
 
-std::optional<SignalSeen> Communication::last_seen(Address signal, std::uint32_t block) const {
-  const auto found = seen_.find({block, signal});
-  if (found == seen_.end()) return std::nullopt;
-  return found->second;
-}
-
-std::vector<Address> Communication::seen_by(std::uint32_t block) const {
-  std::vector<Address> list;
-  for (auto at = seen_.lower_bound({block, 0}); at != seen_.end() && at->first.first == block; ++at)
-    list.push_back(at->first.second);
-  return list;
+std::optional<SignalSeen> Communication::last_seen(
+    Address signal, const std::function<bool(std::uint32_t block)>& wanted) const {
+  const auto found = looks_.find(signal);
+  if (found == looks_.end()) return std::nullopt;
+  const auto look = std::find_if(found->second.rbegin(), found->second.rend(),
+                                 [&](const Look& one) { return wanted(one.block); });
+  if (look == found->second.rend()) return std::nullopt;
+  return look->seen;
 }
 
 }  // namespace cuco::check

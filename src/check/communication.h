@@ -78,15 +78,19 @@ class Communication {
     ActorId by = kNoActor;
   };
   [[nodiscard]] const std::vector<Raise>& raises(Address signal) const;
-  [[nodiscard]] std::optional<SignalSeen> last_seen(Address signal, std::uint32_t block) const;
-  /// The signals of that rank that the block has looked at.
-  [[nodiscard]] std::vector<Address> seen_by(std::uint32_t block) const;
+  /// The last look at the signal by a block for which `wanted` holds.
+  [[nodiscard]] std::optional<SignalSeen> last_seen(
+      Address signal, const std::function<bool(std::uint32_t block)>& wanted) const;
 
  private:
   std::map<Address, Region> regions_;
   std::unordered_map<ActorId, PutRecord> puts_;
   std::unordered_map<Address, std::vector<Raise>> raises_;
-  std::map<std::pair<std::uint32_t, Address>, SignalSeen> seen_;  ///< By block and signal.
+  struct Look {
+    std::uint32_t block = 0;
+    SignalSeen seen;
+  };
+  std::unordered_map<Address, std::vector<Look>> looks_;  ///< Of each signal, the latest last.
 };
 
 }  // namespace cuco::check

@@ -43,7 +43,22 @@ void Checker::explain_race(const Race& race, Finding& finding) {
   finding.message = fmt::format("{} and {} of the same bytes are not ordered",
                                 race.earlier_writes ? "a write" : "a read",
                                 race.later_writes ? "a write" : "a read");
-  if (earlier.block == later.block) {
+  const auto is_by = [&](std::string_view call) {
+    return sites_[race.earlier.site].place.what == call ||
+           sites_[race.later.site].place.what == call;
+  };
+  if (is_by("cudaFreeAsync")) {
+    finding.kind = Kind::UseAfterFree;
+    finding.message = "memory is freed in one stream while work of another may still use it";
+    finding.hint = "let the stream that frees wait for an event recorded after the last use";
+  } else if (is_by("cudaMallocAsync")) {
+    finding.message = "memory is used without waiting for the stream that allocates it";
+    finding.hint = "record an event after cudaMallocAsync and let the other stream wait for it";
+  } else if (race.earlier.actor == race.later.actor) {
+    finding.message =
+        "reads what another lane of the warp has just written, without a __syncwarp() between";
+    finding.hint = "put __syncwarp() between the two: lanes of a warp run apart";
+  } else if (earlier.block == later.block) {
     finding.hint = "put __syncthreads() between the two";
   } else if (!in_kernels) {
     finding.hint =
@@ -122,10 +137,21 @@ void Checker::explain_arrival(const PutRecord& put, ActorId reader, bool reads, 
   finding.hint = put.signal == 0
                      ? "let the put raise a signal (ncclGin_SignalInc) and wait for it"
                      : "wait for the signal with acquire order (ncclGin::waitSignal) before";
-  const auto seen = put.signal == 0
-                        ? std::nullopt
-                        : communication_.last_seen(put.signal, races_.info(reader).block);
-  if (!seen) return;
+  // The wait may have been an earlier kernel's: the last look at the signal that the reader knows
+  // of.
+  std::optional<SignalSeen> seen;
+  if (put.signal != 0) {
+    const std::uint32_t mine = races_.info(reader).block;
+    const ClockPtr known = races_.clock(reader);
+    seen = communication_.last_seen(put.signal, [&](std::uint32_t block) {
+      if (block == mine) return true;
+      // What a reader knew that is over is forgotten: its rank's waits were meant for it.
+      return known ? races_.knows(known, block_records_[block].first)
+                   : block_records_[block].rank == block_records_[mine].rank;
+    });
+  }
+  // A look that found nothing is of a wait that has not returned.
+  if (!seen || seen->raises == 0) return;
   const Site wait = describe(seen->site, kNoActor, 0);
   const std::string place =
       wait.file.empty() ? wait.kernel : fmt::format("{}:{}", wait.file, wait.line);

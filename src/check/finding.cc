@@ -50,7 +50,9 @@ std::string actor(const Site& site) {
   if (site.rank >= 0) text += fmt::format(" by rank {}", site.rank);
   if (!site.kernel.empty()) text += fmt::format(" in {}", site.kernel);
   if (!site.block.empty()) text += fmt::format(", block {}", site.block);
-  if (!site.thread.empty()) text += fmt::format(" thread {}", site.thread);
+  if (!site.thread.empty()) {
+    text += fmt::format(" {}{}", site.thread.starts_with("in ") ? "" : "thread ", site.thread);
+  }
   return text;
 }
 

@@ -157,10 +157,42 @@ bool MemoryState::is_fine(Address address, std::uint64_t bytes, bool reads) {
   return fine;
 }
 
+bool MemoryState::is_padding(Address address, std::uint64_t bytes) {
+  constexpr std::uint64_t kMost = 7;    // between members of one structure
+  constexpr std::uint64_t kSmall = 64;  // a structure, not an array
+  const Block* block = lookup(address);
+  const std::uint64_t first = address - (block == nullptr ? 0 : block->base);
+  if (block == nullptr || block->freed || first + bytes > block->bytes) return false;
+  std::uint64_t holes = 0;
+  std::uint64_t length = 0;  // of every hole
+  std::uint64_t stride = 0;  // from one to the next
+  std::uint64_t last = 0;    // where the last begins
+  for (std::uint64_t i = 0; i < bytes; ++i) {
+    const auto is_written = [&](std::uint64_t byte) {
+      return block->all_written || (block->written[byte / 64] >> (byte % 64) & 1U) != 0;
+    };
+    if (is_written(first + i)) continue;
+    std::uint64_t end = i;
+    while (end < bytes && !is_written(first + end))
+      ++end;
+    if (end - i > kMost || (holes > 0 && end - i != length)) return false;
+    if (holes == 1) stride = i - last;
+    if (holes > 1 && i - last != stride) return false;
+    length = end - i;
+    last = i;
+    ++holes;
+    i = end;
+  }
+  if (holes == 1) return block->bytes <= kSmall && last + length == bytes;
+  return stride >= 8 && stride % 4 == 0 && last < stride * holes && last + length + stride > bytes;
+}
+
 std::vector<const MemoryState::Block*> MemoryState::live() const {
   std::vector<const Block*> list;
   for (const auto& [base, block] : blocks_) {
-    if (!block.freed && !block.info.internal) list.push_back(&block);
+    if (!block.freed && !block.info.internal && !block.info.what.starts_with(kVariable)) {
+      list.push_back(&block);
+    }
   }
   return list;
 }

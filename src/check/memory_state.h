@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "check/finding.h"
@@ -25,6 +26,9 @@ struct MemoryProblem {
   Address address = 0;  ///< The first bad byte.
   std::string detail;   ///< "4 bytes after the end of 1024 bytes at 0x2000…, cudaMalloc".
 };
+
+/// Begins AllocationInfo::what of a module's variable, which nobody frees.
+inline constexpr std::string_view kVariable = "variable ";
 
 /// An allocation as its maker describes it.
 struct AllocationInfo {
@@ -48,6 +52,10 @@ class MemoryState {
 
   /// Would check find nothing? For those who ask often.
   [[nodiscard]] bool is_fine(Address address, std::uint64_t bytes, bool reads);
+
+  /// Are the unwritten bytes of the range those between the members of a structure: a few bytes,
+  /// again and again at the same distance, or at the end of a single small one?
+  [[nodiscard]] bool is_padding(Address address, std::uint64_t bytes);
 
   /// An allocation of the program, alive or not.
   struct Block {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -33,6 +34,30 @@ std::size_t level(Scope scope) {
 Scope scope_of(std::size_t level) {
   return level == 0 ? Scope::Cta : level == 1 ? Scope::Gpu : Scope::Sys;
 }
+
+/// Which lane had which word, the same for all words of an access, so that neighbours have equal
+/// stamps: 3 bits say how many words a lane has (1, 2 or 4; 3: all are one lane's), the others hold
+/// the word at which lane 0 would begin, or the lane.
+struct LaneCode {
+  static constexpr unsigned kOneLane = 3;
+  static constexpr unsigned kShift = 13;
+  static constexpr std::uint64_t kMask = (1U << kShift) - 1;
+
+  static std::uint16_t of(const Access& access) {
+    const std::uint32_t bytes = access.lane_bytes;
+    const unsigned size = bytes == 4 ? 0 : bytes == 8 ? 1 : bytes == 16 ? 2 : kOneLane;
+    const std::uint64_t begin = access.address / 4 - (std::uint64_t{access.lane} << size);
+    const std::uint64_t rest = size != kOneLane ? begin & kMask
+                               : bytes != 0     ? std::uint64_t{kManyLanes}
+                                                : access.lane;
+    return static_cast<std::uint16_t>(size << kShift | rest);
+  }
+  static std::uint16_t lane(std::uint16_t code, Address word) {
+    const unsigned size = code >> kShift;
+    if (size == kOneLane) return code & kMask;
+    return static_cast<std::uint16_t>(((word / 4 - code) & kMask) >> size);
+  }
+};
 
 }  // namespace
 
@@ -140,6 +165,23 @@ bool RaceDetector::morally_strong(const Stamp& a, const Stamp& b) const {
          scope_includes(static_cast<Scope>(b.strong - 1), ib, ia);
 }
 
+bool RaceDetector::is_of_other_lane(const Stamp& write, const Stamp& read, Address word) {
+  if (write.actor != read.actor || write.epoch != read.epoch || write.site == read.site ||
+      (write.strong | read.strong) != 0 || (write.bytes_mask & read.bytes_mask) == 0) {
+    return false;
+  }
+  const std::uint16_t writer = LaneCode::lane(write.lane, word);
+  return writer != kManyLanes && writer != LaneCode::lane(read.lane, word);
+}
+
+void RaceDetector::tell(
+    Address word, const Stamp& earlier, bool writes, const Stamp& now, AccessKind kind) {
+  Race race{word, earlier, writes, now, kind != AccessKind::Load};
+  race.earlier.lane = LaneCode::lane(earlier.lane, word);
+  race.later.lane = LaneCode::lane(now.lane, word);
+  report_(race);
+}
+
 bool RaceDetector::check_cell(
     Cell& cell, Address address, const Stamp& now, AccessKind kind, Me& me) {
   const bool writes = kind != AccessKind::Load;
@@ -148,13 +190,13 @@ bool RaceDetector::check_cell(
            (old.bytes_mask & now.bytes_mask) != 0 && !happened_before(old, me) &&
            !morally_strong(old, now);
   };
-  bool races = conflicts(cell.write);
-  if (races) report_({address, cell.write, true, now, writes});
+  bool races = conflicts(cell.write) || (!writes && is_of_other_lane(cell.write, now, address));
+  if (races) tell(address, cell.write, true, now, kind);
   if (writes) {
     for (const Stamp& read : cell.reads) {
       if (!conflicts(read)) continue;
       races = true;
-      report_({address, read, false, now, true});
+      tell(address, read, false, now, kind);
     }
     cell.write = now;
     cell.reads = {};
@@ -209,7 +251,9 @@ void RaceDetector::access_page(
     const Address first = std::max(word, from);
     const Address last = std::min(word + 4, to);
     now.bytes_mask = static_cast<std::uint8_t>(((1U << (last - first)) - 1U) << (first - word));
-    is_known = !check_cell(cell, word, now, kind, me) && full;
+    // Two layouts of one warp's lanes may agree on one word and not on the next.
+    const bool by_word = cell.write.actor == now.actor && cell.write.lane != now.lane;
+    is_known = !check_cell(cell, word, now, kind, me) && full && !by_word;
     after = cell;
   }
   if (whole && kind == AccessKind::Store) {
@@ -226,7 +270,8 @@ void RaceDetector::access(ActorId actor, const Access& access) {
   now.actor = actor;
   now.epoch = me.epoch();
   now.site = access.site;
-  now.lane = access.lane;
+  now.lane = LaneCode::of(access);
+  if (access.kind != AccessKind::Load) me.live.has_written = true;
   now.strong = is_strong(access.order)
                    ? static_cast<std::uint8_t>(1 + static_cast<unsigned>(access.scope))
                    : std::uint8_t{0};
@@ -260,10 +305,15 @@ void RaceDetector::synchronise(Me& me, const Access& access) {
     if (seen && scope_includes(access.scope, me.group.info, writer)) {
       if (acquires(access.order)) {
         learn(me.actor, seen);
+      } else if (access.of_library) {
+        me.live.library = Clock::join(me.live.library, seen);
       } else {
         me.live.pending = Clock::join(me.live.pending, seen);
       }
     }
+  }
+  if (loads && acquires(access.order) && me.live.library) {
+    learn(me.actor, std::exchange(me.live.library, nullptr));
   }
   if (!stores) return;
   std::array<ClockPtr, 3> published;
@@ -285,11 +335,18 @@ void RaceDetector::synchronise(Me& me, const Access& access) {
 
 void RaceDetector::fence(ActorId actor, Order order, Scope scope) {
   Me me = me_of(actor);
-  if (acquires(order) && me.live.pending) {
-    learn(actor, me.live.pending);
-    me.live.pending = nullptr;
+  if (acquires(order)) {
+    learn(actor, std::exchange(me.live.pending, nullptr));
+    learn(actor, std::exchange(me.live.library, nullptr));
   }
   if (releases(order)) me.live.fenced[level(scope)] = publish(actor);
+}
+
+void RaceDetector::sync_lanes(ActorId actor) {
+  Me me = me_of(actor);
+  if (me.group.order != nullptr && std::exchange(me.live.has_written, false)) {
+    me.group.order->end_epoch(me.warp);
+  }
 }
 
 ClockPtr RaceDetector::knowledge(ActorId actor) const {
@@ -336,7 +393,9 @@ void RaceDetector::learn(ActorId actor, const ClockPtr& clock) {
 Stamp RaceDetector::last_write(Address address) {
   const Page& where = page(address);
   const Address word = address / 4 % kPageCells;
-  return where.cells ? (*where.cells)[word].write : where.all.write;
+  Stamp stamp = where.cells ? (*where.cells)[word].write : where.all.write;
+  stamp.lane = LaneCode::lane(stamp.lane, address);
+  return stamp;
 }
 
 ClockPtr RaceDetector::clock_of(const Stamp& stamp) const {

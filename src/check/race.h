@@ -3,8 +3,8 @@
 /// Data races by happens-before, over everything that touches memory: warps, copies, puts.
 ///
 /// Two accesses race if they overlap, one of them writes, neither happens before the other, and
-/// they are not both strong with scopes that include each other. Lanes of one warp count as
-/// ordered.
+/// they are not both strong with scopes that include each other. Lanes of one warp race only where
+/// one reads what another has just written, and they have not met since.
 #pragma once
 
 #include <array>
@@ -41,8 +41,11 @@ struct Stamp {
   std::uint32_t site = 0;
   std::uint8_t bytes_mask = 0;  ///< Of the 4-byte cell.
   std::uint8_t strong = 0;      ///< 0: weak, else 1 + scope.
-  std::uint16_t lane = 0;
+  std::uint16_t lane = 0;       ///< See LaneCode; in a Race, the lane, or kManyLanes.
 };
+
+/// Lane number of an access by several lanes at once, or where it is not known.
+inline constexpr std::uint16_t kManyLanes = 0xFF;
 
 struct Access {
   AccessKind kind = AccessKind::Load;
@@ -51,7 +54,11 @@ struct Access {
   Address address = 0;  ///< Canonical.
   std::uint64_t bytes = 0;
   std::uint32_t site = 0;
-  std::uint16_t lane = 0;
+  std::uint16_t lane = 0;        ///< Of the first byte…
+  std::uint32_t lane_bytes = 0;  ///< …and how many each lane has; 0: all of them are that lane's.
+  /// Of a barrier of NCCL: it looks with relaxed order and acquires elsewhere (ncclBarrierSession
+  /// waits for its LSA part so, and then with acquire order for its GIN part).
+  bool of_library = false;
 };
 
 struct Race {
@@ -81,6 +88,8 @@ class RaceDetector {
 
   void access(ActorId actor, const Access& access);
   void fence(ActorId actor, Order order, Scope scope);
+  /// Lanes of the warp met: what they wrote so far is known to each of them.
+  void sync_lanes(ActorId actor);
 
   /// What the actor has done and knows, published: its next epoch begins.
   ClockPtr publish(ActorId actor);
@@ -121,8 +130,10 @@ class RaceDetector {
   /// What a running actor knows.
   struct Live {
     ClockPtr clock;
-    std::uint32_t epoch = 1;  ///< Of actors without a BlockOrder.
-    ClockPtr pending;         ///< Seen by relaxed loads; known after an acquiring fence.
+    std::uint32_t epoch = 1;   ///< Of actors without a BlockOrder.
+    ClockPtr pending;          ///< Seen by relaxed loads; known after an acquiring fence.
+    ClockPtr library;          ///< The same of a library's barrier: known after any acquire.
+    bool has_written = false;  ///< Weakly, since its lanes met.
     /// Published by the next strong store, by the fence's scope: block, device, system.
     std::array<ClockPtr, 3> fenced;
   };
@@ -160,6 +171,9 @@ class RaceDetector {
   [[nodiscard]] bool happened_before(const Stamp& stamp, Me& me) const;
   [[nodiscard]] bool scope_includes(Scope scope, const ActorInfo& a, const ActorInfo& b) const;
   [[nodiscard]] bool morally_strong(const Stamp& a, const Stamp& b) const;
+  /// What another lane of the same warp wrote, that has not met the reader's since.
+  [[nodiscard]] static bool is_of_other_lane(const Stamp& write, const Stamp& read, Address word);
+  void tell(Address word, const Stamp& earlier, bool writes, const Stamp& now, AccessKind kind);
   /// True: there was a race, which is reported.
   bool check_cell(Cell& cell, Address address, const Stamp& now, AccessKind kind, Me& me);
   void access_page(Page& page, Address from, Address to, Stamp now, AccessKind kind, Me& me);

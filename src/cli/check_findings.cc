@@ -142,11 +142,16 @@ Result<void> CheckFlags::check() const {
 
 Result<ExitCode> tell_findings(Context& context,
                                const CheckFlags& flags,
-                               vcluster::ServerProcess& server,
+                               const std::string& found,
+                               std::uint64_t schedule_seed,
                                ExitCode otherwise) {
-  CUCO_TRY_ASSIGN(const std::string text, server.findings());
-  CUCO_TRY_ASSIGN(std::vector<Finding> findings, check::findings_from_json(text));
+  CUCO_TRY_ASSIGN(std::vector<Finding> findings, check::findings_from_json(found));
   name_host_places(findings);
+  for (Finding& finding : findings) {
+    if (schedule_seed == 0) break;
+    finding.notes.push_back(fmt::format(
+        "seen under schedule {0}: cuco run --check --schedule-seed {0} …", schedule_seed));
+  }
   CUCO_TRY_ASSIGN(const check::Suppressions suppressions, read_suppressions(flags.suppressions));
   const std::size_t all = findings.size();
   std::erase_if(findings, [&](const Finding& finding) { return suppressions.match(finding); });
@@ -157,7 +162,8 @@ Result<ExitCode> tell_findings(Context& context,
     context.terminal.error(check::to_text(
         finding, [&](const std::string& file, int line) { return sources.line(file, line); }));
   }
-  const std::string more = suppressed == 0 ? "" : fmt::format(", {} suppressed", suppressed);
+  std::string more = suppressed == 0 ? "" : fmt::format(", {} suppressed", suppressed);
+  if (schedule_seed != 0) more += fmt::format(", under schedule {}", schedule_seed);
   if (findings.empty()) {
     context.terminal.note("check: no findings{}", more);
     return otherwise;

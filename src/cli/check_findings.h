@@ -3,10 +3,10 @@
 /// `cuco run --check`: what the checker found, told to people and written for programs.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "cli/command.h"
-#include "vcluster/virtual_run.h"
 
 namespace cuco::cli {
 
@@ -20,11 +20,12 @@ struct CheckFlags {
   [[nodiscard]] Result<void> check() const;
 };
 
-/// Ends the server of a checked run and tells what it found. Findings (66) if there is something,
-/// `otherwise` if not.
+/// Tells what a checked run found (ServerProcess::findings), under that schedule; 0 is the plain
+/// one. Findings (66) if there is something, `otherwise` if not.
 [[nodiscard]] Result<ExitCode> tell_findings(Context& context,
                                              const CheckFlags& flags,
-                                             vcluster::ServerProcess& server,
+                                             const std::string& found,
+                                             std::uint64_t schedule_seed,
                                              ExitCode otherwise);
 
 }  // namespace cuco::cli

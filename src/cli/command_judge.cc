@@ -30,6 +30,8 @@ class JudgeCommand final : public Command {
     arguments.option("--seed", seed_, "N", "of the inputs; the same seed gives the same verdict");
     arguments.flag("--full", full_,
                    "check the full shapes too, every element against the GPU reference");
+    arguments.flag("--check", check_,
+                   "watch every access on check and hidden shapes: a race becomes the verdict");
     arguments.flag("--own", own_,
                    "the code is yours: run it even where a sandbox fence is missing");
   }
@@ -44,7 +46,8 @@ class JudgeCommand final : public Command {
         .tier = own_ ? system::Tier::Own : system::Tier::Hostile,
         .topology = topology_,
         .on_gpu = on_ == "gpu",
-        .full = full_};
+        .full = full_,
+        .check = check_};
     CUCO_TRY_ASSIGN(const auto judge, evaluation::Judge::create(options));
     CUCO_TRY_ASSIGN(const std::string program, system::read_file(candidate_, 4U << 20U));
     context.terminal.progress(fmt::format("judging {} …", candidate_.filename().string()));
@@ -166,6 +169,7 @@ class JudgeCommand final : public Command {
   std::uint64_t seed_ = 0;
   bool own_ = false;
   bool full_ = false;
+  bool check_ = false;
 };
 
 }  // namespace

@@ -61,22 +61,35 @@ class RunCommand final : public Command {
     const InterruptScope interrupts;
     std::vector<std::string> argv = {program.string()};
     argv.insert(argv.end(), arguments_.begin(), arguments_.end());
-    if (check_.enabled) {
-      CUCO_TRY_ASSIGN(const ExitCode code, run_once(context, server_options, argv, uses_mpi));
-      if (code != ExitCode::Done || schedules_.count == 0) return code;
-      server_options.check = false;
-    }
-    if (schedules_.count > 0) {
-      return run_schedules(context, schedules_, {argv, uses_mpi}, server_options);
-    }
-    if (!probe_.delay.empty()) return run_probe(context, probe_, {argv, uses_mpi}, server_options);
-    if (profile_.enabled || !profile_.file.empty()) {
-      return run_profiled(context, profile_, {argv, uses_mpi}, server_options);
-    }
-    return run_once(context, server_options, argv, uses_mpi);
+    return run_all(context, server_options, {argv, uses_mpi});
   }
 
  private:
+  /// What was asked for, one after the other, each in runs of its own; the first that is not
+  /// content decides.
+  Result<ExitCode> run_all(Context& context,
+                           vcluster::ServerOptions options,
+                           const ProgramStart& start) const {
+    const bool probes = !probe_.delay.empty();
+    const bool profiles = profile_.enabled || !profile_.file.empty();
+    ExitCode code = ExitCode::Done;
+    if (schedules_.count > 0) {
+      CUCO_TRY_ASSIGN(code, run_schedules(context, schedules_, check_, start, options));
+    } else if (check_.enabled || (!probes && !profiles)) {
+      CUCO_TRY_ASSIGN(code, run_once(context, options, start.argv, start.uses_mpi));
+    }
+    options.check = false;
+    if (code == ExitCode::Done && probes) {
+      CUCO_TRY_ASSIGN(code, run_probe(context, probe_, start, options));
+    }
+    // What kernels did is worth knowing of a program with findings, too.
+    if (profiles && (code == ExitCode::Done || code == ExitCode::Findings)) {
+      CUCO_TRY_ASSIGN(const ExitCode profiled, run_profiled(context, profile_, start, options));
+      if (code == ExitCode::Done) code = profiled;
+    }
+    return code;
+  }
+
   Result<ExitCode> run_once(Context& context,
                             const vcluster::ServerOptions& server_options,
                             const std::vector<std::string>& argv,
@@ -92,7 +105,8 @@ class RunCommand final : public Command {
     }
     const ExitCode code = exit_code(context, *ending);
     if (!check_.enabled || ending->interrupted) return code;
-    return tell_findings(context, check_, server, code);
+    CUCO_TRY_ASSIGN(const std::string found, server.findings());
+    return tell_findings(context, check_, found, server_options.schedule_seed, code);
   }
 
   Result<void> check_arguments() const {

@@ -158,6 +158,9 @@ Result<KeptRun> run_and_keep(const ProgramStart& start,
   if (options.reports && !kept.ending.interrupted && !kept.ending.server_failed) {
     CUCO_TRY_ASSIGN(kept.report, server.report());
   }
+  if (options.check && !kept.ending.interrupted) {
+    CUCO_TRY_ASSIGN(kept.findings, server.findings());
+  }
   return kept;
 }
 

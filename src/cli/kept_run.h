@@ -28,7 +28,8 @@ struct KeptRun {
   std::string out;
   std::string errors;  ///< The program's and the server's.
   std::set<vcluster::LoggedCopy> copies;
-  std::string report;  ///< If the options asked for one: see vcluster/run_report.h.
+  std::string report;    ///< If the options asked for one: see vcluster/run_report.h.
+  std::string findings;  ///< Of a checked run.
 };
 
 /// Runs to the end without input; nothing is shown.

@@ -56,6 +56,7 @@ Result<void> ScheduleFlags::check() const {
 
 Result<ExitCode> run_schedules(Context& context,
                                const ScheduleFlags& flags,
+                               const CheckFlags& check,
                                const ProgramStart& start,
                                const vcluster::ServerOptions& options) {
   CUCO_TRY_ASSIGN(const KeptRun plain, run_and_keep(start, options, InterruptScope::requested));
@@ -66,6 +67,13 @@ Result<ExitCode> run_schedules(Context& context,
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   if (plain.ending.interrupted) return ExitCode::Interrupted;
+  // A checked run that cannot go on has a finding to tell.
+  const auto findings = [&](const KeptRun& run, std::uint64_t seed) -> Result<ExitCode> {
+    if (run.findings.empty() || (seed != 0 && run.findings == "[]")) return ExitCode::Done;
+    return tell_findings(context, check, run.findings, seed, ExitCode::Done);
+  };
+  CUCO_TRY_ASSIGN(const ExitCode first, findings(plain, 0));
+  if (first != ExitCode::Done) return first;
   if (plain.ending.server_failed) return ExitCode::Internal;
   for (int i = 1; i <= flags.count; ++i) {
     vcluster::ServerOptions other = options;
@@ -74,6 +82,8 @@ Result<ExitCode> run_schedules(Context& context,
     CUCO_TRY_ASSIGN(const KeptRun run, run_and_keep(start, other, InterruptScope::requested));
     context.terminal.clear_progress();
     if (run.ending.interrupted) return ExitCode::Interrupted;
+    CUCO_TRY_ASSIGN(const ExitCode found, findings(run, other.schedule_seed));
+    if (found != ExitCode::Done) return found;
     const std::vector<std::string> lines = differences(plain, run);
     if (lines.empty()) continue;
     report(context, flags, other.schedule_seed, lines, run,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "cli/check_findings.h"
 #include "cli/command.h"
 #include "cli/kept_run.h"
 
@@ -19,10 +20,12 @@ struct ScheduleFlags {
   [[nodiscard]] Result<void> check() const;
 };
 
-/// Shows the plain run's output, then tells the first schedule that differs, and what differs.
-/// Findings (66) if one does; otherwise what the program exited with.
+/// Shows the plain run's output, then tells the first schedule that differs, and what differs; in
+/// checked runs also the first under which something is found. Findings (66) if there is one;
+/// otherwise what the program exited with.
 [[nodiscard]] Result<ExitCode> run_schedules(Context& context,
                                              const ScheduleFlags& flags,
+                                             const CheckFlags& check,
                                              const ProgramStart& start,
                                              const vcluster::ServerOptions& options);
 

@@ -78,6 +78,7 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
                  fmt::format("{} has {} ranks: on a real GPU only workloads of one rank are judged",
                              judge->workload_.name, judge->workload_.ranks)};
   }
+  judge->check_ = options.check && !options.on_gpu;
   judge->tier_ = options.tier;
   judge->build_settings_.cache = options.cache / "builds";
   judge->build_settings_.tier = options.tier;
@@ -180,6 +181,8 @@ Result<TrialResult> Judge::check_trial(const system::Path& object,
   spec.hold_back = true;
   spec.check_limit = kCheckAll;
   spec.cluster.schedule_seed = schedule_seed;
+  // The relation of what is ordered does not depend on the schedule: once is enough.
+  spec.cluster.check = check_ && schedule_seed == 0;
   return run_trial(spec, oracle);
 }
 

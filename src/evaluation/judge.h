@@ -36,6 +36,7 @@ struct JudgeOptions {
   std::string topology;  ///< Empty: the workload's.
   bool on_gpu = false;   ///< This machine's GPU instead of virtual ones; single-GPU workloads.
   bool full = false;     ///< Check the full shapes too; on a real GPU that is always done.
+  bool check = false;    ///< Watch every access on check and hidden shapes: races become verdicts.
   std::uint64_t server_memory = std::uint64_t{8} << 30U;  ///< Of each virtual cluster.
 };
 
@@ -127,6 +128,7 @@ class Judge final : public candidate::Evaluator {
   Secret secret_;
   BuildSettings build_settings_;
   ClusterSpec cluster_;
+  bool check_ = false;
   system::Tier tier_ = system::Tier::Hostile;
   hardware::GpuDescription gpu_;
   fabric::Topology topology_;

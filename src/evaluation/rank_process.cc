@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evaluation/rank_process.h"
 
+#include "wire/call_site.h"
+
 namespace cuco::evaluation {
 namespace {
 
@@ -21,6 +23,7 @@ Result<system::Process> start_ranks(const TrialSpec& spec, const VirtualCluster&
   job.command.environment = system::Environment::bare();
   job.command.environment.set("LD_LIBRARY_PATH", libraries.string())
       .set(wire::kSocketVariable, cluster.socket().string());
+  if (cluster.is_checked()) job.command.environment.set(wire::kCheckVariable, "1");
   if (cluster.is_real()) {
     job.command.environment.set("LD_LIBRARY_PATH", "/usr/local/cuda/lib64");
     job.command.fds = cluster.rank_fds();

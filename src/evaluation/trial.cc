@@ -15,6 +15,7 @@
 
 #include "base/rng.h"
 #include "base/text.h"
+#include "evaluation/findings.h"
 #include "evaluation/rank_job.h"
 #include "evaluation/rank_process.h"
 #include "evaluation/words.h"
@@ -27,18 +28,6 @@ using wire::JudgeReport;
 
 std::chrono::milliseconds in_ms(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
-}
-
-/// Source lines as the candidate's author knows them: "program.cu:39", not where it was built.
-std::string without_build_folder(std::string text) {
-  constexpr std::string_view kMarker = "/cuco-build.";
-  for (std::size_t at = text.find(kMarker); at != std::string::npos; at = text.find(kMarker)) {
-    const std::size_t begin = text.find_last_of(" \n(", at) + 1;
-    const std::size_t end = text.find('/', at + 1);
-    if (end == std::string::npos) break;
-    text.erase(begin, end + 1 - begin);
-  }
-  return text;
 }
 
 }  // namespace
@@ -90,6 +79,13 @@ Result<Trial::Step> Trial::wait_for(std::string_view stage,
                                     rank.tail.empty() ? "" : ": ", rank.tail.substr(0, 2000))));
   }
   return Step(std::move(all));
+}
+
+Result<std::optional<Outcome>> Trial::checker_findings() {
+  CUCO_TRY_ASSIGN(const auto found, cluster_.findings());
+  auto findings = for_verdict(found);
+  if (findings.empty()) return std::optional<Outcome>();
+  return std::optional<Outcome>(candidate::Findings{std::move(findings), disturbance_.name});
 }
 
 Result<std::optional<Outcome>> Trial::begin() {
@@ -189,7 +185,14 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
   if (spec_.cluster.profile) CUCO_TRY(cluster_.forget_profile());
   CUCO_TRY_ASSIGN(const std::int64_t begin, cluster_.run_all(set, disturbance_.late));
   CUCO_TRY_ASSIGN(Step step, wait_for("cuco_run", budget.run_seconds, cpu_limit));
-  if (auto* outcome = std::get_if<Outcome>(&step)) return std::optional(std::move(*outcome));
+  if (auto* outcome = std::get_if<Outcome>(&step)) {
+    // Why it stands still or was stopped; whoever takes too long may not be able to tell.
+    if (std::holds_alternative<candidate::TimedOut>(*outcome)) return std::optional(*outcome);
+    CUCO_TRY_ASSIGN(auto found, checker_findings());
+    return found ? std::move(found) : std::optional(std::move(*outcome));
+  }
+  CUCO_TRY_ASSIGN(auto found, checker_findings());
+  if (found) return found;
   lap.emplace(spec_.stages, "check");
   const AllReported& all = std::get<AllReported>(step);
   if (auto outcome = check_copies(all)) return outcome;

@@ -52,6 +52,8 @@ class Trial {
   /// The iterations in the order in which they are run; those from `budget.iterations` on are
   /// extra.
   [[nodiscard]] std::vector<int> plan() const;
+  /// What the checker has to say, if this run has one and it is not satisfied.
+  Result<std::optional<candidate::Outcome>> checker_findings();
   [[nodiscard]] bool probes() const { return spec_.hold_back && spec_.workload.ranks > 1; }
   [[nodiscard]] Disturbance disturb(int iteration) const;
   /// One iteration: runs, checks, and notes its time.

@@ -125,6 +125,7 @@ Result<VirtualCluster> VirtualCluster::start(const ClusterSpec& spec) {
                       "--schedule-seed",
                       std::to_string(spec.schedule_seed)};
   if (spec.profile) job.command.argv.insert(job.command.argv.end(), {"--report", "-"});
+  if (spec.check) job.command.argv.insert(job.command.argv.end(), {"--check", "-"});
   job.command.environment = system::Environment::bare();
   // It interprets hostile code: it gets no more of the machine than it needs.
   job.sandbox = system::SandboxSpec{.tier = system::Tier::Own,
@@ -133,7 +134,9 @@ Result<VirtualCluster> VirtualCluster::start(const ClusterSpec& spec) {
   job.limits.processes = 16;
   job.command.fds = {{listener.get(), kListenFd}, {sockets.second.get(), kJudgeFd}};
   CUCO_TRY_ASSIGN(system::Process server, system::Process::start(job));
-  return VirtualCluster(std::move(folder), std::move(server), wire::Fd(sockets.first.release()));
+  VirtualCluster cluster(std::move(folder), std::move(server), wire::Fd(sockets.first.release()));
+  cluster.is_checked_ = spec.check;
+  return cluster;
 }
 
 Result<system::JobOutcome> VirtualCluster::end_server() {
@@ -234,6 +237,12 @@ Result<std::int64_t> VirtualCluster::run_all(int set, Late late) {
                        .slowdown = late.slowdown,
                        .delivery_delay_ps = late.delivery_delay_ps},
                       {});
+}
+
+Result<std::vector<check::Finding>> VirtualCluster::findings() {
+  if (!is_checked_) return std::vector<check::Finding>();
+  CUCO_TRY_ASSIGN(const wire::Frame frame, call(wire::JudgeFindings::kType, {}, {}));
+  return check::findings_from_json(wire::text_of(frame.payload));
 }
 
 Result<void> VirtualCluster::order_snapshot(int rank, const std::vector<Range>& ranges) {

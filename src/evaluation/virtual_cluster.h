@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "check/finding.h"
 #include "measure/samples.h"
 #include "system/process.h"
 #include "wire/messages_judge.h"
@@ -27,6 +28,7 @@ struct ClusterSpec {
   std::uint64_t schedule_seed = 0;                 ///< 0: plain; others: adversarial.
   std::uint64_t memory = std::uint64_t{8} << 30U;  ///< That the server may use, devices' included.
   bool profile = false;                            ///< See VirtualCluster::profile.
+  bool check = false;  ///< Watch every access; see VirtualCluster::findings. Many times slower.
 };
 
 /// One rank has done what it was told.
@@ -107,6 +109,9 @@ class VirtualCluster {
   [[nodiscard]] Result<void> forget_profile();
   [[nodiscard]] Result<void> write(std::uint64_t address, std::string_view bytes);
   [[nodiscard]] Result<std::string> read(std::uint64_t address, std::size_t bytes);
+  /// What the checker has found so far; nothing if the spec did not ask for checks.
+  [[nodiscard]] Result<std::vector<check::Finding>> findings();
+  [[nodiscard]] bool is_checked() const { return is_checked_; }
 
  private:
   VirtualCluster(system::TempFolder folder, system::Process server, wire::Fd control)
@@ -127,6 +132,7 @@ class VirtualCluster {
   system::Fd rank_socket_;  ///< On a real GPU: what the rank gets.
   system::Fd bell_;
   std::vector<system::PassedFd> rank_fds_;
+  bool is_checked_ = false;
   bool asked_ = false;  ///< A JudgeWait is on its way and not answered.
 };
 

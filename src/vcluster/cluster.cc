@@ -244,7 +244,7 @@ const Allocation* Cluster::find_allocation(std::uint64_t address, std::uint64_t*
 }
 
 void Cluster::release(std::uint64_t address) {
-  if (check != nullptr) return check->freed(address);
+  if (check != nullptr) return check->freed(address, works.host.call);
   // It was checked when the call was made; a second free of it finds nothing.
   (void)memory->free(address).has_value();
 }

@@ -91,6 +91,7 @@ struct Serialiser {
     request.address = free.address;
     return {wire::FreeAsync::kType, to_payload(request)};
   }
+  Serialised operator()(const ClaimOperation&) const { return {0, {}}; }
   Serialised operator()(const CollectiveOperation&) const { return {0, {}}; }
   Serialised operator()(const ChildOperation& child) const {
     wire::GraphLaunch request;

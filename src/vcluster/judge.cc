@@ -74,6 +74,7 @@ void Judge::report(Session& session, const wire::JudgeReport& request, wire::Byt
       // Memory that was freed has no copy; the judge will find it missing.
       if (!cluster_.memory->valid(copy.address, copy.bytes.size())) copy.bytes.clear();
       std::memcpy(copy.bytes.data(), vgpu::Memory::at(copy.address), copy.bytes.size());
+      if (cluster_.check) cluster_.check->on_result_read(*waiting, copy.address, copy.bytes.size());
     }
     waiting->become_idle();
     hold();
@@ -134,6 +135,8 @@ void Judge::serve(const wire::Frame& frame) {
         return profile(*request);
       }
       break;
+    case wire::JudgeFindings::kType:
+      return tell_findings();
     default:
       break;
   }
@@ -228,6 +231,13 @@ void Judge::profile(const wire::JudgeProfile& request) {
   std::string text = cluster_.watchers->brief_report();
   if (text.size() > wire::kMaxPayload / 2) text = "{}";
   answer(wire::JudgeProfile::kType, wire::kSuccess, {}, wire::bytes_of_text(text));
+}
+
+void Judge::tell_findings() {
+  const std::string json = cluster_.check ? cluster_.check->json() : std::string();
+  const bool fits = !json.empty() && json.size() < wire::kMaxPayload;
+  answer(wire::JudgeFindings::kType, fits ? wire::kSuccess : wire::kInvalidValue, {},
+         wire::bytes_of_text(fits ? json : std::string_view()));
 }
 
 bool Judge::is_all_arrived() const {

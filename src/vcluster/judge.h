@@ -53,6 +53,7 @@ class Judge {
   void read_memory(const wire::JudgeRead& request);
   void profile(const wire::JudgeProfile& request);
   void write_memory(const wire::JudgeWrite& request, wire::Bytes tail);
+  void tell_findings();
   [[nodiscard]] bool is_all_arrived() const;
   void answer(std::uint16_t type, std::int32_t status, wire::Bytes head, wire::Bytes tail = {});
   void answer_lines(wire::JudgeWait::Kind kind, const std::vector<std::string>& lines);

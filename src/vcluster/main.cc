@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuco-vcluster: the server process of a virtual run. Started by cuco, not by users:
 //   cuco-vcluster --listen FD --parent FD --gpu FILE [--topology FILE] [--devices N]
-//                 [--processes N] [--seed N] [--judge FD] [--check FILE]
+//                 [--processes N] [--seed N] [--judge FD] [--check FILE|-]
 //                 [--schedule-seed N] [--delivery-delay PS] [--copy-log FILE] [--report FILE]
 //                 [--patience MS]
 #include <sys/prctl.h>
@@ -73,7 +73,9 @@ Result<Ending> serve(const Options& options) {
   if (options.contains("--patience")) server->set_patience(number(options, "--patience", 0));
   auto ending = server->run();
   CUCO_TRY(server->write_report());
-  if (const auto file = options.find("--check"); file != options.end()) {
+  // A judge asks for what was found: then there is no file.
+  const auto file = options.find("--check");
+  if (file != options.end() && file->second != "-") {
     CUCO_TRY(server->write_findings(file->second));
   }
   return ending;

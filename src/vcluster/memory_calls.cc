@@ -18,6 +18,8 @@ namespace {
 /// cudaMalloc promises 256; 512 is what it gives.
 constexpr std::uint64_t kDeviceAlignment = 512;
 constexpr std::uint64_t kPage = 4096;
+/// Between allocations of a checked run: an index that runs a little too far meets nobody else's.
+constexpr std::uint64_t kGuard = std::uint64_t{64} << 10U;
 
 void tell_check(Cluster& cluster,
                 const Process& process,
@@ -47,10 +49,11 @@ Made allocate(Cluster& cluster, Process& process, const wire::Allocate& request)
   }
   if (request.bytes > vgpu::kHostStride) return {wire::kMemoryAllocation, 0};
   // Host memory is mapped by the process page by page.
-  const auto address = on_device
-                           ? cluster.memory->allocate(device, request.bytes, kDeviceAlignment)
-                           : cluster.memory->allocate_host(
-                                 process.index, (request.bytes + kPage - 1) / kPage * kPage, kPage);
+  const auto address =
+      on_device ? cluster.memory->allocate(device, request.bytes + (cluster.check ? kGuard : 0),
+                                           kDeviceAlignment)
+                : cluster.memory->allocate_host(process.index,
+                                                (request.bytes + kPage - 1) / kPage * kPage, kPage);
   if (!address) return {wire::kMemoryAllocation, 0};
   cluster.allocations[*address] = {.bytes = request.bytes,
                                    .kind = request.kind,
@@ -97,13 +100,18 @@ void handle_free(Cluster& cluster, Session& session, const wire::Free& request) 
   }
   session.park("the end of all work before memory is freed (cudaFree)");
   const auto works = unfinished_works(*session.process);
-  cluster.works.when_done(works, [&cluster, works, number = session.number(), request] {
+  const auto call = cluster.works.host.call;
+  cluster.works.when_done(works, [&cluster, works, number = session.number(), request, call] {
     wire::Free::Reply reply;
     const auto again = cluster.allocations.find(request.address);
     if (again != cluster.allocations.end() && !return_graph_memory(cluster, request.address)) {
       reply.bytes = again->second.bytes;
       cluster.allocations.erase(again);
-      cluster.release(request.address);
+      if (cluster.check) {
+        cluster.check->freed(request.address, call);
+      } else {
+        cluster.release(request.address);
+      }
     }
     if (Session* waiting = cluster.find_session(number)) {
       waiting->learn(works);
@@ -127,6 +135,12 @@ void allocate_async(Cluster& cluster, Session& session, const wire::AllocateAsyn
       allocate(cluster, *session.process, {.device = request.device, .bytes = request.bytes});
   if (made.status == wire::kSuccess) {
     cluster.allocations[made.address].pool = request.pool == 0 ? kDefaultPool : request.pool;
+    // A piece that stands for the allocation keeps its place in the stream visible to the checker.
+    if (cluster.check) {
+      const Enqueued result =
+          enqueue(cluster, *stream, ClaimOperation{made.address, request.bytes});
+      if (result.status != wire::kSuccess) return session.reply(result.status);
+    }
   }
   session.reply_with(made.status, wire::AllocateAsync::Reply{.address = made.address});
 }

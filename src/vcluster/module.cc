@@ -7,6 +7,7 @@
 #include "ptx/fatbin.h"
 #include "ptx/parse.h"
 #include "vcluster/cluster.h"
+#include "vcluster/run_check.h"
 #include "wire/view.h"
 
 namespace cuco::vcluster {
@@ -106,6 +107,7 @@ Result<vgpu::Program*> program_on(Cluster& cluster,
     return std::move(program).error();
   }
   CUCO_TRY(module.programs.empty() ? Result<void>{} : share_managed(cluster, module, **program));
+  if (cluster.check) cluster.check->on_program(process, **program, device);
   return (module.programs[device] = *std::move(program)).get();
 }
 

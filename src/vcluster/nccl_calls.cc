@@ -292,7 +292,7 @@ void free(Cluster& cluster, Session& session, const wire::NcclMemFree& request) 
     return session.reply(wire::kInvalidValue);
   }
   cluster.allocations.erase(found);
-  if (cluster.check) cluster.check->freed(request.address);
+  if (cluster.check) cluster.check->freed(request.address, cluster.works.host.call);
   session.reply(wire::kSuccess);
 }
 

@@ -105,14 +105,26 @@ WorkPtr make_host_work(Cluster& cluster, Context& context, const HostOperation& 
   });
 }
 
-WorkPtr make_free_work(Cluster& cluster, const FreeOperation& free) {
-  return WorkGraph::make("free", [&cluster, free](const WorkPtr& work) {
+WorkPtr make_free_work(Cluster& cluster, Context& context, const FreeOperation& free) {
+  return WorkGraph::make("free", [&cluster, &context, free](const WorkPtr& work) {
     const auto found = cluster.allocations.find(free.address);
     if (found != cluster.allocations.end() && found->second.graph == nullptr &&
         !found->second.orphaned) {
+      const std::uint64_t bytes = found->second.bytes;
       cluster.allocations.erase(found);
-      cluster.release(free.address);
+      if (cluster.check) {
+        cluster.check->on_stream_free(*work, context, free, bytes);
+      } else {
+        cluster.release(free.address);
+      }
     }
+    cluster.works.finish(work, cluster.timeline.now());
+  });
+}
+
+WorkPtr make_claim_work(Cluster& cluster, Context& context, const ClaimOperation& claim) {
+  return WorkGraph::make("cudaMallocAsync", [&cluster, &context, claim](const WorkPtr& work) {
+    if (cluster.check) cluster.check->on_stream_allocate(*work, context, claim);
     cluster.works.finish(work, cluster.timeline.now());
   });
 }
@@ -143,7 +155,12 @@ struct WorkMaker {
   WorkPtr operator()(const WaitOperation& wait) const {
     return WorkGraph::make(fmt::format("wait for event {}", wait.event->id), nullptr);
   }
-  WorkPtr operator()(const FreeOperation& free) const { return make_free_work(cluster, free); }
+  WorkPtr operator()(const ClaimOperation& claim) const {
+    return make_claim_work(cluster, context, claim);
+  }
+  WorkPtr operator()(const FreeOperation& free) const {
+    return make_free_work(cluster, context, free);
+  }
   WorkPtr operator()(const AllocateOperation&) const {
     return WorkGraph::make("allocation", nullptr);
   }
@@ -163,6 +180,9 @@ struct WorkMaker {
 Parsed parse_copy(Cluster& cluster, Session& session, const wire::Copy& request) {
   for (const wire::CopyEnd* end : {&request.to, &request.from}) {
     if (const std::int32_t status = check_end(cluster, session, request, *end); status != 0) {
+      if (cluster.check && request.height == 1 && request.depth == 1) {
+        cluster.check->on_bad_copy(*end, request.width, session.process->rank);
+      }
       return {status, {}};
     }
   }

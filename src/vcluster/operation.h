@@ -83,6 +83,13 @@ struct AllocateOperation {
   std::shared_ptr<GraphMemory> memory;  // shared by the copies of the node
 };
 
+/// Memory that a stream's cudaMallocAsync has given: checked runs have it used only after this
+/// piece.
+struct ClaimOperation {
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+};
+
 struct FreeOperation {
   std::uint64_t address = 0;
 };
@@ -106,6 +113,7 @@ using Operation = std::variant<std::monostate,
                                HostOperation,
                                RecordOperation,
                                WaitOperation,
+                               ClaimOperation,
                                FreeOperation,
                                ChildOperation,
                                CollectiveOperation,

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "vcluster/cluster.h"
+#include "vgpu/program.h"
 #include "wire/call_site.h"
 
 namespace cuco::vcluster {
@@ -86,8 +87,51 @@ void RunCheck::allocated_written(std::uint64_t address,
                        .made = call ? *call : check::Site{}});
 }
 
-void RunCheck::freed(std::uint64_t address) {
-  const auto& call = cluster_.works.host.call;
+void RunCheck::on_program(const Process& process,
+                          const vgpu::Program& program,
+                          std::int32_t device) {
+  const int rank = rank_of(process, device);
+  for (const ptx::Variable& variable : program.module().variables) {
+    if (variable.space != ptx::Space::Global || variable.linkage == ptx::Linkage::Extern) continue;
+    const auto symbol = program.find_symbol(variable.name);
+    if (!symbol || variable.bytes == 0) continue;
+    checker.on_allocate(
+        canonical(symbol->address), variable.bytes,
+        {.what = std::string(check::kVariable) + variable.name, .rank = rank, .written = true});
+  }
+}
+
+void RunCheck::on_bad_copy(const wire::CopyEnd& end, std::uint64_t bytes, int rank) {
+  if (end.where != wire::CopyEnd::kServer) return;
+  check::WorkInfo info;
+  info.what = fmt::format("copy of {} bytes", bytes);
+  info.rank = rank;
+  if (cluster_.works.host.call != nullptr) info.call = *cluster_.works.host.call;
+  info.start = cluster_.works.host.known;
+  const check::WorkId id = checker.begin(info);
+  checker.check_bounds(id, canonical(end.address), bytes);
+  (void)checker.end(id);
+}
+
+void RunCheck::on_stream_allocate(Work& work, const Context& context, const ClaimOperation& made) {
+  const check::WorkId id =
+      act(work, "cudaMallocAsync", rank_of(*context.process, context.device), context.device);
+  checker.claim(id, canonical(made.address), made.bytes);
+  end(work);
+}
+
+void RunCheck::on_stream_free(Work& work,
+                              const Context& context,
+                              const FreeOperation& free,
+                              std::uint64_t bytes) {
+  const check::WorkId id =
+      act(work, "cudaFreeAsync", rank_of(*context.process, context.device), context.device);
+  checker.claim(id, canonical(free.address), bytes);
+  end(work);
+  freed(free.address, work.call);
+}
+
+void RunCheck::freed(std::uint64_t address, const std::shared_ptr<const check::Site>& call) {
   checker.on_free(address, call ? *call : check::Site{});
   const auto known = cluster_.memory->find_allocation(address);
   if (!known || known->base != address) return;
@@ -192,6 +236,16 @@ void RunCheck::on_fill(Work& work, const Context& context, const FillOperation& 
 void RunCheck::on_graph_node(const Work& node, const Work& begin) {
   // The graph's end is the next piece in the stream of its beginning.
   checker.races().cover(node.chain, begin.chain, begin.operation + 1);
+}
+
+void RunCheck::on_result_read(const Session& session, std::uint64_t address, std::uint64_t bytes) {
+  check::WorkInfo info;
+  info.what = "read of the result, after the rank has said that it is done";
+  info.rank = session.process->rank;
+  info.start = session.known;
+  const check::WorkId id = checker.begin(info);
+  checker.read(id, canonical(address), bytes);
+  (void)checker.end(id);
 }
 
 void RunCheck::learn_from_all(Session& session) const {

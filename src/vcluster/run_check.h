@@ -39,8 +39,16 @@ class RunCheck {
   void allocated(std::uint64_t address, std::uint64_t bytes, std::string what, int rank);
   /// Memory that counts as written: pinned, or the runtime's own.
   void allocated_written(std::uint64_t address, std::uint64_t bytes, std::string what, int rank);
+  /// Variables of a module: exact bounds, and races, but never leaked.
+  void on_program(const Process& process, const vgpu::Program& program, std::int32_t device);
   /// The program lets go of it: it is kept aside, and given back when much has come after it.
-  void freed(std::uint64_t address);
+  void freed(std::uint64_t address, const std::shared_ptr<const check::Site>& call);
+  /// Memory that a stream makes or frees in its turn: whoever uses it must come after, or before.
+  void on_stream_allocate(Work& work, const Context& context, const ClaimOperation& made);
+  void on_stream_free(Work& work,
+                      const Context& context,
+                      const FreeOperation& free,
+                      std::uint64_t bytes);
 
   /// A piece begins or goes on; from here until `end` it may act.
   check::WorkId act(Work& work, const std::string& what, int rank, std::int32_t device);
@@ -48,6 +56,8 @@ class RunCheck {
   void end(Work& work);
   void start_grid(Work& work, const Context& context, const std::string& kernel, vgpu::GridId grid);
   void on_copy(Work& work, const Context& context, const CopyOperation& copy);
+  /// A copy that was refused: says why, if it reaches beyond memory or into freed memory.
+  void on_bad_copy(const wire::CopyEnd& end, std::uint64_t bytes, int rank);
   void on_fill(Work& work, const Context& context, const FillOperation& fill);
   void on_graph_node(const Work& node, const Work& begin);
 
@@ -69,6 +79,9 @@ class RunCheck {
   void learn_from_all(Session& session) const;
   /// A thread ends: what it knew is kept for those who waited for it out of sight.
   void departed(const Session& session);
+
+  /// A judge takes what the session's rank has made, knowing no more than the rank does.
+  void on_result_read(const Session& session, std::uint64_t address, std::uint64_t bytes);
 
   /// Nothing can go on: who waits for what, a line each.
   void on_dead_lock(const std::vector<std::string>& waits);

@@ -143,12 +143,12 @@ Result<Ending> Server::run() {
       return entry.second->state() == Session::State::Outside;
     });
     if (somebody_waits() && (!outside || idle_ms >= kOutsideGraceMs)) {
+      if (cluster_->check) cluster_->check->on_dead_lock(cluster_->describe_waits());
       if (judge_) {
         judge_->dead_lock(cluster_->describe_waits());
         CUCO_TRY(poll(kLookMs));
         continue;
       }
-      if (cluster_->check) cluster_->check->on_dead_lock(cluster_->describe_waits());
       report_dead_lock();
       return Ending::DeadLock;
     }

@@ -19,11 +19,17 @@ void Warp::raise(const Op& op, TrapKind kind, unsigned lane, std::string message
   const Origin& origin = kernel->origins[op.source];
   if (origin.function->name != trap.kernel) trap.function = origin.function->name;
   trap.ptx_line = origin.instruction->ptx_line;
-  trap.source_line = origin.instruction->source.line;
   const auto& files = kernel->module->files;
-  if (trap.source_line != 0 && origin.instruction->source.file < files.size()) {
-    trap.source_file = files[origin.instruction->source.file];
-  }
+  const auto file_of = [&](const ptx::SourceLine& line) {
+    return line.line != 0 && line.file < files.size() ? files[line.file] : std::string();
+  };
+  // Of what was inlined from the toolkit's headers the line that called it says more.
+  const ptx::Instruction& in = *origin.instruction;
+  const bool is_inlined =
+      in.caller.line != 0 && file_of(in.source).find("/targets/") != std::string::npos;
+  const ptx::SourceLine& line = is_inlined ? in.caller : in.source;
+  trap.source_line = line.line;
+  trap.source_file = file_of(line);
   trap.block = block->index;
   const std::uint32_t* tid =
       reinterpret_cast<const std::uint32_t*>(grid->thread_indices.data()) + index * 3 * kLanes;

@@ -116,4 +116,11 @@ struct JudgeWrite {
   std::uint64_t address = 0;
 };
 
+/// From the judge: what the checker of this run has found so far. Reply tail: JSON, as
+/// check::to_json writes it. Refused by a server that was not started with --check.
+struct JudgeFindings {
+  static constexpr std::uint16_t kType = kJudgeSubject + 7;
+  using Reply = Nothing;
+};
+
 }  // namespace cuco::wire

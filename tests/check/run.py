@@ -6,10 +6,11 @@
 
 A source lists its cases in its head, one a line:
 
-    // CASE name kind[,kind...] [--flag of cuco run ...]
+    // CASE name kind[@mark[/mark]][,kind...] [--flag of cuco run ...]
 
-`none` expects no finding at all; otherwise every kind named must be found and no other. Prints a
-table and exits with 1 if a line of it is wrong.
+`none` expects no finding at all; otherwise every kind named must be found and no other. With marks, a finding of that
+kind must name those lines, which end in `// :mark`, as its two sides. Prints a table and exits with 1 if a line of it is
+wrong.
 """
 import concurrent.futures
 import json
@@ -21,10 +22,33 @@ import tempfile
 
 
 def cases(source):
+    """Name, the marks of each kind, flags."""
     for line in source.read_text().splitlines():
         match = re.match(r"// CASE (\S+) (\S+)\s*(.*)", line)
         if match:
-            yield match[1], set(match[2].split(",")) - {"none"}, match[3].split()
+            expected = {}
+            for word in match[2].split(","):
+                kind, _, marks = word.partition("@")
+                if kind != "none":
+                    expected[kind] = set(marks.split("/")) if marks else None
+            yield match[1], expected, match[3].split()
+
+
+def sides(source, finding):
+    """The marks of the lines that a finding names; lines without a mark as numbers."""
+    lines = source.read_text().splitlines()
+    found = set()
+    for site in (finding["where"], finding.get("other")):
+        if site is None or not site["file"].endswith(source.name) or site["line"] < 1:
+            continue
+        # A statement may have several lines; the mark is at the end of one of them.
+        mark = None
+        for line in lines[site["line"] - 1:site["line"] + 3]:
+            mark = re.search(r"// :(\S+)$", line)
+            if mark or ";" in line or line.rstrip().endswith(("{", "}")):
+                break
+        found.add(mark[1] if mark else str(site["line"]))
+    return found
 
 
 def run(cuco, source, name, flags, folder):
@@ -36,12 +60,25 @@ def run(cuco, source, name, flags, folder):
             command += ["--nvcc", "-I" + include]
         command += ["--nvcc", "-lmpi", "--nvcc", "-DOMPI_SKIP_MPICXX"]
     result = subprocess.run(command + flags + [str(source), "--", name],
-                            capture_output=True, text=True, timeout=300)
+                            capture_output=True, text=True, timeout=900)
     found = {}
     if out.exists():
         for finding in json.loads(out.read_text()):
-            found[finding["kind"]] = found.get(finding["kind"], 0) + finding["count"]
+            found.setdefault(finding["kind"], []).append(sides(source, finding))
     return result, found
+
+
+def is_right(expected, found):
+    if set(expected) != set(found):
+        return False
+    return all(marks is None or marks in found[kind] for kind, marks in expected.items())
+
+
+def words_of(found):
+    if not found:
+        return "none"
+    return ", ".join(kind + "".join("@" + "/".join(sorted(marks)) for marks in places[:2])
+                     for kind, places in sorted(found.items()))
 
 
 def main():
@@ -51,6 +88,7 @@ def main():
         at = arguments.index("--only")
         only = arguments[at + 1]
         del arguments[at:at + 2]
+    arguments = [word for word in arguments if word != "--quiet"]
     cuco, sources = arguments[0], [pathlib.Path(name) for name in arguments[1:]]
     bad = 0
     total = 0
@@ -71,13 +109,13 @@ def main():
             for source, name, expected, flags in wanted:
                 total += 1
                 result, found = started[source].pop(0).result()
-                right = set(found) == expected and result.returncode == (66 if expected else 0)
-                words = ", ".join(sorted(found)) or "none"
+                right = is_right(expected, found) and result.returncode == (66 if expected else 0)
+                words = words_of(found)
                 if result.returncode not in (0, 66):
                     words += f" (exit {result.returncode})"
                 print(f"{source.stem:<14} {name:<34} {', '.join(sorted(expected)) or 'none':<24} "
                       f"{words}{'' if right else '   <-- wrong'}", flush=True)
-                if not right or only:
+                if (not right or only) and "--quiet" not in sys.argv:
                     sys.stdout.write(result.stdout + result.stderr)
                 bad += not right
     print(f"{total - bad} of {total} as expected")

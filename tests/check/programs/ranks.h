@@ -57,12 +57,14 @@ struct Ranks {
     }
     NCCL(ncclGroupEnd());
   }
-  void make_dev(int lsa_barriers, int gin_barriers, int signals, int counters) {
+  void make_dev(
+      int lsa_barriers, int gin_barriers, int signals, int counters, bool multimem = false) {
     ncclDevCommRequirements wanted;
     std::memset(&wanted, 0, sizeof wanted);
     wanted.lsaBarrierCount = lsa_barriers;
     wanted.railGinBarrierCount = gin_barriers;
     wanted.ginSignalCount = signals;
+    wanted.lsaMultimem = multimem;
     wanted.ginCounterCount = counters;
     NCCL(ncclGroupStart());
     for (int r = 0; r < count; ++r)

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <vector>
 
 #include <cuda_runtime.h>
@@ -65,12 +66,48 @@ inline void synchronise(const std::vector<Rank>& ranks) {
   }
 }
 
+/// What is used until the end: `free_all` frees it, if nobody has.
+struct Kept {
+  int device = 0;
+  void* memory = nullptr;
+  ncclComm_t comm = nullptr;  ///< Of a window.
+  ncclWindow_t window = nullptr;
+};
+
+inline std::vector<Kept>& everything_kept() {
+  static std::vector<Kept> all;
+  return all;
+}
+
+inline void keep(const Kept& one) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  everything_kept().push_back(one);
+}
+
+inline void free_all() {
+  for (const Kept& one : everything_kept()) {
+    if (one.window != nullptr) NCCL(ncclCommWindowDeregister(one.comm, one.window));
+  }
+  for (const Kept& one : everything_kept()) {
+    CUDA(cudaSetDevice(one.device));
+    if (one.window != nullptr) {
+      NCCL(ncclMemFree(one.memory));
+    } else {
+      cudaFree(one.memory);
+    }
+  }
+  cudaGetLastError();  // some was freed before
+  everything_kept().clear();
+}
+
 template <typename T>
 T* upload(int device, const std::vector<T>& values) {
   T* memory = nullptr;
   CUDA(cudaSetDevice(device));
   CUDA(cudaMalloc(&memory, values.size() * sizeof(T) + 1));
   CUDA(cudaMemcpy(memory, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
+  keep({device, memory});
   return memory;
 }
 

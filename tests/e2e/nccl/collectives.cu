@@ -225,5 +225,6 @@ int main() {
     NCCL(ncclCommFinalize(r.comm));
   for (const Rank& r : ranks)
     NCCL(ncclCommDestroy(r.comm));
+  free_all();
   std::printf("collectives on %zu ranks: ok\n", ranks.size());
 }

@@ -29,6 +29,8 @@ inline Windows make_windows(const std::vector<Rank>& ranks, size_t bytes) {
   NCCL(ncclGroupEnd());
   for (ncclWindow_t window : result.windows)
     EXPECT(window != nullptr);
+  for (const Rank& r : ranks)
+    keep({r.rank, result.memory[r.rank], r.comm, result.windows[r.rank]});
   return result;
 }
 

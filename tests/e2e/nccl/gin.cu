@@ -205,5 +205,6 @@ int main(int argc, char** argv) {
   if (wants("barrier")) check_world_barrier(ranks, comms);
   for (const Rank& r : ranks)
     NCCL(ncclDevCommDestroy(r.comm, &comms[r.rank]));
+  free_all();
   std::printf("GIN on %zu ranks: ok\n", ranks.size());
 }

@@ -100,5 +100,6 @@ int main() {
     CUDA(cudaGraphExecDestroy(captured[r.rank].exec));
   for (const Rank& r : ranks)
     NCCL(ncclCommDestroy(r.comm));
+  free_all();
   std::printf("graphs on %d ranks: ok\n", n);
 }

@@ -70,5 +70,6 @@ int main() {
       EXPECT(got[i] == i / kCount * 100000 + r.rank * kCount + i % kCount);
     }
   }
+  free_all();
   std::printf("hybrid all-to-all on %d ranks: ok\n", n);
 }

@@ -173,5 +173,6 @@ int main() {
   check_shrink(blocking);
   check_end_in_the_middle(n, true);
   check_end_in_the_middle(n, false);
+  free_all();
   std::printf("lifetime on %d ranks: ok\n", n);
 }

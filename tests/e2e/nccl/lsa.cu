@@ -180,5 +180,6 @@ int main(int argc, char** argv) {
   if (wants("reduce")) check_all_reduce(ranks, comms);
   if (wants("small")) check_small_exchange(ranks);
   if (wants("multimem")) check_multimem(ranks);
+  free_all();
   std::printf("load/store access on %zu ranks: ok\n", ranks.size());
 }

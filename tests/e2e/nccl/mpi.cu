@@ -79,6 +79,9 @@ int main(int argc, char** argv) {
   NCCL(ncclDevCommDestroy(me.comm, &comm));
   NCCL(ncclCommWindowDeregister(me.comm, window));
   NCCL(ncclCommDestroy(me.comm));
+  NCCL(ncclMemFree(memory));
+  CUDA(cudaFree(data));
   MPI_Finalize();
+  free_all();
   if (rank == 0) std::printf("MPI on %d ranks: ok\n", size);
 }

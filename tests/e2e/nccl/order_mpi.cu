@@ -91,6 +91,7 @@ int main(int argc, char** argv) {
     if (tag == 4) ask_until_it_is_there(ranks, tag);
   }
   MPI_Barrier(MPI_COMM_WORLD);
+  free_all();
   if (rank == 0) std::printf("order on %d ranks: ok\n", ranks);
   MPI_Finalize();
 }

@@ -62,5 +62,6 @@ int main() {
   for (int r = 0; r < ranks; ++r)
     std::printf("rank %d: %.9f s\n", r, seconds[r]);
   EXPECT(seconds[ranks - 1] > ranks * 0.001);
+  free_all();
   std::printf("threads on %d ranks: ok\n", ranks);
 }

@@ -125,5 +125,6 @@ int main() {
   check_type<__nv_bfloat16>(ranks, ncclBfloat16);
   check_type<__nv_fp8_e4m3>(ranks, ncclFloat8e4m3);
   check_type<__nv_fp8_e5m2>(ranks, ncclFloat8e5m2);
+  free_all();
   std::printf("12 types, 6 reductions on %zu ranks: ok\n", ranks.size());
 }

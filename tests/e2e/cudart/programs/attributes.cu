@@ -67,5 +67,6 @@ int main() {
   OK(cudaDeviceGetPCIBusId(bus, sizeof bus, 0));
   OK(cudaDeviceGetByPCIBusId(&value, bus));
   CHECK(value == 0);
+  OK(cudaFree(out));
   std::puts("attributes are right");
 }

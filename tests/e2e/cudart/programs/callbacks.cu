@@ -33,6 +33,7 @@ int main() {
   OK(cudaLaunchHostFunc(s, show, pinned + 2));
   OK(cudaStreamSynchronize(s));
   CHECK(refused == cudaErrorNotPermitted);
+  OK(cudaFreeHost(pinned));
   std::puts("4");
   std::puts("callbacks are right");
 }

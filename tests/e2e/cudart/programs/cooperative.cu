@@ -39,5 +39,7 @@ int main() {
   OK(cudaLaunchKernelEx(&config, rounds, counters, wrong, blocks));
   OK(cudaMemcpy(&h, wrong, 4, cudaMemcpyDeviceToHost));
   CHECK(h == 0);
+  OK(cudaFree(counters));
+  OK(cudaFree(wrong));
   std::puts("the grid met 10 times");
 }

@@ -143,5 +143,6 @@ int main() {
       FAILS(cudaErrorStreamCaptureUnjoined, cudaStreamEndCapture(a, &graph));
     }
   }
+  OK(cudaFree(d));
   std::puts("graphs are right");
 }

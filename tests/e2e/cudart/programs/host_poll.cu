@@ -18,4 +18,5 @@ int main() {
   }
   std::printf("the host saw %d\n", *flag);
   OK(cudaDeviceSynchronize());
+  OK(cudaFreeHost(flag));
 }

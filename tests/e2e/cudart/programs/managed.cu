@@ -41,6 +41,7 @@ int main() {
   OK(cudaMalloc(&d, 4));
   OK(cudaPointerGetAttributes(&attributes, d));
   CHECK(attributes.type == cudaMemoryTypeDevice && attributes.device == 0);
+  OK(cudaFree(d));
   OK(cudaFree(m));
   OK(cudaFreeHost(host));
   std::puts("managed and mapped memory are right");

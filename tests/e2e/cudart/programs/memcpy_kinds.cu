@@ -102,6 +102,8 @@ int main() {
   FAILS(cudaErrorInvalidMemcpyDirection, cudaMemcpy(d, e, 4, (cudaMemcpyKind)9));
   FAILS(cudaErrorInvalidPitchValue,
         cudaMemcpy2D(p, 10, rectangle.data(), 100, 100, 2, cudaMemcpyHostToDevice));
+  for (void* memory : {(void*)e, (void*)p, box.ptr, (void*)device})
+    OK(cudaFree(memory));
   OK(cudaFree(d));
   FAILS(cudaErrorInvalidValue, cudaFree(d));
   OK(cudaFree(nullptr));

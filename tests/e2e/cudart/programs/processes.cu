@@ -40,4 +40,5 @@ int main(int argc, char** argv) {
   int value = 0;
   OK(cudaMemcpy(&value, p + 3, 4, cudaMemcpyDeviceToHost));
   std::printf("the child wrote %d\n", value);
+  OK(cudaFree(p));
 }

@@ -31,6 +31,7 @@ int main() {
       OK(cudaEventRecord(end));
       OK(cudaEventSynchronize(end));
       OK(cudaEventElapsedTime(&times[device], start, end));
+      OK(cudaFree(p));
       addresses[device] = p;
     });
   }

@@ -88,5 +88,6 @@ int main() {
   CHECK(flags == cudaStreamNonBlocking);
   OK(cudaStreamDestroy(high));
   FAILS(cudaErrorInvalidResourceHandle, cudaStreamSynchronize(high));
+  OK(cudaFree(d));
   std::puts("order is kept");
 }

@@ -35,5 +35,6 @@ int main() {
   FAILS(cudaErrorInvalidValue, cudaMemcpyToSymbol(coefficients, h, sizeof h, 8));
   int not_a_symbol;
   FAILS(cudaErrorInvalidSymbol, cudaMemcpyToSymbol(&not_a_symbol, h, 4));
+  OK(cudaFree(out));
   std::puts("symbols are right");
 }

@@ -26,6 +26,7 @@ void work(int device, long long* sum) {
     for (int v : h)
       *sum += v;
   }
+  OK(cudaFree(p));
 }
 
 int main() {
