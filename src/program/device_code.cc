@@ -149,11 +149,18 @@ class Splitter {
     }
   }
 
-  /// One past the brace that closes the one at `open`; a directive in between is doubt.
+  /// "#pragma unroll" belongs to the statement after it and to nothing else.
+  [[nodiscard]] bool is_pragma(std::size_t at) const {
+    const std::string_view rest = text(at).substr(1);
+    return rest.substr(std::min(rest.find_first_not_of(" \t"), rest.size())).starts_with("pragma");
+  }
+
+  /// One past the brace that closes the one at `open`; a directive in between is doubt,
+  /// but for a pragma.
   [[nodiscard]] std::optional<std::size_t> past_braces(std::size_t open) const {
     int depth = 0;
     for (std::size_t at = open; at < tokens_.size(); ++at) {
-      if (tokens_[at].kind == Kind::Directive) return std::nullopt;
+      if (tokens_[at].kind == Kind::Directive && !is_pragma(at)) return std::nullopt;
       if (text(at) == "{") ++depth;
       if (text(at) == "}" && --depth == 0) return at + 1;
     }

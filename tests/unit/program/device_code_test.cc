@@ -72,6 +72,8 @@ TEST(DeviceCode, OnlyDeviceCodeMayDiffer) {
   EXPECT_EQ(host_of(replaced(kProgram, "float twice(float x)", "float twice(double x, int = 0)")),
             host);
   EXPECT_EQ(host_of(replaced(kProgram, "// in place", "// in its place\n")), host);
+  EXPECT_EQ(host_of(replaced(kProgram, "  if (threadIdx", "#pragma unroll\n  if (threadIdx")),
+            host);
   EXPECT_EQ(host_of(replaced(kProgram, "__host__ __device__ int both",
                              "__device__ int more() { return 1; }\n__host__ __device__ int both")),
             host);
