@@ -15,6 +15,11 @@ namespace {
 
 constexpr std::uint32_t kCellBytes = 16;
 
+// Every thread may have to remember every write that can be looked behind: many threads, fewer
+// writes. To forget earlier only makes memory stronger.
+constexpr std::size_t kBudget = std::size_t{1} << 20U;
+constexpr std::size_t kLeast = 128;
+
 template <typename F>
 void for_cells(Address address, std::uint32_t bytes, F&& visit) {
   for (std::uint32_t done = 0; done < bytes;) {
@@ -330,7 +335,9 @@ void WeakMemory::record_write(const Warp& w,
 }
 
 void WeakMemory::prune() {
-  while (order_.size() > settings_.history) {
+  const std::size_t threads = std::max<std::size_t>(threads_.size(), 1);
+  const std::size_t most = std::min(settings_.history, std::max(kLeast, kBudget / threads));
+  while (order_.size() > most) {
     const auto [time, cell] = order_.front();
     order_.pop_front();
     horizon_ = std::max(horizon_, time);
@@ -338,6 +345,13 @@ void WeakMemory::prune() {
     if (found == cells_.end()) continue;
     std::erase_if(found->second, [&](const Record& record) { return record.time <= horizon_; });
     if (found->second.empty()) cells_.erase(found);
+  }
+  if (horizon_ < swept_ + most) return;
+  swept_ = horizon_;
+  for (auto& [warp, thread] : threads_) {
+    thread.view.forget_up_to(horizon_);
+    for (View& view : thread.acquired)
+      view.forget_up_to(horizon_);
   }
 }
 

@@ -188,7 +188,8 @@ class WeakMemory final : public AccessObserver {
   Settings settings_;
   Rng rng_;
   std::uint64_t now_ = 0;
-  std::uint64_t horizon_ = 0;  ///< Writes up to here are forgotten: everybody sees them.
+  std::uint64_t horizon_ = 0;  ///< Writes up to here are forgotten: everybody sees them...
+  std::uint64_t swept_ = 0;    ///< ...and up to here nobody remembers having seen them.
   std::unordered_map<Address, std::vector<Record>> cells_;  ///< By address / 16, oldest first.
   std::deque<std::pair<std::uint64_t, Address>> order_;     ///< Time and cell of every record.
   std::unordered_map<const Warp*, Thread> threads_;
