@@ -32,7 +32,13 @@ std::vector<Outcome> every_outcome() {
       Scored{.seconds = 3e-4,
              .baseline_seconds = 5e-4,
              .hardware = "4 x H200",
-             .shapes = {{"1k", 3e-4, 5e-4, 2e-4, {{"compute", 2e-4}}}},
+             .shapes = {{.shape = "1k",
+                         .seconds = 3e-4,
+                         .baseline_seconds = 5e-4,
+                         .bound_seconds = 2e-4,
+                         .limited_by = "links",
+                         .limits = {{"links", 2e-4}},
+                         .phases = {{"compute", 2e-4}}}},
              .checked_shapes = 3}};
 }
 

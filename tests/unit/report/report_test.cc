@@ -30,7 +30,11 @@ class Reporting : public testing::Test {
                  .baseline_seconds = 5e-4,
                  .bound_seconds = 2.12e-4,
                  .hardware = "4 x H200",
-                 .shapes = {{"1k", 3.18e-4, 5e-4, 2.12e-4, {{"exposed communication", 4.4e-5}}}},
+                 .shapes = {{.shape = "1k",
+                             .seconds = 3.18e-4,
+                             .baseline_seconds = 5e-4,
+                             .bound_seconds = 2.12e-4,
+                             .phases = {{"exposed communication", 4.4e-5}}}},
                  .checked_shapes = 4,
                  .checked_hidden_shapes = 2,
                  .checked_schedules = 20});
