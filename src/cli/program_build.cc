@@ -133,12 +133,18 @@ Result<void> compile(const BuildRequest& request,
   return {};
 }
 
-/// Warns of what NCCL 2.28.9 gets wrong in the sources and in what they include with quotes.
-void lint_sources(const BuildRequest& request) {
+struct SourceText {
+  system::Path path;
+  std::string text;
+};
+
+/// The sources and what they include with quotes.
+std::vector<SourceText> own_texts(const BuildRequest& request) {
   std::vector<system::Path> folders;
   for (const std::string& flag : request.flags) {
     if (flag.starts_with("-I")) folders.emplace_back(flag.substr(2));
   }
+  std::vector<SourceText> texts;
   std::vector<system::Path> pending = request.sources;
   std::set<system::Path> seen;
   while (!pending.empty()) {
@@ -148,9 +154,8 @@ void lint_sources(const BuildRequest& request) {
     const system::Path real = std::filesystem::weakly_canonical(path, ignored);
     if (real.string().starts_with(kToolchainRoot) || !seen.insert(real).second) continue;
     if (path.extension() == ".o" || path.extension() == ".a") continue;
-    const auto content = system::read_file(path);
+    auto content = system::read_file(path);
     if (!content) continue;
-    tell_nccl_warnings(program::lint_nccl_2_28(*content), path);
     for (const std::string& name : program::local_includes(*content)) {
       std::vector<system::Path> candidates = {path.parent_path() / name};
       for (const system::Path& folder : folders)
@@ -159,7 +164,9 @@ void lint_sources(const BuildRequest& request) {
           candidates, [](const auto& file) { return std::filesystem::is_regular_file(file); });
       if (found != candidates.end()) pending.push_back(*found);
     }
+    texts.push_back({path, *std::move(content)});
   }
+  return texts;
 }
 
 }  // namespace
@@ -187,14 +194,19 @@ system::Path default_cache() {
 Result<system::Path> build_program(const BuildRequest& request) {
   CUCO_TRY_ASSIGN(const system::Path nvcc, find_nvcc());
   std::string identity = nvcc.string() + "\n";
-  bool uses_nccl = false;
   for (const system::Path& source : request.sources) {
     CUCO_TRY_ASSIGN(const std::string content, system::read_file(source));
-    uses_nccl |= content.find("nccl") != std::string::npos && source.extension() != ".o";
     // The path is part of it: it is in -lineinfo and decides which "headers" are found.
     identity += std::filesystem::absolute(source).string() + "\n" + content + "\n";
   }
-  if (uses_nccl) lint_sources(request);
+  const std::vector<SourceText> texts = own_texts(request);
+  const bool uses_nccl = std::ranges::any_of(texts, [](const SourceText& source) {
+    return source.text.find("nccl") != std::string::npos;
+  });
+  if (uses_nccl) {
+    for (const SourceText& source : texts)
+      tell_nccl_warnings(program::lint_nccl_2_28(source.text), source.path);
+  }
   const std::vector<std::string> flags = fixed_flags(request, uses_nccl);
   identity += join(flags, "\n");
   const system::Path entry = request.cache / "programs" / content_id(identity);

@@ -27,7 +27,7 @@ TEST(WholeProgram, IsWhatHasAWholeTable) {
 TEST(WholeProgram, ErrorsNameTheLine) {
   const auto key = load("name = \"a\"\nranks = 2\ntopology = \"t\"\n[whole]\narg = 1\n");
   ASSERT_FALSE(key);
-  EXPECT_THAT(key.error().message(), testing::HasSubstr("workload.toml:5: [whole] has one key"));
+  EXPECT_THAT(key.error().message(), testing::HasSubstr("workload.toml:5: [whole] has two keys"));
   EXPECT_FALSE(load("[whole]\n"));
   EXPECT_FALSE(load_whole_program("/nonexistent"));
 }

@@ -42,7 +42,7 @@ TEST(Exchange, CollectiveStartsWhenAllRanksAreThere) {
   EXPECT_FALSE(first->done());
   ASSERT_EQ(rig.world().describe_waits().size(), 1U);
   EXPECT_THAT(rig.world().describe_waits().front(),
-              HasSubstr("rank 0 wait in it; never called by rank 1"));
+              HasSubstr("rank 0 waits in it; never called by rank 1"));
   const WorkPtr second = submit(rig, 1, {operation(Kind::AllReduce, 2, b, b)});
   rig.run();
   EXPECT_TRUE(first->done());
