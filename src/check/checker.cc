@@ -11,23 +11,10 @@
 #include "base/assert.h"
 #include "check/block_state.h"
 #include "check/names.h"
+#include "ptx/toolkit_source.h"
 #include "vgpu/code.h"
 
 namespace cuco::check {
-namespace {
-
-/// Of a toolkit's header, not of the program: then the line that called it says more.
-bool is_of_toolkit(std::string_view file) {
-  constexpr std::array<std::string_view, 5> kParts = {"/nccl_device/", "/cuda/std/", "/cuda/",
-                                                      "cooperative_groups", "/crt/"};
-  return file.find("/include/") != std::string_view::npos &&
-         std::ranges::any_of(kParts, [&](std::string_view part) {
-           return file.find(part) != std::string_view::npos;
-         });
-}
-
-}  // namespace
-
 std::string demangle(const std::string& name) {
   int status = 0;
   char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
@@ -300,7 +287,7 @@ Site Checker::place_of(const vgpu::Kernel& kernel, std::uint32_t index) {
     return line.file < files.size() ? files[line.file] : std::string();
   };
   const ptx::Instruction& in = *origin.instruction;
-  const bool outer = in.caller.line != 0 && is_of_toolkit(file_of(in.source));
+  const bool outer = in.caller.line != 0 && ptx::is_of_toolkit(file_of(in.source));
   const ptx::SourceLine& line = outer ? in.caller : in.source;
   site.file = file_of(line);
   site.line = static_cast<int>(line.line);

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "check/finding.h"
+#include "ptx/toolkit_source.h"
 #include "system/environment.h"
 #include "system/process.h"
 
@@ -23,12 +24,6 @@ struct Place {
   std::string file;
   int line = -1;
 };
-
-bool is_of_toolkit(std::string_view file) {
-  return file.find("cuda_runtime") != std::string_view::npos ||
-         file.find("/targets/") != std::string_view::npos ||
-         file.find("/crt/") != std::string_view::npos;
-}
 
 /// file:line of each offset of an object file with debug information; empty where there is none. Of
 /// functions that were inlined there, the innermost that is not a wrapper of CUDA's headers.
@@ -57,7 +52,7 @@ std::map<std::uint64_t, Place> look_up(const std::string& module,
     line = line.substr(0, line.find(" ("));
     const std::size_t colon = line.rfind(':');
     if (place == nullptr || colon == std::string_view::npos || line.starts_with("??")) continue;
-    if (!place->file.empty() && !is_of_toolkit(place->file)) continue;
+    if (!place->file.empty() && !ptx::is_of_toolkit(place->file)) continue;
     place->file = std::string(line.substr(0, colon));
     place->line = std::atoi(std::string(line.substr(colon + 1)).c_str());
   }
@@ -83,7 +78,7 @@ void name_host_places(std::vector<Finding>& findings) {
     for (Site* site : sites) {
       if (site->module != module || places.empty()) continue;
       const Place& inner = places.at(site->offset);
-      const bool use_outer = site->outer_offset != 0 && is_of_toolkit(inner.file);
+      const bool use_outer = site->outer_offset != 0 && ptx::is_of_toolkit(inner.file);
       const Place& place = use_outer ? places.at(site->outer_offset) : inner;
       site->file = place.file;
       site->line = place.line;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "ptx/toolkit_source.h"
 #include "vgpu/grid.h"
 
 namespace cuco::vgpu {
@@ -25,8 +26,7 @@ void Warp::raise(const Op& op, TrapKind kind, unsigned lane, std::string message
   };
   // Of what was inlined from the toolkit's headers the line that called it says more.
   const ptx::Instruction& in = *origin.instruction;
-  const bool is_inlined =
-      in.caller.line != 0 && file_of(in.source).find("/targets/") != std::string::npos;
+  const bool is_inlined = in.caller.line != 0 && ptx::is_of_toolkit(file_of(in.source));
   const ptx::SourceLine& line = is_inlined ? in.caller : in.source;
   trap.source_line = line.line;
   trap.source_file = file_of(line);
