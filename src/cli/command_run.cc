@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -53,8 +55,8 @@ class RunCommand final : public Command {
     const bool uses_mpi = links_mpi(program);
     if (uses_mpi) {
       server_options.processes =
-          processes_ > 0 ? static_cast<std::uint32_t>(processes_) : server_options.devices;
-    } else if (processes_ > 1) {
+          processes_ ? static_cast<std::uint32_t>(*processes_) : server_options.devices;
+    } else if (processes_.value_or(1) > 1) {
       return Error{ErrorKind::InvalidInput,
                    "--processes is for programs that link MPI; any other is one process"};
     }
@@ -112,12 +114,10 @@ class RunCommand final : public Command {
   Result<void> check_arguments() const {
     CUCO_TRY(check_.check());
     CUCO_TRY(schedules_.check());
-    if (ranks_ < 0 || ranks_ > 64) {
-      return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", ranks_)};
-    }
-    if (processes_ < 0 || processes_ > 64) {
-      return Error{ErrorKind::InvalidInput,
-                   fmt::format("--processes must be 1 to 64: {}", processes_)};
+    for (const auto& [name, number] : {std::pair("--ranks", ranks_), {"--processes", processes_}}) {
+      if (number && (*number < 1 || *number > 64)) {
+        return Error{ErrorKind::InvalidInput, fmt::format("{} must be 1 to 64: {}", name, *number)};
+      }
     }
     for (const system::Path& path : programs_) {
       if (!std::filesystem::exists(path)) {
@@ -132,14 +132,14 @@ class RunCommand final : public Command {
 
   Result<vcluster::ServerOptions> server_options_for(Context& context) const {
     vcluster::ServerOptions options;
-    options.devices = static_cast<std::uint32_t>(std::max(ranks_, 1));
+    options.devices = static_cast<std::uint32_t>(ranks_.value_or(1));
     std::string name = hardware_.empty() ? context.config.text("run.hardware") : hardware_;
     if (!topology_.empty()) {
       CUCO_TRY_ASSIGN(options.topology, find_topology());
       CUCO_TRY_ASSIGN(const std::string text, system::read_file(*options.topology));
       CUCO_TRY_ASSIGN(const fabric::Topology topology,
                       fabric::parse_topology(text, options.topology->string()));
-      if (ranks_ == 0) options.devices = static_cast<std::uint32_t>(topology.gpus());
+      if (!ranks_) options.devices = static_cast<std::uint32_t>(topology.gpus());
       if (hardware_.empty()) name = topology.gpu;
     }
     if (std::filesystem::exists(name)) {
@@ -243,8 +243,8 @@ class RunCommand final : public Command {
   std::string target_ = "virtual";
   std::string hardware_;
   std::string topology_;
-  int ranks_ = 0;      ///< 0: one, or as many as the topology has.
-  int processes_ = 0;  ///< 0: one for each GPU.
+  std::optional<int> ranks_;      ///< One, or as many as the topology has.
+  std::optional<int> processes_;  ///< One for each GPU.
   std::uint64_t seed_ = 0;
   CheckFlags check_;
   ScheduleFlags schedules_;

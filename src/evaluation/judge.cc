@@ -158,8 +158,8 @@ Result<Judge::Built> Judge::build(const std::string& program, Stages* stages, bo
   lap.emplace(stages, "object screen");
   const system::Path object = std::get<system::Path>(result);
   CUCO_TRY_ASSIGN(const std::string bytes, system::read_file(object));
-  CUCO_TRY_ASSIGN(auto refused, screen_object(std::as_bytes(std::span(bytes))));
-  if (refused) return Built(Outcome(*std::move(refused)));
+  CUCO_TRY_ASSIGN(const ElfFacts facts, read_elf(std::as_bytes(std::span(bytes))));
+  if (auto refused = screen_object(facts)) return Built(Outcome(*std::move(refused)));
   return Built(object);
 }
 

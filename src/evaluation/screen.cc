@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "evaluation/elf.h"
 #include "program/regions.h"
 #include "program/tokens.h"
 #include "system/symbols.h"
@@ -138,8 +137,7 @@ Result<std::optional<ScreenRejected>> screen_source(std::string_view seed,
   return std::optional<ScreenRejected>();
 }
 
-Result<std::optional<ScreenRejected>> screen_object(std::span<const std::byte> object) {
-  CUCO_TRY_ASSIGN(const ElfFacts facts, read_elf(object));
+std::optional<ScreenRejected> screen_object(const ElfFacts& facts) {
   const auto reject = [](std::string rule, std::string reason) {
     return std::optional(ScreenRejected{std::move(rule), std::move(reason), {}});
   };
@@ -170,7 +168,7 @@ Result<std::optional<ScreenRejected>> screen_object(std::span<const std::byte> o
                   "constructor or destructor)");
   }
   if (facts.has_ifunc) return reject("load-time code", "the program has an indirect function");
-  return std::optional<ScreenRejected>();
+  return std::nullopt;
 }
 
 }  // namespace cuco::evaluation

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "base/result.h"
 #include "candidate/outcome.h"
+#include "evaluation/elf.h"
 
 namespace cuco::evaluation {
 
@@ -18,7 +18,6 @@ namespace cuco::evaluation {
 
 /// The shared object: the three entry points, nothing that runs at load time but CUDA's own
 /// registration, and no import beyond CUDA, NCCL and what plain computation needs.
-[[nodiscard]] Result<std::optional<candidate::ScreenRejected>> screen_object(
-    std::span<const std::byte> object);
+[[nodiscard]] std::optional<candidate::ScreenRejected> screen_object(const ElfFacts& facts);
 
 }  // namespace cuco::evaluation

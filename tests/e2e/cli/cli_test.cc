@@ -88,6 +88,16 @@ TEST(Usage, AMissingWorkloadIsNamed) {
   EXPECT_THAT(seen.error, HasSubstr("nosuch"));
 }
 
+TEST(Run, RefusesNumbersOutOfRange) {
+  const Shell shell;
+  shell.write("p.cu", "int main() {}\n");
+  for (const char* words : {"--ranks 0", "--ranks 65", "--processes 0", "--processes -1"}) {
+    const Seen seen = shell(std::string("cuco run ") + words + " p.cu");
+    EXPECT_EQ(seen.exit_code, 2) << words;
+    EXPECT_THAT(seen.error, HasSubstr("must be 1 to 64")) << words;
+  }
+}
+
 TEST(Config, BrokenFileNamesFileAndLine) {
   const Shell shell;
   shell.write("cuco.toml", "[search]\nseeed = 3\n");

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include <arpa/inet.h>
@@ -198,6 +199,16 @@ TEST_F(Hostile, OwnTierRefusesWithoutEndingTheJob) {
   EXPECT_EQ(outcome.ending, Ending::Exited) << describe(outcome);
   EXPECT_EQ(outcome.code, 10);
   EXPECT_THAT(outcome.denied, testing::ElementsAre("ptrace"));
+}
+
+TEST_F(Hostile, EveryForbiddenCallIsRefusedAndNamed) {
+  tier_ = Tier::Own;  // A hostile job would end with the first.
+  const JobOutcome outcome = attack("forbidden_calls", {}, Fence::Seccomp);
+  EXPECT_EQ(outcome.ending, Ending::Exited) << describe(outcome);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.denied.size(), 43U + 5U + 1U) << testing::PrintToString(outcome.denied);
+  EXPECT_EQ(std::ranges::count(outcome.denied, "clone"), 5);
+  EXPECT_THAT(outcome.denied, testing::IsSupersetOf({"ptrace", "mount", "bpf", "reboot", "ioctl"}));
 }
 
 /// Runs tests/hostile/system/nested.cc in a sandbox of the own tier.

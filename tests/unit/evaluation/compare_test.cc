@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -59,11 +61,25 @@ TEST(Compare, NothingThatIsNotFiniteIsRight) {
 
 TEST(Compare, SamplingStillSeesEveryElementThatWasNeverWritten) {
   auto values = counting(100'000);
-  values[99'999] = std::numeric_limits<float>::quiet_NaN();
-  const Comparison result = check(values, 1024);
-  EXPECT_EQ(result.wrong, 1);
-  EXPECT_EQ(result.index, 99'999);
-  EXPECT_LT(result.checked, 2000);
+  for (std::size_t i = 0; i < values.size(); i += 997) {
+    const float kept = std::exchange(values[i], std::numeric_limits<float>::quiet_NaN());
+    const Comparison result = check(values, 1024);
+    EXPECT_EQ(result.wrong, 1) << i;
+    EXPECT_EQ(result.index, static_cast<std::int64_t>(i));
+    EXPECT_LT(result.checked, 2000);
+    values[i] = kept;
+  }
+}
+
+TEST(Compare, WhereItSamplesIsInTheSeedAlone) {
+  std::set<std::int64_t> first_seen;
+  const auto wrong = std::vector<float>(100'000, -1);
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    const Comparison result =
+        compare(std::as_bytes(std::span(wrong)), Element::Fp32, kTight, kCounting, seed, 1024);
+    first_seen.insert(result.index);
+  }
+  EXPECT_GT(first_seen.size(), 40U);
 }
 
 TEST(Compare, SamplingSeesAnyContiguousPartOfFourTimesItsSpacing) {

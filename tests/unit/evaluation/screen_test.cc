@@ -73,12 +73,61 @@ TEST(Elf, SurvivesAnyTruncationAndAnyByte) {
   }
 }
 
-TEST(Elf, ScreenNamesAMissingEntryPoint) {
-  const std::string bytes = *system::read_file("/proc/self/exe");
-  const auto rejected = screen_object(std::as_bytes(std::span(bytes)));
-  ASSERT_TRUE(rejected && rejected->has_value());
-  EXPECT_EQ((*rejected)->rule, "entry points");
-  EXPECT_THAT((*rejected)->reason, HasSubstr("cuco_setup"));
+ElfFacts honest() {
+  ElfFacts facts;
+  facts.defined = {"cuco_setup", "cuco_run", "cuco_teardown", "_ZN4tileILi4EEvv", "_end"};
+  facts.undefined = {"cudaLaunchKernel", "ncclAllGather", "memcpy", "_ZNSt6vectorIfE"};
+  facts.init_entries = 2;
+  facts.fini_entries = 1;
+  facts.init_bytes = 27;
+  facts.fini_bytes = 13;
+  return facts;
+}
+
+/// The rule that refuses what `spoil` makes of an honest object.
+template <typename Spoil>
+std::string rule_against(const Spoil& spoil) {
+  ElfFacts facts = honest();
+  spoil(facts);
+  const auto rejected = screen_object(facts);
+  return rejected ? rejected->rule : "";
+}
+
+TEST(ScreenObject, HonestObjectsPass) {
+  EXPECT_EQ(rule_against([](ElfFacts&) {}), "");
+}
+
+TEST(ScreenObject, EntryPointsMustBeThere) {
+  for (const char* name : {"cuco_setup", "cuco_run", "cuco_teardown"}) {
+    EXPECT_EQ(rule_against([&](ElfFacts& facts) { facts.defined.erase(name); }), "entry points");
+  }
+}
+
+TEST(ScreenObject, NoNamesOfLibraries) {
+  for (const char* name : {"cudaMalloc", "ncclAllGather", "__cudaRegisterFatBinary", "memcpy"}) {
+    EXPECT_EQ(rule_against([&](ElfFacts& facts) { facts.defined.insert(name); }), "defined symbols")
+        << name;
+  }
+}
+
+TEST(ScreenObject, NoImportsBeyondComputation) {
+  for (const char* name : {"system", "fork", "dlopen", "syscall", "clock_gettime", "open", "mmap",
+                           "pthread_create", "_ZNSt6thread15_M_start_threadE",
+                           "_ZNSt6chrono3_V212steady_clock3nowEv", "_ZNSt13basic_filebufIcE"}) {
+    EXPECT_EQ(rule_against([&](ElfFacts& facts) { facts.undefined.insert(name); }), "imports")
+        << name;
+  }
+}
+
+TEST(ScreenObject, NothingRunsAtLoadTime) {
+  const auto refused = [](auto ElfFacts::* fact) {
+    return rule_against([&](ElfFacts& facts) { facts.*fact += 8; }) == "load-time code";
+  };
+  EXPECT_TRUE(refused(&ElfFacts::init_entries));
+  EXPECT_TRUE(refused(&ElfFacts::fini_entries));
+  EXPECT_TRUE(refused(&ElfFacts::init_bytes));
+  EXPECT_TRUE(refused(&ElfFacts::fini_bytes));
+  EXPECT_EQ(rule_against([](ElfFacts& facts) { facts.has_ifunc = true; }), "load-time code");
 }
 
 }  // namespace

@@ -32,7 +32,10 @@ inline std::unique_ptr<Cluster> make_cluster(int devices = 1) {
 
 class FakeClient {
  public:
-  explicit FakeClient(Cluster& cluster, std::uint32_t pid = 100) : cluster_(cluster) {
+  explicit FakeClient(Cluster& cluster,
+                      std::uint32_t pid = 100,
+                      std::uint32_t role = wire::Hello::kThread)
+      : cluster_(cluster) {
     session_ = &cluster.add_session(
         [this](const wire::Header& header, wire::Bytes head, wire::Bytes tail, int) {
           header_ = header;
@@ -40,7 +43,7 @@ class FakeClient {
           reply_.insert(reply_.end(), tail.begin(), tail.end());
         },
         0);
-    send(wire::Hello{.pid = pid});
+    send(wire::Hello{.pid = pid, .role = role});
   }
 
   template <typename Request>

@@ -7,6 +7,7 @@
 #include "fake_client.h"
 #include "wire/messages_device.h"
 #include "wire/messages_managed.h"
+#include "wire/messages_memory.h"
 
 namespace cuco::vcluster {
 namespace {
@@ -50,6 +51,19 @@ TEST(HouseRules, NobodyJoinsOnceTheCandidateIsLoaded) {
   EXPECT_EQ(second.session().refused_because(), "a second connection of a rank");
   FakeClient child(*cluster, 2);
   EXPECT_EQ(child.session().refused_because(), "a process that is none of the ranks");
+}
+
+TEST(HouseRules, OneServiceThreadThatOnlyServes) {
+  const auto cluster = make_cluster();
+  cluster->judged = true;
+  FakeClient rank(*cluster, 1);
+  cluster->sealed = true;
+  FakeClient service(*cluster, 1, wire::Hello::kService);
+  EXPECT_EQ(service.session().refused_because(), "");
+  FakeClient second(*cluster, 1, wire::Hello::kService);
+  EXPECT_EQ(second.session().refused_because(), "a second service thread");
+  service.send(wire::Allocate{.bytes = 256});
+  EXPECT_EQ(service.session().refused_because(), "a call from a host callback");
 }
 
 TEST(HouseRules, AThreadDoesNotSayWhenItWasBorn) {
