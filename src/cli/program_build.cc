@@ -40,13 +40,26 @@ Result<system::JobOutcome> run_nvcc(std::vector<std::string> argv) {
   return system::run_job(spec);
 }
 
-std::vector<std::string> fixed_flags(const BuildRequest& request, bool uses_nccl) {
+struct SourceText {
+  system::Path path;
+  std::string text;
+};
+
+bool mentions(const std::vector<SourceText>& texts, std::string_view word) {
+  return std::ranges::any_of(
+      texts, [&](const SourceText& source) { return source.text.find(word) != std::string::npos; });
+}
+
+std::vector<std::string> fixed_flags(const BuildRequest& request,
+                                     const std::vector<SourceText>& texts) {
   std::vector<std::string> flags = {
       "-cudart", "shared", "-O3", "-std=c++17", "-lineinfo",
       // PTX to run; machine code for its register counts.
       "-gencode", fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", request.sm)};
   flags.insert(flags.end(), request.flags.begin(), request.flags.end());
-  if (uses_nccl) flags.emplace_back("-lnccl");
+  if (mentions(texts, "nccl")) flags.emplace_back("-lnccl");
+  if (mentions(texts, "<cuda.h>") || mentions(texts, "\"cuda.h\"")) flags.emplace_back("-lcuda");
+  if (mentions(texts, "nvrtc.h")) flags.emplace_back("-lnvrtc");
   return flags;
 }
 
@@ -133,11 +146,6 @@ Result<void> compile(const BuildRequest& request,
   return {};
 }
 
-struct SourceText {
-  system::Path path;
-  std::string text;
-};
-
 /// The sources and what they include with quotes.
 std::vector<SourceText> own_texts(const BuildRequest& request) {
   std::vector<system::Path> folders;
@@ -200,14 +208,11 @@ Result<system::Path> build_program(const BuildRequest& request) {
     identity += std::filesystem::absolute(source).string() + "\n" + content + "\n";
   }
   const std::vector<SourceText> texts = own_texts(request);
-  const bool uses_nccl = std::ranges::any_of(texts, [](const SourceText& source) {
-    return source.text.find("nccl") != std::string::npos;
-  });
-  if (uses_nccl) {
+  if (mentions(texts, "nccl")) {
     for (const SourceText& source : texts)
       tell_nccl_warnings(program::lint_nccl_2_28(source.text), source.path);
   }
-  const std::vector<std::string> flags = fixed_flags(request, uses_nccl);
+  const std::vector<std::string> flags = fixed_flags(request, texts);
   identity += join(flags, "\n");
   const system::Path entry = request.cache / "programs" / content_id(identity);
   if (!is_current(entry)) CUCO_TRY(compile(request, flags, nvcc, entry));

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "cudart/copy.h"
+#include "cudart/driver_port.h"
 #include "cudart/registry.h"
 #include "cudart/runtime.h"
 
@@ -322,6 +323,23 @@ CUCO_CUDART Error cudaGetSymbolSize(std::size_t* bytes, const void* symbol) {
   if (variable == nullptr) return done(wire::kInvalidSymbol);
   *bytes = variable->bytes;
   return 0;
+}
+
+CUCO_CUDART Error cucoFill(const CucoFill* what, StreamHandle stream, int wait) {
+  const std::size_t row = what->width * what->element_bytes;
+  if (what->height > 1 && what->pitch < row) return wire::kInvalidValue;
+  if (what->address % what->element_bytes != 0) return wire::kInvalidValue;
+  wire::Fill request;
+  request.stream = stream_ref(stream);
+  request.address = what->address;
+  request.pitch = what->pitch != 0 ? what->pitch : row;
+  request.slice = request.pitch * what->height;
+  request.width = what->width;
+  request.height = what->height;
+  request.value = what->value;
+  request.element_bytes = what->element_bytes;
+  request.wait = wait != 0 ? 1 : 0;
+  return fill(request);
 }
 
 CUCO_CUDART Error cudaMemset(void* at, int value, std::size_t bytes) {

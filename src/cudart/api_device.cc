@@ -30,6 +30,7 @@ CUCO_CUDART Error cudaGetDeviceCount(int* count) {
 }
 
 CUCO_CUDART Error cudaSetDevice(int device) {
+  note_runtime_used();
   if (cluster_device(device) < 0) {
     return done(identity() == nullptr || device_count() == 0 ? kNoDevice
                                                              : Error{wire::kInvalidDevice});
@@ -45,6 +46,7 @@ CUCO_CUDART Error cudaGetDevice(int* device) {
 }
 
 CUCO_CUDART Error cudaInitDevice(int device, unsigned /*device_flags*/, unsigned /*flags*/) {
+  note_runtime_used();
   return done(cluster_device(device) < 0 ? Error{wire::kInvalidDevice} : 0);
 }
 

@@ -5,6 +5,7 @@
 
 #include "cudart/graph_node.h"
 #include "cudart/runtime.h"
+#include "cudart/user_object.h"
 #include "wire/messages_graph.h"
 #include "wire/messages_memory.h"
 #include "wire/messages_module.h"
@@ -97,12 +98,16 @@ CUCO_CUDART Error cudaGraphClone(GraphHandle* clone, GraphHandle graph) {
   if (clone == nullptr || graph == nullptr) return done(wire::kInvalidValue);
   wire::GraphCreate::Reply reply;
   const Error status = call(wire::GraphCreate{.clone_of = number_of(graph)}, &reply);
-  if (status == 0) *clone = handle_of<GraphHandle>(reply.graph);
-  return done(status);
+  if (status != 0) return done(status);
+  *clone = handle_of<GraphHandle>(reply.graph);
+  note_cloned(*clone, graph);
+  return 0;
 }
 
 CUCO_CUDART Error cudaGraphDestroy(GraphHandle graph) {
-  return done(call(wire::GraphDestroy{.graph = number_of(graph)}));
+  const Error status = call(wire::GraphDestroy{.graph = number_of(graph)});
+  if (status == 0) note_destroyed(graph);
+  return done(status);
 }
 
 CUCO_CUDART Error cudaGraphDestroyNode(NodeHandle node) {

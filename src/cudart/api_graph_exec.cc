@@ -5,6 +5,7 @@
 #include "cudart/graph_node.h"
 #include "cudart/registry.h"
 #include "cudart/runtime.h"
+#include "cudart/user_object.h"
 #include "wire/messages_graph.h"
 #include "wire/messages_memory.h"
 #include "wire/messages_module.h"
@@ -47,8 +48,10 @@ Error instantiate(ExecHandle* exec, GraphHandle graph, unsigned long long flags)
   wire::GraphInstantiate::Reply reply;
   const Error status =
       call(wire::GraphInstantiate{.graph = number_of(graph), .flags = flags}, &reply);
-  if (status == 0) *exec = handle_of<ExecHandle>(reply.exec);
-  return status;
+  if (status != 0) return status;
+  *exec = handle_of<ExecHandle>(reply.exec);
+  note_instantiated(*exec, graph, flags);
+  return 0;
 }
 
 }  // namespace
@@ -307,7 +310,9 @@ CUCO_CUDART Error cudaGraphInstantiateWithParams_ptsz(ExecHandle* exec,
 }
 
 CUCO_CUDART Error cudaGraphExecDestroy(ExecHandle exec) {
-  return done(call(wire::GraphExecDestroy{.exec = number_of(exec)}));
+  const Error status = call(wire::GraphExecDestroy{.exec = number_of(exec)});
+  if (status == 0) note_destroyed(exec);
+  return done(status);
 }
 
 CUCO_CUDART Error cudaGraphExecUpdate(ExecHandle exec, GraphHandle graph, UpdateResult* result) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cudart/driver_port.h"
 #include "cudart/registry.h"
 #include "cudart/runtime.h"
 #include "wire/messages_module.h"
@@ -18,15 +19,18 @@ namespace {
 
 /// A library owns a copy of its code: the caller may free what it handed over.
 struct Library {
-  std::vector<std::byte> bytes;
+  std::vector<std::vector<std::byte>> images;
   CodeModule* module = nullptr;
   std::vector<Kernel*> kernels;
 };
 
-Error open(LibraryHandle* handle, std::vector<std::byte> bytes) {
+Error open(LibraryHandle* handle, std::vector<std::vector<std::byte>> images) {
   auto library = std::make_unique<Library>();
-  library->bytes = std::move(bytes);
-  library->module = add_module({{library->bytes.data(), library->bytes.size()}});
+  library->images = std::move(images);
+  std::vector<std::pair<const std::byte*, std::size_t>> parts;
+  for (const auto& image : library->images)
+    parts.emplace_back(image.data(), image.size());
+  library->module = add_module(std::move(parts));
   if (const Error status = load(*library->module); status != 0) return status;
   wire::ListFunctions::Reply reply;
   wire::Bytes tail;
@@ -49,24 +53,40 @@ Library& library_of(LibraryHandle handle) {
   return *reinterpret_cast<Library*>(handle);
 }
 
-/// The size of an image says itself: a fat binary's header, or the end of PTX text.
-std::vector<std::byte> copy_image(const void* code) {
+template <typename Number>
+Number number_at(const std::byte* bytes, std::size_t offset) {
+  Number value{};
+  std::memcpy(&value, bytes + offset, sizeof value);
+  return value;
+}
+
+/// The size of an image says itself: the header of a fat binary or of an ELF file, whose table of
+/// sections is its end, or the end of PTX text.
+std::size_t image_bytes(const std::byte* bytes) {
+  switch (number_at<std::uint32_t>(bytes, 0)) {
+    case 0xBA55ED50:
+      return number_at<std::uint16_t>(bytes, 6) + number_at<std::uint64_t>(bytes, 8);
+    case 0x464C457F: {
+      const auto sections = number_at<std::uint64_t>(bytes, 40);
+      return sections +
+             std::size_t{number_at<std::uint16_t>(bytes, 58)} * number_at<std::uint16_t>(bytes, 60);
+    }
+    default:
+      return std::strlen(reinterpret_cast<const char*>(bytes)) + 1;
+  }
+}
+
+/// The images of code as a program hands it over: one, or those of nvcc's wrapper.
+std::vector<std::vector<std::byte>> copy_images(const void* code) {
   const auto* bytes = static_cast<const std::byte*>(code);
-  std::uint32_t magic = 0;
-  std::memcpy(&magic, code, sizeof magic);
-  if (magic == 0x466243B1) {
-    const auto images = images_of(code);
-    if (images.empty()) return {};
-    return {images.front().first, images.front().first + images.front().second};
+  std::vector<std::vector<std::byte>> copies;
+  if (number_at<std::uint32_t>(bytes, 0) != 0x466243B1) {
+    copies.emplace_back(bytes, bytes + image_bytes(bytes));
+    return copies;
   }
-  if (magic == 0xBA55ED50) {
-    std::uint16_t header = 0;
-    std::uint64_t size = 0;
-    std::memcpy(&header, bytes + 6, sizeof header);
-    std::memcpy(&size, bytes + 8, sizeof size);
-    return {bytes, bytes + header + size};
-  }
-  return {bytes, bytes + std::strlen(static_cast<const char*>(code)) + 1};
+  for (const auto& [data, size] : images_of(code))
+    copies.emplace_back(data, data + size);
+  return copies;
 }
 
 }  // namespace
@@ -81,8 +101,25 @@ CUCO_CUDART Error cudaLibraryLoadData(LibraryHandle* library,
                                       void** /*values*/,
                                       unsigned /*count*/) {
   if (library == nullptr || code == nullptr) return done(wire::kInvalidValue);
-  std::vector<std::byte> bytes = copy_image(code);
-  return done(bytes.empty() ? Error{wire::kInvalidKernelImage} : open(library, std::move(bytes)));
+  auto images = copy_images(code);
+  return done(images.empty() ? Error{wire::kInvalidKernelImage} : open(library, std::move(images)));
+}
+
+CUCO_CUDART Error cucoLoadImages(LibraryHandle* library,
+                                 const void* const* images,
+                                 const std::size_t* bytes,
+                                 unsigned count) {
+  std::vector<std::vector<std::byte>> copies;
+  for (unsigned i = 0; i < count; ++i) {
+    const auto* from = static_cast<const std::byte*>(images[i]);
+    copies.emplace_back(from, from + bytes[i]);
+  }
+  return open(library, std::move(copies));
+}
+
+CUCO_CUDART Error cucoLoadCode(LibraryHandle* library, const void* code) {
+  auto images = copy_images(code);
+  return images.empty() ? Error{wire::kInvalidKernelImage} : open(library, std::move(images));
 }
 
 CUCO_CUDART Error cudaLibraryLoadFromFile(LibraryHandle* library,
@@ -102,7 +139,9 @@ CUCO_CUDART Error cudaLibraryLoadFromFile(LibraryHandle* library,
     bytes.insert(bytes.end(), chunk, chunk + got);
   }
   std::fclose(file);
-  return done(open(library, std::move(bytes)));
+  std::vector<std::vector<std::byte>> images;
+  images.push_back(std::move(bytes));
+  return done(open(library, std::move(images)));
 }
 // NOLINTEND(readability-function-size)
 

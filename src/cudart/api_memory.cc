@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
+#include "cudart/driver_port.h"
 #include "cudart/host_memory.h"
 #include "cudart/registry.h"
 #include "cudart/runtime.h"
@@ -46,6 +47,7 @@ CUCO_CUDART Error cudaMalloc(void** pointer, std::size_t bytes) {
 }
 
 CUCO_CUDART Error cudaFree(void* pointer) {
+  if (pointer == nullptr) note_runtime_used();  // the customary way to start the runtime
   return done(release(pointer, wire::MemoryKind::Device));
 }
 
@@ -131,6 +133,19 @@ CUCO_CUDART Error cudaHostGetFlags(unsigned* flags, void* host) {
   if (status != 0) return done(status);
   if (reply.kind != wire::MemoryKind::Host) return done(wire::kInvalidValue);
   *flags = reply.flags | 2;  // cudaHostAllocMapped: all is
+  return 0;
+}
+
+CUCO_CUDART Error cucoFindAllocation(std::uint64_t address,
+                                     std::uint64_t* base,
+                                     std::size_t* bytes) {
+  wire::FindAllocation::Reply reply;
+  if (!is_server_address(reinterpret_cast<const void*>(address))) return wire::kInvalidValue;
+  if (const Error status = call(wire::FindAllocation{.address = address}, &reply); status != 0)
+    return status;
+  if (reply.kind == wire::MemoryKind::Unknown) return wire::kInvalidValue;
+  *base = reply.base;
+  *bytes = reply.bytes;
   return 0;
 }
 

@@ -294,6 +294,7 @@ CUCO_CUDART void __cudaRegisterFunction(void** module,
                                         void* /*block*/,
                                         void* /*grid*/,
                                         int* /*warp_size*/) {
+  note_runtime_used();
   add_kernel(reinterpret_cast<CodeModule*>(module), name, host_function);
 }
 

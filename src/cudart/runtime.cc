@@ -23,6 +23,7 @@
 
 #include <pthread.h>
 
+#include "cudart/driver_port.h"
 #include "cudart/host_memory.h"
 #include "wire/connection.h"
 #include "wire/messages_managed.h"
@@ -48,6 +49,7 @@ struct Shared {
   std::vector<std::unique_ptr<wire::DeviceInfo>> infos;
   std::atomic<Error> sticky[wire::kMaxDevices] = {};
   std::atomic<bool> told_no_server{false};
+  std::atomic<bool> is_used{false};
   std::set<std::string> told_unsupported;
   pthread_key_t key{};
   bool has_key = false;
@@ -309,6 +311,10 @@ const wire::DeviceInfo* device_info(int ordinal) {
   return slot.get();
 }
 
+void note_runtime_used() {
+  shared().is_used = true;
+}
+
 Error done(Error status) {
   if (status != 0) thread().last_error = status;
   return status;
@@ -424,4 +430,14 @@ __attribute__((destructor)) void say_goodbye() {
 /// For libnccl and the host library: see wire/client.h.
 CUCO_CUDART const cuco::wire::ClientApi* cucoClientApi() {
   return &cuco::cudart::client();
+}
+
+CUCO_CUDART int cucoHasRuntimeContext() {
+  return cuco::cudart::shared().is_used ? 1 : 0;
+}
+
+CUCO_CUDART cuco::cudart::Error cucoSetDevice(int ordinal) {
+  if (cuco::cudart::cluster_device(ordinal) < 0) return cuco::wire::kInvalidDevice;
+  cuco::cudart::thread().device = ordinal;
+  return 0;
 }

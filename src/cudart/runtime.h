@@ -49,6 +49,9 @@ struct Thread {
 /// Null if there is no such device.
 [[nodiscard]] const wire::DeviceInfo* device_info(int ordinal);
 
+/// The program uses the runtime, which has a context: what the driver API takes for its own.
+void note_runtime_used();
+
 /// Remembers an error for cudaGetLastError and returns it.
 Error done(Error status);
 /// Takes the flags off a reply's status: fetches printed text, keeps sticky errors.

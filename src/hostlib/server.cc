@@ -14,10 +14,10 @@ constexpr std::int64_t kClockReadCost = 100'000;  // 100 ns
 /// Objects whose calls are not the program's: their time-outs and locks are their own business.
 /// Named for those who have an MPI or a NCCL outside the system's folders.
 constexpr const char* kMachinery[] = {
-    "libc.so",   "libm.so",  "ld-linux",     "libpthread",  "libmpi",    "libopen-",
-    "libpmix",   "libevent", "libhwloc",     "libuc",       "libfabric", "libgomp",
-    "libcudart", "libnccl",  "libcuco-host", "libcuco-mpi", "mca_",      "libprrte",
-    "libz.so",   "libudev",  "libasan",      "libtsan"};
+    "libc.so",   "libm.so",    "ld-linux", "libpthread",   "libmpi",      "libopen-",
+    "libpmix",   "libevent",   "libhwloc", "libuc",        "libfabric",   "libgomp",
+    "libcudart", "libcuda.so", "libnccl",  "libcuco-host", "libcuco-mpi", "mca_",
+    "libprrte",  "libz.so",    "libudev",  "libasan",      "libtsan"};
 
 /// What the distribution installed is machinery as well, whatever MPI drags in (drivers of networks
 /// calibrate themselves by sleeping); only the C++ library speaks for the program.

@@ -28,8 +28,8 @@ struct Ours {
     ::dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* self) {
           const std::string_view name = info->dlpi_name;
-          constexpr std::array<std::string_view, 3> kNames = {"libcudart.so", "libnccl.so",
-                                                              "libcuco"};
+          constexpr std::array<std::string_view, 4> kNames = {"libcudart.so", "libcuda.so",
+                                                              "libnccl.so", "libcuco"};
           const bool is_ours = std::ranges::any_of(kNames, [&](std::string_view part) {
             return name.find(part) != std::string_view::npos;
           });

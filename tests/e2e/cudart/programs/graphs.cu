@@ -143,6 +143,23 @@ int main() {
       FAILS(cudaErrorStreamCaptureUnjoined, cudaStreamEndCapture(a, &graph));
     }
   }
+  // An object of the program lives as long as a graph or what was made of it holds it.
+  int ends = 0;
+  cudaUserObject_t object;
+  OK(cudaUserObjectCreate(
+      &object, &ends, [](void* count) { ++*static_cast<int*>(count); }, 1,
+      cudaUserObjectNoDestructorSync));
+  OK(cudaGraphCreate(&graph, 0));
+  OK(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove));
+  OK(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
+  unsigned long long flags = 0;
+  OK(cudaGraphExecGetFlags(exec, &flags));
+  CHECK(flags == cudaGraphInstantiateFlagAutoFreeOnLaunch);
+  OK(cudaGraphDestroy(graph));
+  CHECK(ends == 0);
+  OK(cudaGraphLaunch(exec, a));
+  OK(cudaGraphExecDestroy(exec));
+  CHECK(ends == 1);
   OK(cudaFree(d));
   std::puts("graphs are right");
 }
