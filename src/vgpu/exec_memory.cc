@@ -194,13 +194,13 @@ template <typename E, typename S, unsigned V>
 [[gnu::noinline]] void load_general(Warp& w, const Op& op) {
   const auto space = static_cast<Space>(op.aux & 7U);
   WeakMemory* const weak = is_weak_space(space) ? w.grid->weak : nullptr;
-  if (weak != nullptr && weak->postpone(w, op)) return;
+  if (weak != nullptr && weak->postpone_load(w, op)) return;
   LaneAddresses a;
   gather_addresses(w, op, a);
-  if (weak != nullptr) weak->before_load(w, op, a);
+  const bool accounted = weak != nullptr && weak->before_load(w, op, a);
   load_lanes<E, S, V>(w, op, a, space);
   if (w.trapped()) return;
-  account(w, op, AccessKind::Load, a, sizeof(E) * V);
+  if (!accounted) account(w, op, AccessKind::Load, a, sizeof(E) * V);
   if (weak != nullptr) weak->after_load(w, op);
 }
 
@@ -274,13 +274,13 @@ void exec_strong_load(Warp& w, const Op& op) {
   }
   const auto space = static_cast<Space>(op.aux & 7U);
   WeakMemory* const weak = is_weak_space(space) ? w.grid->weak : nullptr;
-  if (weak != nullptr && weak->postpone(w, op)) return;
+  if (weak != nullptr && weak->postpone_load(w, op)) return;
   LaneAddresses a;
   gather_addresses(w, op, a);
-  if (weak != nullptr) weak->before_load(w, op, a);
+  const bool accounted = weak != nullptr && weak->before_load(w, op, a);
   load_lanes<E, S, V>(w, op, a, space);
   if (w.trapped()) return;
-  account(w, op, AccessKind::Load, a, sizeof(E) * V);
+  if (!accounted) account(w, op, AccessKind::Load, a, sizeof(E) * V);
   // What was seen is not what is there: nobody could wake it from waiting for a change.
   if (weak != nullptr && weak->after_load(w, op)) return note_progress(w);
   note_strong_read(w, op, a, sizeof(E) * V, digest_of<S, V>(w, op));
@@ -361,12 +361,13 @@ template <typename E, typename S, unsigned V>
   gather_addresses(w, op, a);
   const auto space = static_cast<Space>(op.aux & 7U);
   WeakMemory* const weak = is_weak_space(space) ? w.grid->weak : nullptr;
-  if (weak != nullptr && weak->before_store(w, op, a, sizeof(E) * V)) return;
+  const Ref* refs = V == 1 ? &op.b : w.kernel->refs.data() + op.list;
+  if (weak != nullptr && weak->before_store(w, op, a, {refs, V, sizeof(S), sizeof(E) * V})) return;
   if (w.observer != nullptr || space != Space::Local) {
     account(w, op, AccessKind::Store, a, sizeof(E) * V);
   }
   store_lanes<E, S, V>(w, op, a, space);
-  if (weak != nullptr) weak->after_store(w);
+  if (weak != nullptr) weak->after_store(w, op);
 }
 
 template <typename E, typename S, unsigned V>

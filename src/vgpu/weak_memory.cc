@@ -135,15 +135,22 @@ void WeakMemory::release(Thread& thread, Level scope) {
     thread.released[level] = snapshot;
 }
 
+std::array<WeakMemory::ScOrder*, WeakMemory::kLevels> WeakMemory::sc_orders(const Thread& thread) {
+  return {&sc_blocks_[thread.block], &sc_gpus_[thread.device], &sc_system_};
+}
+
 void WeakMemory::join_sc_order(Thread& thread, Level scope) {
-  std::array<View*, kLevels> orders = {&sc_blocks_[thread.block], &sc_gpus_[thread.device],
-                                       &sc_system_};
+  const auto orders = sc_orders(thread);
   for (unsigned level = 0; level <= scope; ++level)
-    thread.view.join(*orders[level]);
+    thread.view.join(orders[level]->view);
   thread.view.see_all_of(thread.uid, now_);
   for (unsigned level = 0; level <= scope; ++level) {
-    orders[level]->forget_up_to(horizon_);
-    orders[level]->join(thread.view);
+    orders[level]->view.forget_up_to(horizon_);
+    orders[level]->view.join(thread.view);
+    const std::uint64_t fences = ++orders[level]->fences;
+    std::uint64_t& mine = thread.postponed.sc_fences[level];
+    // Others' between two of its own are not to be overlooked.
+    if (thread.postponed.crosses_sc && (mine == 0 || mine + 1 == fences)) mine = fences;
   }
 }
 
@@ -152,6 +159,7 @@ void WeakMemory::note_read(Thread& thread, const Record& record, Order order, Le
   const Message& message = *record.message;
   const Level away = distance(message, thread);
   if (message.scope < away || scope < away || message.released[away] == nullptr) return;
+  if (message.waits && away <= message.crossed) message.is_observed = true;
   thread.acquired[away].forget_up_to(horizon_);
   thread.acquired[away].join(*message.released[away]);
 }
@@ -218,15 +226,19 @@ const std::byte* WeakMemory::read(Warp& w,
                                   const std::byte* current,
                                   std::byte* scratch) {
   if (!is_mapped_region(address)) return current;
-  address = memory_.canonical(address);
   Thread& thread = thread_of(w);
+  const bool overtaken = is_replay(thread, op) && is_overtaken(thread);
+  if (overtaken) current = find_saved(thread.postponed, address);
+  address = memory_.canonical(address);
   const MemoryAux aux = MemoryAux::unpack(op.aux);
   std::uint64_t oldest = std::max(thread.floor, horizon_);
   const std::vector<Overlap> overlaps = find_overlaps(thread, address, bytes, oldest);
   if (overlaps.empty()) return current;
-  const std::uint64_t moment = choose_moment(w, thread, overlaps, oldest);
+  const std::uint64_t moment =
+      overtaken ? thread.postponed.began : choose_moment(w, thread, overlaps, oldest);
   const std::byte* result = current;
-  if (overlaps.front().record->time > moment) {
+  const bool is_old = !overtaken && overlaps.front().record->time > moment;
+  if (is_old) {
     thread.stale = true;
     std::memcpy(scratch, current, bytes);
     result = scratch;
@@ -236,6 +248,7 @@ const std::byte* WeakMemory::read(Warp& w,
       note_read(thread, *record, aux.order, level_of(aux.scope));
       continue;
     }
+    if (!is_old) continue;
     // Newest first: what it replaced comes back.
     const std::uint32_t from = std::max<std::uint32_t>(record->offset, part.offset);
     const std::uint32_t to =
@@ -252,14 +265,8 @@ bool WeakMemory::after_load(Warp& w, const Op& op) {
   Thread& thread = thread_of(w);
   const MemoryAux aux = MemoryAux::unpack(op.aux);
   if (acquires(aux.order)) acquire(thread, level_of(aux.scope));
-  if (thread.postponed.resume != nullptr) {
-    // The load has run at last; what lay between has been done.
-    w.flush_segment();
-    w.ip = thread.postponed.resume;
-    w.segment = w.ip;
-    ++w.epoch;
-    thread.postponed = {};
-  }
+  const bool was_postponed = is_replay(thread, op);
+  if (was_postponed) settle(w, thread);
   const VTime arrives = std::exchange(thread.arrives, 0);
   if (arrives > w.clock && is_strong(aux.order)) {
     // A poll of what is on its way: nothing changes before it is there.
@@ -267,18 +274,17 @@ bool WeakMemory::after_load(Warp& w, const Op& op) {
     if (w.observer != nullptr) w.observer->on_wait(w, op, WaitKind::Poll, w.clock, arrives);
     w.clock = std::max(w.clock, arrives);
   }
-  return std::exchange(thread.stale, false);
+  return std::exchange(thread.stale, false) || was_postponed;
 }
 
 void WeakMemory::on_access(const Warp& warp, const Op& op, const AccessEvent& event) {
-  (void)op;
   if (event.space != ptx::Space::Global || event.kind == AccessKind::Load) return;
   Thread& thread = thread_of(warp);
   const Level scope = level_of(event.scope);
   if (releases(event.order)) release(thread, scope);
   Message own{scope, thread.block, thread.device, thread.released};
   std::shared_ptr<const Message> message;
-  if (is_strong(event.order)) message = std::make_shared<const Message>(own);
+  if (is_strong(event.order)) message = hand_out(thread, op, own);
   for_active(event.lanes, [&](unsigned l) {
     const Address address = event.addresses[l];
     if ((memory_.granule(address).flags & Granule::Valid) == 0) return;
@@ -290,6 +296,7 @@ void WeakMemory::on_access(const Warp& warp, const Op& op, const AccessEvent& ev
           thread.view.see_word(word, last->time);
         note_read(thread, *last, event.order, scope);
         if (last->message != nullptr) {
+          last->message->is_observed |= last->message->waits;  // And handed on to anybody.
           for (unsigned level = 0; level < kLevels; ++level) {
             const auto& before = last->message->released[level];
             if (before == nullptr) continue;

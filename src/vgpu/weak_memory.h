@@ -8,8 +8,9 @@
 /// anything newer there. Who has been told of what follows PTX's causality order (PTX ISA, "Memory
 /// Consistency Model"): release and acquire patterns on strong operations whose scopes include each
 /// other, fences of every kind and scope, barriers, chains of atomics, and fence.sc in one order
-/// per scope. A load may also be made to wait until a later, independent store of its thread is
-/// done (load buffering).
+/// per scope. A load or store may also be made to wait until a later, independent store of its
+/// thread is done (load buffering, 2+2W); a load even behind a fence, as long as nobody whom that
+/// fence is for has looked behind it: see weak_postpone.cc.
 ///
 /// So every outcome that appears is allowed by the model. It is conservative where that is simpler:
 /// a warp counts as one thread; shared memory is sequentially consistent; a release or acquire
@@ -62,7 +63,7 @@ class WeakMemory final : public AccessObserver {
   struct Settings {
     std::uint64_t seed = 1;
     std::uint32_t stale_percent = 50;     ///< Of the loads that have a choice.
-    std::uint32_t postpone_percent = 25;  ///< Of the loads that could wait for a later store.
+    std::uint32_t postpone_percent = 25;  ///< Of the accesses that could wait for a later store.
     std::size_t history = 1U << 15U;      ///< Writes that can be looked behind.
     VTime remote_delay = 0;  ///< Stores to another GPU's memory are seen so much later.
   };
@@ -78,9 +79,9 @@ class WeakMemory final : public AccessObserver {
 
   // Called by ld (exec_memory.cc).
   /// True: the load is put off behind a later store; the handler returns.
-  bool postpone(Warp& w, const Op& op);
-  /// The addresses of the load, captured when it was put off.
-  void before_load(Warp& w, const Op& op, LaneAddresses& addresses);
+  bool postpone_load(Warp& w, const Op& op);
+  /// True: this load was put off, and runs now; its addresses of then. It is accounted already.
+  bool before_load(Warp& w, const Op& op, LaneAddresses& addresses);
   /// What a lane reads: `current`, or older bytes in `scratch`.
   const std::byte* read(Warp& w,
                         const Op& op,
@@ -88,13 +89,21 @@ class WeakMemory final : public AccessObserver {
                         std::uint32_t bytes,
                         const std::byte* current,
                         std::byte* scratch);
-  /// Where the warp goes on after a load that was put off; and whether any lane saw something old.
+  /// Where the warp goes on after a load that was put off. True: this load says nothing of what is
+  /// there now, as a lane saw something old, or it belongs elsewhere.
   bool after_load(Warp& w, const Op& op);
   // Called by st.
-  /// True: a load that was put off reads what this store writes, and goes first; the handler
-  /// returns.
-  bool before_store(Warp& w, const Op& op, const LaneAddresses& addresses, std::uint32_t bytes);
-  void after_store(Warp& w);
+  /// The registers that a store writes.
+  struct Data {
+    const Ref* refs = nullptr;
+    unsigned count = 0;
+    std::uint32_t slot = 0;   ///< Bytes of a lane in each.
+    std::uint32_t bytes = 0;  ///< Of a lane in memory.
+  };
+  /// True: the handler returns. The store is put off behind a later one; or one that was put off
+  /// touches what this one writes, and goes first.
+  bool before_store(Warp& w, const Op& op, LaneAddresses& addresses, const Data& data);
+  void after_store(Warp& w, const Op& op);
 
   void on_access(const Warp& warp, const Op& op, const AccessEvent& event) override;
   void on_fence(const Warp& warp, const Op& op, Order order, Scope scope) override;
@@ -114,6 +123,10 @@ class WeakMemory final : public AccessObserver {
     std::uint32_t block = 0;
     unsigned device = 0;
     Views released;  ///< By how far the reader is away.
+    // While a load waits that comes before this write, with a fence of scope `crossed` between.
+    bool waits = false;
+    Level crossed = kBlock;
+    mutable bool is_observed = false;  ///< By somebody whom that fence is for.
   };
   struct Record {
     std::uint64_t time = 0;
@@ -129,13 +142,23 @@ class WeakMemory final : public AccessObserver {
     const Record* record = nullptr;
     CellPart part;
   };
+  /// An access that waits for a later store of its thread.
   struct Postponed {
-    const Op* load = nullptr;
+    const Op* op = nullptr;
     const Op* store = nullptr;
-    const Op* resume = nullptr;  ///< Set once the load is to run: where to go on after it.
+    const Op* resume = nullptr;  ///< Set once it is to run: where to go on after it.
     std::uint32_t lanes = 0;
     std::uint32_t bytes = 0;
     LaneAddresses addresses{};
+    std::vector<std::byte> saved;  ///< Load: what was there. Store: the registers that it writes...
+    Data data;                     ///< ...and which they are.
+    // A load behind a fence, or an ordered access.
+    bool crosses = false;
+    bool crosses_sc = false;
+    Level crossed = kBlock;
+    std::uint64_t began = 0;                         ///< When it was put off.
+    std::array<std::uint64_t, kLevels> sc_fences{};  ///< As of its own fence.
+    std::shared_ptr<Message> message;                ///< Of the store, once that is done.
   };
   struct Thread {
     std::uint64_t grid = 0;
@@ -152,6 +175,11 @@ class WeakMemory final : public AccessObserver {
     bool stale = false;  ///< The load in progress saw something old.
     Postponed postponed;
   };
+  /// The order of fence.sc in a scope.
+  struct ScOrder {
+    View view;
+    std::uint64_t fences = 0;
+  };
   struct BarrierState {
     View view;
     bool released = false;
@@ -162,7 +190,26 @@ class WeakMemory final : public AccessObserver {
   static Level distance(const Message& message, const Thread& thread);
   void acquire(Thread& thread, Level scope);
   void release(Thread& thread, Level scope);
+  std::array<ScOrder*, kLevels> sc_orders(const Thread& thread);
   void join_sc_order(Thread& thread, Level scope);
+  // Of accesses that are put off.
+  [[nodiscard]] static bool is_replay(const Thread& thread, const Op& op) {
+    return thread.postponed.op == &op && thread.postponed.resume != nullptr;
+  }
+  bool postpone(Warp& w, const Op& op, const LaneAddresses& addresses);
+  bool postpone_store(Warp& w, const Op& op, const LaneAddresses& addresses, const Data& data);
+  [[nodiscard]] bool collides(const Warp& w,
+                              const LaneAddresses& addresses,
+                              std::uint32_t bytes,
+                              const Postponed& postponed) const;
+  void see_newest(Thread& thread, const Op& op, Address address, std::uint32_t bytes);
+  /// The message of a store, which may have to be completed later.
+  static std::shared_ptr<const Message> hand_out(Thread& thread, const Op& op, const Message& own);
+  /// The load's place is in the past: it has to read what was there when it was put off.
+  [[nodiscard]] bool is_overtaken(const Thread& thread);
+  [[nodiscard]] static const std::byte* find_saved(const Postponed& postponed, Address address);
+  /// The access has run at last; what lay between is done.
+  void settle(Warp& w, Thread& thread);
   void note_read(Thread& thread, const Record& record, Order order, Level scope);
   void record_write(const Warp& w,
                     Thread& thread,
@@ -196,9 +243,9 @@ class WeakMemory final : public AccessObserver {
   std::map<std::pair<unsigned, std::uint64_t>, std::uint64_t> floors_;  ///< By device and grid.
   std::map<std::tuple<unsigned, std::uint64_t, std::uint64_t>, std::uint32_t> blocks_;
   std::map<std::pair<std::uint32_t, unsigned>, BarrierState> barriers_;  ///< By block and id.
-  std::map<std::uint32_t, View> sc_blocks_;
-  std::map<unsigned, View> sc_gpus_;
-  View sc_system_;
+  std::map<std::uint32_t, ScOrder> sc_blocks_;
+  std::map<unsigned, ScOrder> sc_gpus_;
+  ScOrder sc_system_;
   std::uint32_t next_uid_ = 1;
   std::vector<Delivery> remote_stores_;
 };

@@ -15,6 +15,7 @@ int main() {
   CHECK(cudaMallocHost(&to, n * sizeof(float)));
   for (int i = 0; i < n; ++i) from[i] = in[i], to[i] = -7;
   Buffer<float> a(n), b(n);
+  CHECK(cudaDeviceSynchronize());  // They are cleared; these streams do not wait for the default one.
   cudaStream_t stream[3];
   for (auto& s : stream) CHECK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
   std::vector<cudaEvent_t> loaded(chunks), computed(chunks);

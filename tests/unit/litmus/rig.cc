@@ -24,7 +24,8 @@ std::string kernel_of(const Litmus& litmus) {
       "  ld.param.u64 %o, [outs];\n  ld.param.u32 %me, [base];\n"
       "  mov.u32 %t, %tid.x;\n  and.b32 %u, %t, 31;\n  shr.u32 %t, %t, 5;\n  add.u32 %me, %me, "
       "%t;\n"
-      "  mov.u32 %t, %ctaid.x;\n  add.u32 %me, %me, %t;\n"
+      "  mov.u32 %t, %ctaid.x;\n  mov.u32 %r0, %ntid.x;\n  shr.u32 %r0, %r0, 5;\n"
+      "  mad.lo.u32 %me, %t, %r0, %me;\n"
       "  mov.u32 %r0, 0;\n  mov.u32 %r1, 0;\n  mov.u32 %r2, 0;\n  mov.u32 %r3, 0;\n"
       "  mov.u32 %d, 1;\n"
       "  setp.ne.u32 %p, %u, 0;\n  @%p exit;\n";
@@ -75,8 +76,9 @@ Outcome LitmusRig::run_once() {
   for (std::size_t i = 0; i < gpus_.size(); ++i) {
     LaunchRequest request;
     request.program = programs_[i].get();
-    request.grid = {litmus_.placement == Placement::Gpu ? threads : 1, 1, 1};
-    request.block = {litmus_.placement == Placement::Block ? threads * kLanes : kLanes, 1, 1};
+    const std::uint32_t warps = litmus_.placement == Placement::Block ? threads : litmus_.group;
+    request.grid = {litmus_.placement == Placement::Gpu ? threads / warps : 1, 1, 1};
+    request.block = {warps * kLanes, 1, 1};
     request.arguments.resize(20);
     const auto base = static_cast<std::uint32_t>(i);
     std::memcpy(request.arguments.data(), &variables_, 8);

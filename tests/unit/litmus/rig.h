@@ -25,6 +25,7 @@ struct Litmus {
   std::string name;
   Placement placement = Placement::Gpu;
   std::vector<std::string> threads;
+  unsigned group = 1;  ///< Threads of a block, on one GPU.
 };
 
 /// %r0 to %r3 of every thread in turn, then x, y, z at the end.

@@ -60,6 +60,7 @@ void freed_outside(cudaStream_t s, int* sum) {
   OK(cudaGraphLaunch(exec, s));
   OK(cudaGraphExecDestroy(exec));
   OK(cudaGraphDestroy(graph));
+  OK(cudaStreamSynchronize(s));
   CHECK(read(temporary) == 5);
   OK(cudaFreeAsync(temporary, s));
   OK(cudaStreamSynchronize(s));
@@ -90,6 +91,7 @@ void freed_by_the_next_launch(cudaStream_t s) {
   OK(cudaDeviceGraphMemTrim(0));
   CHECK(held(cudaGraphMemAttrReservedMemCurrent) == 4096);
   CHECK(held(cudaGraphMemAttrReservedMemHigh) >= 1 << 20);
+  OK(cudaFree(found.dptr));
 }
 
 /// Nodes read back, and copies to and from variables as nodes.
@@ -128,10 +130,12 @@ int main() {
   int* sum;
   OK(cudaMalloc(&sum, 4));
   OK(cudaMemset(sum, 0, 4));
+  OK(cudaDeviceSynchronize());
   cudaStream_t s;
   OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
   freed_outside(s, sum);
   freed_by_the_next_launch(s);
   read_back(s, sum);
+  OK(cudaFree(sum));
   std::puts("memory of graphs is right");
 }

@@ -66,5 +66,8 @@ int main() {
   CHECK(value == 1);
   OK(cudaMemRangeGetAttribute(&value, 4, cudaMemRangeAttributeLastPrefetchLocation, m, 8192));
   CHECK(value == 1);
+  OK(cudaFree(seen));
+  OK(cudaDeviceSynchronize());
+  OK(cudaFree(m));
   std::puts("managed variables are the same on both devices");
 }
