@@ -67,7 +67,6 @@ int main() {
   OK(cudaMemRangeGetAttribute(&value, 4, cudaMemRangeAttributeLastPrefetchLocation, m, 8192));
   CHECK(value == 1);
   OK(cudaFree(seen));
-  OK(cudaDeviceSynchronize());
   OK(cudaFree(m));
   std::puts("managed variables are the same on both devices");
 }
