@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "vcluster/calls.h"
+#include "vcluster/graph_memory.h"
 #include "vcluster/house_rules.h"
 #include "vcluster/module.h"
 #include "vcluster/nccl_world.h"
@@ -149,10 +150,12 @@ void Cluster::end_process(Process& process) {
     if (allocation.process == process.index && allocation.imports == 0) mine.push_back(base);
   }
   for (const std::uint64_t base : mine) {
+    const GraphMemory* graph = allocations[base].graph;
+    const bool is_in_use = graph == nullptr || graph->live;
     // An allocation that the memory no longer knows cannot be leaked either.
     (void)memory->free(base).has_value();
     allocations.erase(base);
-    if (check != nullptr) check->abandoned(base, process.said_goodbye);
+    if (check != nullptr) check->abandoned(base, process.said_goodbye && is_in_use);
   }
   graveyard_.push_back(std::move(processes_[process.index]));
   processes_.erase(process.index);

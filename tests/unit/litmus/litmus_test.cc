@@ -72,7 +72,7 @@ int count(const std::map<Outcome, int>& outcomes, const Case& test) {
 }
 
 void check(Placement placement, const std::vector<Case>& cases, unsigned group = 1) {
-  constexpr int kTimes = 400;
+  constexpr int kTimes = 300;
   for (const Case& test : cases) {
     LitmusRig rig(h200(), {test.shape + " " + test.variant, placement, test.threads, group});
     int hits = 0;
