@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "evaluation/library_flags.h"
 #include "system/environment.h"
 #include "system/process.h"
 
@@ -40,26 +41,14 @@ Result<system::JobOutcome> run_nvcc(std::vector<std::string> argv) {
   return system::run_job(spec);
 }
 
-struct SourceText {
-  system::Path path;
-  std::string text;
-};
-
-bool mentions(const std::vector<SourceText>& texts, std::string_view word) {
-  return std::ranges::any_of(
-      texts, [&](const SourceText& source) { return source.text.find(word) != std::string::npos; });
-}
-
-std::vector<std::string> fixed_flags(const BuildRequest& request,
-                                     const std::vector<SourceText>& texts) {
+std::vector<std::string> flags_for(const BuildRequest& request, std::string_view text) {
   std::vector<std::string> flags = {
       "-cudart", "shared", "-O3", "-std=c++17", "-lineinfo",
       // PTX to run; machine code for its register counts.
       "-gencode", fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", request.sm)};
   flags.insert(flags.end(), request.flags.begin(), request.flags.end());
-  if (mentions(texts, "nccl")) flags.emplace_back("-lnccl");
-  if (mentions(texts, "<cuda.h>") || mentions(texts, "\"cuda.h\"")) flags.emplace_back("-lcuda");
-  if (mentions(texts, "nvrtc.h")) flags.emplace_back("-lnvrtc");
+  const auto libraries = evaluation::library_flags(text);
+  flags.insert(flags.end(), libraries.begin(), libraries.end());
   return flags;
 }
 
@@ -146,6 +135,11 @@ Result<void> compile(const BuildRequest& request,
   return {};
 }
 
+struct SourceText {
+  system::Path path;
+  std::string text;
+};
+
 /// The sources and what they include with quotes.
 std::vector<SourceText> own_texts(const BuildRequest& request) {
   std::vector<system::Path> folders;
@@ -208,11 +202,14 @@ Result<system::Path> build_program(const BuildRequest& request) {
     identity += std::filesystem::absolute(source).string() + "\n" + content + "\n";
   }
   const std::vector<SourceText> texts = own_texts(request);
-  if (mentions(texts, "nccl")) {
+  std::string all;
+  for (const SourceText& source : texts)
+    all += source.text;
+  if (all.find("nccl") != std::string::npos) {
     for (const SourceText& source : texts)
       tell_nccl_warnings(program::lint_nccl_2_28(source.text), source.path);
   }
-  const std::vector<std::string> flags = fixed_flags(request, texts);
+  const std::vector<std::string> flags = flags_for(request, all);
   identity += join(flags, "\n");
   const system::Path entry = request.cache / "programs" / content_id(identity);
   if (!is_current(entry)) CUCO_TRY(compile(request, flags, nvcc, entry));

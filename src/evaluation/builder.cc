@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "evaluation/device_build.h"
+#include "evaluation/library_flags.h"
 #include "evaluation/words.h"
 #include "system/process.h"
 
@@ -160,7 +161,8 @@ Result<BuildResult> build_whole_program(std::string_view source,
       // PTX to run; machine code for its register counts.
       "-gencode", fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", settings.architecture)};
   words.insert(words.end(), flags.begin(), flags.end());
-  if (source.find("nccl") != std::string_view::npos) words.emplace_back("-lnccl");
+  const auto libraries = library_flags(source);
+  words.insert(words.end(), libraries.begin(), libraries.end());
   CUCO_TRY_ASSIGN(const std::string identity, fingerprint(source, words, include));
   const Path place = settings.cache / (to_hex(sha256(identity)) + ".program");
   if (std::filesystem::exists(place)) return BuildResult(place);

@@ -387,6 +387,13 @@ Result<Workload> load_workload(const system::Path& folder) {
   const system::Path file = folder / "workload.toml";
   CUCO_TRY_ASSIGN(const std::string text, system::read_file(file, 1U << 20U));
   CUCO_TRY_ASSIGN(const toml::table table, parse_toml(text, file.string()));
+  if (table.contains("whole")) {
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("{} is a whole program, which `cuco check` and `cuco judge` take; for "
+                             "anything else split it into cuco_setup, cuco_run and cuco_teardown "
+                             "(`cuco init` makes an example)",
+                             folder.string())};
+  }
   Faults faults(file.string());
   Workload workload = read_workload(table, faults);
   check_topology(table, workload, faults);

@@ -54,11 +54,6 @@ def sides(source, finding):
 def run(cuco, source, name, flags, folder):
     out = pathlib.Path(folder) / f"{source.stem}-{name}.json"
     command = [cuco, "run", "--check", "--json", str(out), "--nvcc", "-DNCCL_GIN_GDAKI_ENABLE=0"]
-    if "mpi" in source.stem:
-        folders = subprocess.run(["mpicc", "--showme:incdirs"], capture_output=True, text=True)
-        for include in folders.stdout.split():
-            command += ["--nvcc", "-I" + include]
-        command += ["--nvcc", "-lmpi", "--nvcc", "-DOMPI_SKIP_MPICXX"]
     result = subprocess.run(command + flags + [str(source), "--", name],
                             capture_output=True, text=True, timeout=900)
     found = {}

@@ -15,12 +15,6 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def mpi_flags():
-    folders = subprocess.run(["mpicc", "--showme:incdirs"], capture_output=True, text=True).stdout
-    flags = [word for folder in folders.split() for word in ("--nvcc", "-I" + folder)]
-    return flags + ["--nvcc", "-lmpi", "--nvcc", "-DOMPI_SKIP_MPICXX"]
-
-
 def runtime_programs():
     """Those that are to end well: the others have their errors on purpose."""
     for path in sorted((ROOT / "tests/e2e/cudart/programs").glob("*.cu")):
@@ -49,8 +43,6 @@ def nccl_programs():
         command = ["run", "--check", "--ranks", str(ranks)]
         if topology:
             command += ["--topology", topology]
-        if name.endswith("mpi"):
-            command += mpi_flags()
         if not name.endswith("default"):
             command += ["--nvcc", "-DNCCL_GIN_GDAKI_ENABLE=0"]
         yield f"nccl/{name} {ranks} {topology or ''}".strip(), command + [str(folder / f"{name}.cu")]

@@ -11,11 +11,6 @@ cuco, source, ranks = sys.argv[1:4]
 command = [cuco, "run", "--ranks", ranks]
 if len(sys.argv) > 4:
     command += ["--topology", sys.argv[4]]
-if source.endswith("mpi.cu"):
-    flags = subprocess.run(["mpicc", "--showme:incdirs"], capture_output=True, text=True).stdout
-    for folder in flags.split():
-        command += ["--nvcc", "-I" + folder]
-    command += ["--nvcc", "-lmpi", "--nvcc", "-DOMPI_SKIP_MPICXX"]
 if not source.endswith("default.cu"):
     # Half the code and half the time to parse it: only the proxy back end of GIN.
     command += ["--nvcc", "-DNCCL_GIN_GDAKI_ENABLE=0"]

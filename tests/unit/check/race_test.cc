@@ -137,6 +137,27 @@ TEST_F(RaceTest, DeviceScopeReleaseDoesNotReachAnotherDevice) {
   EXPECT_EQ(races, 2);
 }
 
+TEST_F(RaceTest, ANarrowAcquireLearnsNothingFromOutside) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  store(a, kData);
+  add(a, kFlag, Order::Release, Scope::Sys);
+  load(b, kFlag, Order::Acquire, Scope::Cta);
+  load(b, kData);
+  EXPECT_EQ(races, 2) << "flag and data";
+}
+
+TEST_F(RaceTest, AWideFenceBeforeANarrowStoreReachesNoFurtherThanTheStore) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  store(a, kData);
+  detector.fence(a, Order::AcqRel, Scope::Sys);
+  store(a, kFlag, Order::Relaxed, Scope::Cta);
+  load(b, kFlag, Order::Acquire, Scope::Sys);
+  load(b, kData);
+  EXPECT_EQ(races, 2) << "flag and data";
+}
+
 TEST_F(RaceTest, ReadModifyWritesPassOnWhatTheyRead) {
   const ActorId a = actor(1);
   const ActorId b = actor(2);

@@ -191,5 +191,13 @@ TEST(RankJob, SurvivesTheWireAndRefusesLess) {
   }
 }
 
+TEST(Workload, AWholeProgramIsToldWhatItIsGoodFor) {
+  const system::TempFolder folder = *system::TempFolder::create("whole");
+  ASSERT_TRUE(system::write_file(folder.path() / "workload.toml", "name = \"w\"\n[whole]\n"));
+  const auto workload = load_workload(folder.path());
+  ASSERT_FALSE(workload);
+  EXPECT_THAT(workload.error().message(), testing::HasSubstr("is a whole program"));
+}
+
 }  // namespace
 }  // namespace cuco::evaluation

@@ -77,5 +77,17 @@ TEST(CollectiveCost, NetworkIsSlowerThanTheSwitch) {
   }
 }
 
+TEST(CollectiveCost, AcrossNodesTheNicsAreTheBoundAndNoSwitchHelps) {
+  Topology topology = single_node(4);
+  topology.nodes = 2;
+  topology.nic = Link{.gigabytes_per_second = 50, .latency = 3'000'000};
+  const std::vector<int> across = {0, 1, 2, 3, 4, 5, 6, 7};
+  constexpr std::uint64_t kBytes = 1U << 28U;
+  const CollectiveCost cost = collective_cost(topology, Pattern::AllReduce, across, kBytes);
+  EXPECT_EQ(cost.algorithm, "ring");
+  // Four NICs a node carry 2 (n-1)/n of the vector; picoseconds at gigabytes a second.
+  EXPECT_GE(cost.duration, static_cast<Time>(2 * 7.0 / 8 * kBytes / (4 * 50) * 1000));
+}
+
 }  // namespace
 }  // namespace cuco::fabric

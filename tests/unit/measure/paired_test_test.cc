@@ -132,6 +132,19 @@ TEST(ConfidenceSequence, HoldsTheTruthAtAllTimesAtOnce) {
   EXPECT_LE(missed, 25);
 }
 
+TEST(ConfidenceSequence, NeverTakesBackWhatItExcluded) {
+  Rng rng(7);
+  ConfidenceSequence sequence(0.05);
+  Interval before = sequence.interval();
+  for (int i = 0; i < 200; ++i) {
+    sequence.add((i < 100 ? 0 : 1) + normal(rng) / 100);  // the mean moves away again
+    const Interval now = sequence.interval();
+    EXPECT_GE(now.low, before.low);
+    EXPECT_LE(now.high, before.high);
+    before = now;
+  }
+}
+
 TEST(ConfidenceSequence, EvidenceAndIntervalAgree) {
   Rng rng(3);
   ConfidenceSequence sequence(0.05);
