@@ -350,26 +350,56 @@ void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::u
   account_lines(w, op, kind, start, bytes);
 }
 
+namespace {
+
+/// Passes of one group of lanes: the most words that any bank has to give.
+std::uint32_t passes_of(const Address* addresses,
+                        unsigned group,
+                        std::uint32_t active,
+                        std::uint32_t bytes) {
+  std::array<std::uint32_t, 32> last;
+  std::array<std::uint8_t, 32> count{};
+  last.fill(~0U);
+  std::uint8_t worst = 0;
+  for (unsigned l = 0; l < group; ++l) {
+    if ((active >> l & 1U) == 0) continue;
+    for (std::uint32_t b = 0; b < bytes; b += 4) {
+      const auto word = static_cast<std::uint32_t>((addresses[l] + b) >> 2U);
+      const std::uint32_t bank = word & 31U;
+      if (last[bank] == word) continue;
+      last[bank] = word;
+      worst = std::max(worst, ++count[bank]);
+    }
+  }
+  return worst;
+}
+
+/// Words that lie within one row of banks get into nobody's way: one pass.
+bool is_one_row(const Address* addresses, unsigned group, std::uint32_t bytes) {
+  Address differ = 0;
+  for (unsigned l = 0; l < group; ++l)
+    differ |= addresses[l] ^ addresses[0];
+  if (differ < 128) return true;
+  auto low = static_cast<std::uint32_t>(addresses[0]);
+  std::uint32_t high = low;
+  for (unsigned l = 1; l < group; ++l) {
+    low = std::min(low, static_cast<std::uint32_t>(addresses[l]));
+    high = std::max(high, static_cast<std::uint32_t>(addresses[l]));
+  }
+  return ((high + bytes - 1) >> 2U) - (low >> 2U) < 32;
+}
+
+}  // namespace
+
 void count_bank_conflicts(Warp& w, const LaneAddresses& addresses, std::uint32_t bytes) {
   // Wide accesses are served by halves or quarters of the warp, 128 bytes at a time.
   const unsigned group = bytes <= 4 ? 32 : std::max(128 / bytes, 1U);
+  const bool all = w.active == kFullMask;
   std::uint32_t passes = 0;
   for (unsigned start = 0; start < kLanes; start += group) {
-    std::array<std::uint32_t, 32> last;
-    std::array<std::uint8_t, 32> count{};
-    last.fill(~0U);
-    std::uint8_t worst = 0;
-    for (unsigned l = start; l < start + group; ++l) {
-      if ((w.active >> l & 1U) == 0) continue;
-      for (std::uint32_t b = 0; b < bytes; b += 4) {
-        const auto word = static_cast<std::uint32_t>((addresses[l] + b) >> 2U);
-        const std::uint32_t bank = word & 31U;
-        if (last[bank] == word) continue;
-        last[bank] = word;
-        worst = std::max(worst, ++count[bank]);
-      }
-    }
-    passes += worst;
+    passes += all && is_one_row(addresses.data() + start, group, bytes)
+                  ? 1
+                  : passes_of(addresses.data() + start, group, w.active >> start, bytes);
   }
   if (passes <= 1) return;
   // Passes beyond what the width needs anyway are conflicts.

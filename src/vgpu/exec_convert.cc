@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cvt between single integers and floats (PTX ISA 9.7.9.21). Packed forms: exec_convert_packed.cc.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -161,6 +162,81 @@ struct F32ToBf16 {
   std::uint16_t operator()(float a) const { return to_bf16(a); }
 };
 
+// ---- f32 without .ftz, all lanes at once
+
+template <Rounding Mode>
+float whole(float a) {
+  if constexpr (Mode == Rounding::Zero) return std::trunc(a);
+  if constexpr (Mode == Rounding::Down) return std::floor(a);
+  if constexpr (Mode == Rounding::Up) return std::ceil(a);
+  return std::rint(a);
+}
+
+template <Rounding Mode>
+struct F32ToWhole {
+  std::uint32_t operator()(float a) const { return KindF32::put(whole<Mode>(a)); }
+};
+struct F32Saturated {
+  float operator()(float a) const { return a > 0.0F ? std::min(a, 1.0F) : 0.0F; }
+};
+template <Rounding Mode>
+struct F32ToS32 {
+  std::int32_t operator()(float a) const {
+    const float value = whole<Mode>(a);
+    const std::int32_t inside = static_cast<std::int32_t>(std::abs(value) < 0x1p31F ? value : 0.0F);
+    if (value != value) return 0;
+    if (value >= 0x1p31F) return std::numeric_limits<std::int32_t>::max();
+    return value <= -0x1p31F ? std::numeric_limits<std::int32_t>::min() : inside;
+  }
+};
+template <Rounding Mode>
+struct F32ToU32 {
+  std::uint32_t operator()(float a) const {
+    const float value = whole<Mode>(a);
+    // By halves: the processor converts signed numbers only.
+    const bool upper = value >= 0x1p31F;
+    const float part = upper ? value - 0x1p31F : value;
+    const auto inside = static_cast<std::uint32_t>(
+        static_cast<std::int32_t>(part > 0.0F && part < 0x1p31F ? part : 0.0F));
+    if (!(value > 0.0F)) return 0;
+    if (value >= 0x1p32F) return std::numeric_limits<std::uint32_t>::max();
+    return upper ? inside | 0x8000'0000U : inside;
+  }
+};
+
+template <Rounding Mode>
+Handler whole_handler(Type to) {
+  switch (to) {
+    case Type::F32:
+      return lane_map1<std::uint32_t, float, F32ToWhole<Mode>>;
+    case Type::S32:
+      return lane_map1<std::int32_t, float, F32ToS32<Mode>>;
+    case Type::U32:
+      return lane_map1<std::uint32_t, float, F32ToU32<Mode>>;
+    default:
+      return nullptr;
+  }
+}
+
+/// The conversions of f32 that kernels have in their loops; null: this is none.
+Handler quick_handler(Type to, Type from, std::uint32_t aux) {
+  if (from != Type::F32) return nullptr;
+  if (to == Type::F32 && aux == Sat) return lane_map1<float, float, F32Saturated>;
+  if ((aux & ~7U) != Integral) return nullptr;
+  switch (rounding_of(aux)) {
+    case Rounding::Zero:
+      return whole_handler<Rounding::Zero>(to);
+    case Rounding::Down:
+      return whole_handler<Rounding::Down>(to);
+    case Rounding::Up:
+      return whole_handler<Rounding::Up>(to);
+    case Rounding::Nearest:
+      return whole_handler<Rounding::Nearest>(to);
+    default:
+      return nullptr;
+  }
+}
+
 // ---- choosing the handler
 
 template <typename F>
@@ -278,6 +354,7 @@ Handler choose(Type to, Type from, std::uint32_t aux) {
   if (aux == 0) {
     if (const Handler plain = plain_handler(to, from)) return plain;
   }
+  if (const Handler quick = quick_handler(to, from, aux)) return quick;
   if (!is_float(to) && !is_float(from)) {
     return for_integer(to, [&]<typename D>(D) {
       return for_integer(from,

@@ -189,6 +189,38 @@ bool load_pattern(Warp& w, const Op& op) {
   return true;
 }
 
+/// All lanes, here and there within one stretch of memory: one test for all of them, then plain
+/// loads. False: take the slow way.
+template <typename E, typename S, unsigned V>
+bool load_scattered(Warp& w, const Op& op, const LaneAddresses& a, Space space) {
+  constexpr std::uint32_t kLaneBytes = sizeof(E) * V;
+  Address differ = 0;
+  Address bits = 0;
+  std::uint32_t highest = 0;
+  for (const Address address : a) {
+    differ |= address ^ a[0];
+    bits |= address;
+    highest = std::max(highest, static_cast<std::uint32_t>(address));
+  }
+  if (bits % kLaneBytes != 0 || differ >= kGranule) return false;
+  Address first = a[0];
+  const Space settled = settle_space(space, first);
+  if (settled == Space::Shared) {
+    highest -= static_cast<std::uint32_t>(a[0] - first);
+    if (highest >= w.shared_bytes || kLaneBytes > w.shared_bytes - highest) return false;
+  }
+  // Neighbours in an aligned granule are there if one is.
+  const std::byte* from = quick_range(w, settled, first, kLaneBytes, 1);
+  if (from == nullptr) return false;
+  const Ref* refs = V == 1 ? &op.dst : w.kernel->refs.data() + op.list;
+  for (unsigned v = 0; v < V; ++v, from += sizeof(E)) {
+    S* d = destination<S>(w, refs[v]);
+    for (unsigned l = 0; l < kLanes; ++l)
+      d[l] = widen<E, S>(from + static_cast<std::int64_t>(a[l] - a[0]));
+  }
+  return true;
+}
+
 /// Apart from the quick way, which then needs no stack.
 template <typename E, typename S, unsigned V>
 [[gnu::noinline]] void load_general(Warp& w, const Op& op) {
@@ -198,7 +230,8 @@ template <typename E, typename S, unsigned V>
   LaneAddresses a;
   gather_addresses(w, op, a);
   const bool accounted = weak != nullptr && weak->before_load(w, op, a);
-  load_lanes<E, S, V>(w, op, a, space);
+  const bool quick = weak == nullptr && w.active == kFullMask;
+  if (!quick || !load_scattered<E, S, V>(w, op, a, space)) load_lanes<E, S, V>(w, op, a, space);
   if (w.trapped()) return;
   if (!accounted) account(w, op, AccessKind::Load, a, sizeof(E) * V);
   if (weak != nullptr) weak->after_load(w, op);
