@@ -11,6 +11,7 @@
 #include "vgpu/access.h"
 #include "vgpu/exec.h"
 #include "vgpu/lowering.h"
+#include "vgpu/mbarrier.h"
 
 namespace cuco::vgpu {
 
@@ -146,6 +147,29 @@ void exec_wait_all(Warp& w, const Op&) {
   complete(w, [](const AsyncCopy&) { return true; });
 }
 
+/// The lanes' copies are there when they arrive: they are awaited here.
+template <bool Counts>
+void exec_arrive_after_copies(Warp& w, const Op& op) {
+  w.sync_clock();
+  if (w.clock > w.strict_limit) return yield_before(w, op);
+  complete(w, [](const AsyncCopy&) { return true; });
+  if (!w.trapped()) arrive_once(w, op, Counts);
+}
+
+bool lower_arrive(Lowering& lowering, const ptx::Instruction& in) {
+  if (in.operands.size() != 1) return false;
+  MemoryOperand memory = lowering.memory_operand(in.operands[0], Type::B64);
+  memory.aux.order = Order::AcqRel;
+  memory.aux.scope = Scope::Cta;
+  memory.aux.bytes = 8;
+  // Without .noinc the object counts one more, for this arrival.
+  Op& op = lowering.emit(
+      in.has(Modifier::Noinc) ? exec_arrive_after_copies<true> : exec_arrive_after_copies<false>,
+      CostClass::Shared);
+  memory.apply(op);
+  return true;
+}
+
 bool lower_copy(Lowering& lowering, const ptx::Instruction& in) {
   const auto& operands = in.operands;
   if (operands.size() < 3 || operands[2].kind != ptx::Operand::Kind::Integer) return false;
@@ -181,8 +205,9 @@ bool lower_copy(Lowering& lowering, const ptx::Instruction& in) {
 }  // namespace
 
 bool lower_async(Lowering& lowering, const ptx::Instruction& in) {
-  if (!in.has(Modifier::Async) || in.has(Modifier::Bulk) || in.has(Modifier::Mbarrier))
-    return false;
+  if (!in.has(Modifier::Async)) return false;
+  if (in.has(Modifier::Bulk)) return lower_bulk(lowering, in);
+  if (in.has(Modifier::Mbarrier)) return lower_arrive(lowering, in);
   if (in.has(Modifier::CommitGroup)) {
     lowering.emit(exec_commit, CostClass::Control);
     return true;

@@ -2,6 +2,7 @@
 // Which family lowers which opcode. The one place where families meet.
 #include "vgpu/builder.h"
 #include "vgpu/lowering.h"
+#include "vgpu/mbarrier.h"
 #include "vgpu/pick.h"
 
 namespace cuco::vgpu {
@@ -149,6 +150,8 @@ LowerFunction family_of(const ptx::Instruction& in) {
       return lower_wmma;
     case Opcode::Cp:
       return lower_async;
+    case Opcode::Mbarrier:
+      return lower_mbarrier;
     case Opcode::Multimem:
       return lower_multimem;
     case Opcode::Prefetch:
