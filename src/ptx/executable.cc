@@ -90,12 +90,16 @@ void read_needed(const ElfFile& file, const Elf64_Shdr& dynamic, Executable& out
   const Elf64_Shdr* strings = file.linked(dynamic);
   if (strings == nullptr) return;
   const std::span<const std::byte> body = file.contents(dynamic);
+  bool has_runpath = false;  // The loader ignores the older DT_RPATH beside it.
   for (std::size_t at = 0; at + sizeof(Elf64_Dyn) <= body.size(); at += sizeof(Elf64_Dyn)) {
     Elf64_Dyn entry;
     std::memcpy(&entry, body.data() + at, sizeof entry);
-    if (entry.d_tag == DT_NULL) return;
+    if (entry.d_tag == DT_NULL) break;
+    out.fixes_libraries |= entry.d_tag == DT_RPATH;
+    has_runpath |= entry.d_tag == DT_RUNPATH;
     if (entry.d_tag == DT_NEEDED) out.needed.emplace_back(file.text(*strings, entry.d_un.d_val));
   }
+  out.fixes_libraries &= !has_runpath;
 }
 
 /// What the symbol tables say of the three libraries.

@@ -21,7 +21,8 @@ struct Executable {
   Linked cuda_runtime = Linked::No;
   Linked nccl = Linked::No;
   Linked mpi = Linked::No;
-  bool has_device_code = false;             ///< A fat binary with at least one entry.
+  bool fixes_libraries = false;  ///< DT_RPATH: its folders come before those of the environment.
+  bool has_device_code = false;  ///< A fat binary with at least one entry.
   std::vector<std::uint32_t> ptx_versions;  ///< 90 for compute_90; sorted, each once.
   std::vector<std::uint32_t> elf_versions;  ///< 90 for sm_90
 

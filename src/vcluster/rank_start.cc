@@ -4,14 +4,32 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <span>
 #include <utility>
+
+#include "ptx/executable.h"
+#include "system/files.h"
 
 namespace cuco::vcluster {
 namespace {
 
-Result<std::string> preloaded(bool with_mpi) {
+/// Of our libraries, those that the program would find elsewhere: in folders it was linked with.
+std::vector<const char*> hidden_from(const system::Path& program) {
+  const auto bytes = system::read_file(program);
+  if (!bytes) return {};
+  const auto executable = ptx::probe_executable(std::as_bytes(std::span(*bytes)));
+  if (!executable || !executable->fixes_libraries) return {};
+  std::vector<const char*> names;
+  for (const char* name : {"libcudart.so.13", "libnccl.so.2"}) {
+    if (executable->needs(name)) names.push_back(name);
+  }
+  return names;
+}
+
+Result<std::string> preloaded(bool with_mpi, const system::Path& program) {
   CUCO_TRY_ASSIGN(const system::Path libraries, find_library_folder());
-  std::vector<const char*> names = {"libcuco-host.so"};
+  std::vector<const char*> names = hidden_from(program);
+  names.push_back("libcuco-host.so");
   if (with_mpi) names.push_back("libcuco-mpi.so");
   std::string list;
   for (const char* name : names) {
@@ -27,7 +45,7 @@ Result<std::string> preloaded(bool with_mpi) {
 Result<RankStart> start_as_one(const ServerProcess& server, std::vector<std::string> program) {
   CUCO_TRY_ASSIGN(system::Environment environment,
                   server.environment_for(system::Environment::current()));
-  CUCO_TRY_ASSIGN(std::string preload, preloaded(false));
+  CUCO_TRY_ASSIGN(std::string preload, preloaded(false, program.front()));
   if (const auto before = environment.get("LD_PRELOAD"); before && !before->empty()) {
     preload += (preload.empty() ? "" : ":") + *before;
   }
@@ -40,7 +58,7 @@ Result<RankStart> start_under_mpi(const ServerProcess& server,
                                   std::uint32_t ranks) {
   CUCO_TRY_ASSIGN(system::Environment environment,
                   server.environment_for(system::Environment::current()));
-  CUCO_TRY_ASSIGN(const std::string preload, preloaded(true));
+  CUCO_TRY_ASSIGN(const std::string preload, preloaded(true, program.front()));
   // Ranks share this machine's cores whatever the topology says; copies between address spaces are
   // refused in sandboxes, so that Open MPI is told not to try, and not to build windows on them.
   std::vector<std::string> argv = {

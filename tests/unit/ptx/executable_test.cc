@@ -56,7 +56,8 @@ class ElfWriter {
     return static_cast<std::uint32_t>(sections_.size() - 1);
   }
 
-  void add_needed(const std::vector<std::string>& libraries) {
+  void add_needed(const std::vector<std::string>& libraries,
+                  const std::vector<Elf64_Sxword>& more_tags = {}) {
     std::string strings(1, '\0');
     std::string dynamic;
     for (const std::string& library : libraries) {
@@ -66,6 +67,8 @@ class ElfWriter {
       dynamic += bytes_of(entry);
       strings += library + '\0';
     }
+    for (const Elf64_Sxword tag : more_tags)
+      dynamic += bytes_of(Elf64_Dyn{.d_tag = tag, .d_un = {}});
     add(".dynamic", SHT_DYNAMIC, dynamic + bytes_of(Elf64_Dyn{}),
         add(".dynstr", SHT_STRTAB, strings));
   }
@@ -117,6 +120,19 @@ TEST(Executable, SharedRuntimeWithPtxRuns) {
   EXPECT_THAT(program->elf_versions, ElementsAre(90U));
   EXPECT_THAT(reason_not_runnable(*program, 90), IsEmpty());
   EXPECT_THAT(reason_not_runnable(*program, 75), HasSubstr("arch=compute_75,code=compute_75"));
+}
+
+TEST(Executable, OnlyTheOlderSearchPathComesBeforeTheEnvironment) {
+  const auto fixes = [](const std::vector<Elf64_Sxword>& tags) {
+    ElfWriter writer;
+    writer.add_needed({"libcudart.so.13"}, tags);
+    const auto program = probe(writer.finish());
+    return program && program->fixes_libraries;
+  };
+  EXPECT_FALSE(fixes({}));
+  EXPECT_TRUE(fixes({DT_RPATH}));
+  EXPECT_FALSE(fixes({DT_RUNPATH}));
+  EXPECT_FALSE(fixes({DT_RPATH, DT_RUNPATH}));
 }
 
 TEST(Executable, StaticRuntimeIsRefusedWithTheFlagToUse) {
