@@ -17,6 +17,7 @@
 
 #include "system/files.h"
 #include "system/os_error.h"
+#include "vcluster/newcomers.h"
 #include "vcluster/run_check.h"
 #include "vcluster/watchers.h"
 #include "wire/messages_mail.h"
@@ -139,10 +140,7 @@ Result<Ending> Server::run() {
       if (!cluster_->must_wait()) CUCO_TRY(poll(0));
       continue;
     }
-    const bool outside = std::ranges::any_of(cluster_->sessions(), [](const auto& entry) {
-      return entry.second->state() == Session::State::Outside;
-    });
-    if (somebody_waits() && (!outside || idle_ms >= kOutsideGraceMs)) {
+    if (somebody_waits() && (idle_ms >= kOutsideGraceMs || !help_may_come())) {
       if (cluster_->check) cluster_->check->on_dead_lock(cluster_->describe_waits());
       if (judge_) {
         judge_->dead_lock(cluster_->describe_waits());
@@ -291,6 +289,15 @@ void Server::tell_who_is_waited_for() const {
                session->process->name(), session->thread, session->tid);
   }
   std::fflush(stderr);
+}
+
+bool Server::help_may_come() const {
+  std::set<std::uint32_t> known;
+  for (const auto& [number, session] : cluster_->sessions()) {
+    if (session->state() == Session::State::Outside) return true;
+    known.insert(session->pid);
+  }
+  return !judge_ && newcomer_may_connect(listener_.get(), known);
 }
 
 bool Server::somebody_waits() const {

@@ -65,6 +65,8 @@ class Server {
   /// pinned memory and is silent for long may be polling it, and must not hold the GPUs up.
   void look_for_sleepers();
   [[nodiscard]] bool somebody_waits() const;
+  /// From outside the server's sight: a thread that is blocked there, or a process yet unknown.
+  [[nodiscard]] bool help_may_come() const;
   void report_dead_lock() const;
   void tell_who_is_waited_for() const;
 
