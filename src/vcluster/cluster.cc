@@ -222,11 +222,12 @@ void Cluster::deliver(Session& session, wire::Frame frame) {
     check->learn_from_all(session);
   const bool one_way = entry->turn == Turn::OneWay;
   session.accept(std::move(frame), one_way);
-  if (entry->turn != Turn::InTime) serve(session, *entry);
+  if (!entry->in_time()) serve(session, *entry);
 }
 
 void Cluster::serve(Session& session, const Dispatcher::Entry& entry) {
-  VTime cost = entry.cost;
+  if (entry.turn == Turn::InTime) session.stop_polling();
+  VTime cost = entry.turn == Turn::Poll ? session.poll_cost(entry.cost) : entry.cost;
   if (!adversary.schedule().is_plain() && session.process != nullptr) {
     cost += adversary.call_delay(session.process->rank, session.thread, session.calls++);
   }

@@ -27,6 +27,7 @@ namespace cuco::vcluster {
 /// When a request may be served.
 enum class Turn : std::uint8_t {
   InTime,  ///< When the simulation has reached the thread's clock: whatever others can observe.
+  Poll,    ///< In time as well, and asked again and again until the answer is another.
   AtOnce,  ///< On arrival: reads of constants and announcements.
   OneWay,  ///< On arrival, and nobody waits for a reply.
 };
@@ -60,6 +61,7 @@ class Dispatcher {
     std::function<void(Session&)> serve;
     Turn turn = Turn::InTime;
     VTime cost = 0;
+    [[nodiscard]] bool in_time() const { return turn == Turn::InTime || turn == Turn::Poll; }
   };
   [[nodiscard]] const Entry* find(std::uint16_t type) const {
     const auto found = entries_.find(type);

@@ -103,7 +103,8 @@ void register_event_calls(Cluster& cluster) {
         synchronize(cluster, session, request);
       });
   dispatcher.on<wire::EventQuery>([&cluster](Session& session, const wire::EventQuery& request,
-                                             wire::Bytes) { query(cluster, session, request); });
+                                             wire::Bytes) { query(cluster, session, request); },
+                                  Turn::Poll);
   dispatcher.on<wire::EventElapsed>([](Session& session, const wire::EventElapsed& request,
                                        wire::Bytes) { elapsed(session, request); });
 }

@@ -22,7 +22,7 @@ void register_host_sync_calls(Cluster& cluster) {
   dispatcher.on<wire::ReadClock>(
       [](Session& session, const wire::ReadClock& request, wire::Bytes) {
         if (request.advance_ps < 0) return session.refuse("a clock that runs backwards");
-        session.begin(request.advance_ps);
+        session.begin(session.poll_cost(request.advance_ps));
         session.reply(wire::kSuccess);
       },
       Turn::AtOnce, 0);

@@ -314,12 +314,14 @@ void register_mail_calls(Cluster& cluster) {
       [room, with_numbers](Session& session, const wire::MailTest& request, wire::Bytes tail) {
         with_numbers(session, request.count, tail,
                      [&](std::vector<std::uint64_t> numbers) { room->test(session, numbers); });
-      });
+      },
+      Turn::Poll);
   dispatcher.on<wire::MailFetch>([room](Session& session, const wire::MailFetch& request,
                                         wire::Bytes) { room->fetch(session, request.number); },
                                  Turn::InTime, 0);
   dispatcher.on<wire::MailProbe>([room](Session& session, const wire::MailProbe& request,
-                                        wire::Bytes) { room->probe(session, request); });
+                                        wire::Bytes) { room->probe(session, request); },
+                                 Turn::Poll);
   dispatcher.on<wire::MailCancel>([room](Session& session, const wire::MailCancel& request,
                                          wire::Bytes) { room->cancel(session, request.number); });
 }

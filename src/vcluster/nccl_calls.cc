@@ -350,7 +350,7 @@ void register_nccl_calls(Cluster& cluster) {
       });
   dispatcher.on<wire::NcclPoll>([tickets](Session& session, const wire::NcclPoll& request,
                                           wire::Bytes) { poll(*tickets, session, request); },
-                                Turn::InTime, kPollCost);
+                                Turn::Poll, kPollCost);
   dispatcher.on<wire::NcclUniqueId>(
       [&cluster](Session& session, const wire::NcclUniqueId&, wire::Bytes) {
         session.reply_with(wire::kSuccess, cluster.nccl().unique_id());
@@ -364,7 +364,8 @@ void register_nccl_calls(Cluster& cluster) {
   dispatcher.on<wire::NcclAsyncError>(
       [&cluster](Session& session, const wire::NcclAsyncError& request, wire::Bytes) {
         async_error(cluster, session, request);
-      });
+      },
+      Turn::Poll);
 }
 
 }  // namespace cuco::vcluster

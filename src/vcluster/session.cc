@@ -35,6 +35,14 @@ void Session::begin(VTime cost) {
   clock_ += cost;
 }
 
+VTime Session::poll_cost(VTime cost) {
+  constexpr VTime kPatience = vgpu::kMillisecond;
+  constexpr VTime kFineness = 256;  // So what was waited for is noticed at most 0.4 % late.
+  if (!polls_since_) polls_since_ = clock_;
+  const VTime polled = clock_ - *polls_since_;
+  return polled < kPatience ? cost : std::max(cost, polled / kFineness);
+}
+
 void Session::reply(std::int32_t status, wire::Bytes head, wire::Bytes tail, int fd) {
   CUCO_ASSERT(state_ == State::Pending || state_ == State::Parked || state_ == State::Idle);
   if (state_ != State::Pending) move_clock_to(timeline_.now());

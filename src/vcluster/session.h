@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +56,10 @@ class Session {
   [[nodiscard]] wire::Fd take_fd() { return std::move(request_.fd); }
   /// Its turn has come: from here it costs `cost` of the thread's time.
   void begin(VTime cost);
+  /// What it costs to ask again. Whoever has asked nothing else for long asks less often: a program
+  /// that waits a second for its own time-out does not ask a million times.
+  [[nodiscard]] VTime poll_cost(VTime cost);
+  void stop_polling() { polls_since_.reset(); }
 
   /// Answers; the thread runs again, at the simulation's time or its own, whichever is later.
   void reply(std::int32_t status, wire::Bytes head = {}, wire::Bytes tail = {}, int fd = -1);
@@ -97,6 +102,7 @@ class Session {
   Sink sink_;
   State state_ = State::Running;
   VTime clock_ = 0;
+  std::optional<VTime> polls_since_;
   wire::Frame request_;
   std::string what_;
   std::string refusal_;

@@ -108,7 +108,8 @@ void register_stream_calls(Cluster& cluster) {
         synchronize(cluster, session, request);
       });
   dispatcher.on<wire::StreamQuery>([&cluster](Session& session, const wire::StreamQuery& request,
-                                              wire::Bytes) { query(cluster, session, request); });
+                                              wire::Bytes) { query(cluster, session, request); },
+                                   Turn::Poll);
   dispatcher.on<wire::StreamInfo>(
       [&cluster](Session& session, const wire::StreamInfo& request, wire::Bytes) {
         stream_info(cluster, session, request);

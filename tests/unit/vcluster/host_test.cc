@@ -84,6 +84,22 @@ TEST(Host, EverybodyParkedAndNothingPendingIsADeadLock) {
   EXPECT_NE(lines[0].find("condition variable"), std::string::npos);
 }
 
+TEST(Host, WhoPollsForLongPollsLessOften) {
+  const auto cluster = make_cluster();
+  FakeClient client(*cluster);
+  int polls = 0;
+  for (; client.clock() < vgpu::kSecond && polls < 100'000; ++polls) {
+    EXPECT_EQ(client.call(wire::ReadClock{.advance_ps = vgpu::kMicrosecond}), wire::kSuccess);
+  }
+  EXPECT_LT(polls, 5000);
+  EXPECT_LT(client.clock(), vgpu::kSecond + 5 * vgpu::kMillisecond);  // little more than asked for
+  // Whatever else it does, it starts anew.
+  EXPECT_EQ(client.call(wire::Sleep{.duration_ps = 1}), wire::kSuccess);
+  const VTime before = client.clock();
+  EXPECT_EQ(client.call(wire::ReadClock{.advance_ps = vgpu::kMicrosecond}), wire::kSuccess);
+  EXPECT_EQ(client.clock() - before, vgpu::kMicrosecond);
+}
+
 TEST(Host, ADeadProcessIsNamed) {
   const auto cluster = make_cluster();
   FakeClient one(*cluster, 41);
