@@ -20,7 +20,7 @@ std::vector<const char*> hidden_from(const system::Path& program) {
   const auto executable = ptx::probe_executable(std::as_bytes(std::span(*bytes)));
   if (!executable || !executable->fixes_libraries) return {};
   std::vector<const char*> names;
-  for (const char* name : {"libcudart.so.13", "libnccl.so.2"}) {
+  for (const char* name : {"libcudart.so.13", "libcuda.so.1", "libnccl.so.2"}) {
     if (executable->needs(name)) names.push_back(name);
   }
   return names;
