@@ -212,7 +212,12 @@ bool lower_call(Lowering& lowering, const ptx::Instruction& instruction) {
       plan.builtin = find_builtin(callee.name);
       handler = exec_call_builtin;
       if (plan.builtin < 0) {
-        lowering.fail("undefined function " + callee.name);
+        // What libcudadevrt calls to launch a kernel from a kernel.
+        const bool launches = callee.name.starts_with("__cuda_syscall_cnp") ||
+                              callee.name.starts_with("cudaLaunchDevice") ||
+                              callee.name.starts_with("cudaGetParameterBuffer");
+        lowering.fail(launches ? "dynamic parallelism is not emulated: launch from the host"
+                               : "undefined function " + callee.name);
         return false;
       }
     }

@@ -20,6 +20,11 @@ constexpr VTime kPollTime =
     2 * kMicrosecond;                        ///< A timed loop polls so long before it skips ahead.
 constexpr std::uint64_t kQuietQuanta = 4;    ///< Looks without progress before states are compared.
 constexpr VTime kPatience = 3600 * kSecond;  ///< Polling longer than this is waiting for ever.
+/// A loop that counts its tries is never twice in one state. It is compared now and then only, and
+/// after so many tries that read the same it waits for ever.
+constexpr std::uint64_t kComparedTries = 4096;
+constexpr std::uint64_t kComparedEvery = 64;
+constexpr std::uint64_t kMaxTries = std::uint64_t{1} << 22U;
 
 std::uint64_t mix(std::uint64_t digest, std::uint64_t value) {
   digest = (digest ^ value) * 0x9E37'79B9'7F4A'7C15ULL;
@@ -91,7 +96,10 @@ bool log_locations(const Warp& w,
                    SpinLog& log) {
   const auto space = static_cast<ptx::Space>(op.aux & 7U);
   bool stable = true;
+  Address last = ~Address{0};
   for_active(w.active, [&](unsigned l) {
+    if (addresses[l] == last) return;
+    last = addresses[l];
     SpinLog::Location location;
     location.bytes = bytes;
     if (!locate(w, space, addresses[l], location)) return;
@@ -203,7 +211,11 @@ void note_strong_read(Warp& w,
     const VTime waited = w.clock - log.began;
     if (waited > kPatience) return park(w, op, kNever);
     if (waited > kPollTime) return park(w, op, w.clock + waited / 16);
-  } else if (is_back && !log.overflow && digest_state(w) == log.state) {
+  } else if (is_back && !log.overflow && log.visits > kMaxTries) {
+    return park(w, op, kNever);
+  } else if (is_back && !log.overflow &&
+             (log.visits < kComparedTries || log.visits % kComparedEvery == 0) &&
+             digest_state(w) == log.state) {
     if (still_unchanged(w, log)) return park(w, op, kNever);
     restart(w, log);
   }

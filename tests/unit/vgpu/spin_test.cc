@@ -82,5 +82,19 @@ TEST(Spin, ALoopWithABoundEndsAtIt) {
   }
 }
 
+TEST(Spin, ALoopThatCountsItsTriesIsADeadlockInTheEnd) {
+  const auto gpu = load(R"(
+.visible .entry counts(.param .u64 flag)
+{
+  .reg .b64 %rd<2>; .reg .b32 %r<4>; .reg .pred %p<2>;
+  ld.param.u64 %rd1, [flag]; mov.u32 %r1, 0;
+AGAIN: add.u32 %r1, %r1, 1; ld.volatile.global.u32 %r2, [%rd1];
+  setp.eq.u32 %p1, %r2, 0; @%p1 bra AGAIN;
+  st.global.u32 [%rd1], %r1; ret;
+})");
+  const Address flag = gpu->upload<int>(std::vector<int>(1));
+  EXPECT_THAT(run(*gpu, "counts", {}, flag).deadlock, Not(IsEmpty()));
+}
+
 }  // namespace
 }  // namespace cuco::vgpu
