@@ -11,7 +11,7 @@
 namespace cuco::analysis {
 namespace {
 
-constexpr auto kDeadline = std::chrono::seconds(60);
+constexpr auto kDeadline = std::chrono::seconds(300);
 constexpr std::size_t kMaxFacts = std::size_t{64} << 20U;
 
 bool has_headers(const system::Path& folder) {

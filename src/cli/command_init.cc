@@ -53,6 +53,10 @@ class InitCommand final : public Command {
         .completes(Completion::File);
     arguments.option("--ranks", ranks_, "N", "GPUs (default: 4)");
     arguments.option("--topology", topology_, "NAME", "cluster to predict for: nvlink8, roce2x4 …");
+    arguments
+        .option("--include", includes_, "DIR", "a folder of headers of --from; may be repeated")
+        .completes(Completion::Folder);
+    arguments.option("--nvcc", flags_, "FLAG", "for the compiler of --from; may be repeated");
     arguments.rest("ARGS", args_, "arguments of a whole program");
   }
 
@@ -69,6 +73,11 @@ class InitCommand final : public Command {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("{} has neither main() nor {}: it is no program to start from",
                                program_.string(), *missing)};
+    }
+    if (!whole && (!flags_.empty() || !includes_.empty())) {
+      return Error{ErrorKind::InvalidInput,
+                   "--nvcc and --include are for whole programs, with main(); a split program is "
+                   "one file, and its flags are the judge's"};
     }
     CUCO_TRY(system::make_folder(folder_));
     CUCO_TRY(whole ? write_whole(source) : write_split(source));
@@ -121,10 +130,34 @@ class InitCommand final : public Command {
     return {};
   }
 
+  /// As a list of TOML.
+  static std::string list_of(const std::vector<std::string>& words) {
+    std::string list;
+    for (const std::string& word : words)
+      list += fmt::format("{}'{}'", list.empty() ? "" : ", ", word);
+    return list;
+  }
+
+  /// Those given, and what the program's own includes show that it needs.
+  [[nodiscard]] std::vector<std::string> flags_for(const std::string& source) const {
+    std::vector<std::string> flags;
+    std::error_code code;
+    for (const auto& folder : includes_)
+      flags.push_back("-I" + std::filesystem::absolute(folder).lexically_normal().string());
+    const auto beside = std::filesystem::absolute(program_).parent_path();
+    bool has_headers_beside = false;
+    for (std::size_t at = source.find("#include \""); at != std::string::npos;
+         at = source.find("#include \"", at + 1)) {
+      const std::size_t begin = at + 10;
+      const std::string header = source.substr(begin, source.find('"', begin) - begin);
+      has_headers_beside = has_headers_beside || std::filesystem::exists(beside / header, code);
+    }
+    if (has_headers_beside) flags.push_back("-I" + beside.string());
+    flags.insert(flags.end(), flags_.begin(), flags_.end());
+    return flags;
+  }
+
   Result<void> write_whole(const std::string& source) const {
-    std::string words;
-    for (const std::string& word : args_)
-      words += fmt::format("{}'{}'", words.empty() ? "" : ", ", word);
     const std::string name = folder_.filename().string();
     CUCO_TRY(system::write_file(
         folder_ / "workload.toml",
@@ -133,8 +166,9 @@ class InitCommand final : public Command {
             "# itself brings back from the devices; nothing is known of its inputs, and its\n"
             "# clock is its own. To have it judged in full, split it: cuco init --help.\n"
             "name = \"{}\"\nsummary = \"{}, as a whole\"\nranks = {}\ntopology = \"{}\"\n\n"
-            "[whole]\nargs = [{}]\n",
-            name, program_.filename().string(), ranks_, topology_, words)));
+            "[whole]\nargs = [{}]\nflags = [{}]\n",
+            name, program_.filename().string(), ranks_, topology_, list_of(args_),
+            list_of(flags_for(source)))));
     CUCO_TRY(system::write_file(folder_ / "program.cu", source));
     return system::write_file(folder_ / "README.md",
                               fmt::format("# {}\n\nA {}.\n", name, kWholeProgramMark));
@@ -144,6 +178,8 @@ class InitCommand final : public Command {
   std::filesystem::path program_;
   int ranks_ = 4;
   std::string topology_;
+  std::vector<std::string> includes_;
+  std::vector<std::string> flags_;
   std::vector<std::string> args_;
 };
 

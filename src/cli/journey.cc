@@ -118,9 +118,15 @@ void show_target(Context& context,
 
 void show_bound(Context& context, const candidate::Scored& seed) {
   if (seed.bound_seconds <= 0) return;
-  show_line(context,
-            {"bound", fmt::format("{} (speed of light)   seed program {}, correct",
-                                  human_seconds(seed.bound_seconds), report::time_text(seed))});
+  std::vector<std::string> shapes;
+  for (const auto& shape : seed.shapes)
+    shapes.push_back(fmt::format("{} {}", shape.shape, human_seconds(shape.seconds)));
+  // Candidates are tried on the first shape before they are timed on all.
+  const std::string parts =
+      shapes.size() > 1 ? fmt::format(": the mean of {}", join(shapes, ", ")) : std::string();
+  show_line(context, {"bound", fmt::format("{} (speed of light)   seed program correct, {}{}",
+                                           human_seconds(seed.bound_seconds),
+                                           report::time_text(seed), parts)});
 }
 
 }  // namespace

@@ -24,6 +24,15 @@ Error wrong(const system::Path& file, const toml::node& node, std::string_view w
           fmt::format("{}:{}: {}", file.string(), node.source().begin.line, what)};
 }
 
+/// A folder that a flag names is meant from where workload.toml lies.
+std::string resolved(const std::string& flag, const system::Path& file) {
+  if (!flag.starts_with("-I") && !flag.starts_with("-L")) return flag;
+  const system::Path folder = flag.substr(2);
+  if (folder.empty() || folder.is_absolute()) return flag;
+  return flag.substr(0, 2) +
+         std::filesystem::absolute(file.parent_path() / folder).lexically_normal().string();
+}
+
 Result<void> read_words(const toml::table& whole, const system::Path& file, WholeProgram& program) {
   for (const auto& [key, node] : whole) {
     const auto* list = node.as_array();
@@ -34,7 +43,7 @@ Result<void> read_words(const toml::table& whole, const system::Path& file, Whol
     for (const auto& item : *list) {
       const auto word = item.value<std::string>();
       if (!word) return wrong(file, item, "args and flags must be strings");
-      (flags ? program.flags : program.args).push_back(*word);
+      (flags ? program.flags : program.args).push_back(flags ? resolved(*word, file) : *word);
     }
   }
   return {};

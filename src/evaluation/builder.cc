@@ -73,10 +73,6 @@ std::vector<std::string> nvcc_words(const BuildSettings& settings, const Path& i
           "-std=c++17",
           "-O3",
           "-lineinfo",
-          "--keep",  // program.ptx and program.o, for DeviceBuild
-          "-shared",
-          "-cudart",
-          "none",
           "-Xcompiler",
           "-fPIC",
           "-gencode",
@@ -88,7 +84,8 @@ std::vector<std::string> nvcc_words(const BuildSettings& settings, const Path& i
 Result<std::optional<BuildResult>> run_nvcc(std::vector<std::string> words,
                                             const BuildSettings& settings,
                                             const Path& include,
-                                            const Path& folder) {
+                                            const Path& folder,
+                                            const std::vector<Path>& readable = {}) {
   system::JobSpec spec;
   spec.command.argv = std::move(words);
   spec.command.environment = system::Environment::bare();
@@ -104,6 +101,7 @@ Result<std::optional<BuildResult>> run_nvcc(std::vector<std::string> words,
   for (const Path& path : {include, settings.cuda}) {
     if (!path.string().starts_with("/usr/")) spec.sandbox->read_only.push_back(path);
   }
+  spec.sandbox->read_only.insert(spec.sandbox->read_only.end(), readable.begin(), readable.end());
   CUCO_TRY_ASSIGN(const system::JobOutcome outcome, system::run_job(spec));
   if (outcome.ending == system::Ending::NotStarted) {
     return Error{ErrorKind::Unavailable, "build: " + describe(outcome)};
@@ -118,11 +116,43 @@ Result<std::optional<BuildResult>> run_nvcc(std::vector<std::string> words,
   return std::optional<BuildResult>(candidate::BuildFailed{std::move(message)});
 }
 
+/// Nothing: the whole has to be built. What nvcc's compiler of device code says against the program
+/// it would say again.
+Result<std::optional<BuildResult>> build_device_code(std::string_view source,
+                                                     const DeviceBuild& device,
+                                                     const BuildSettings& settings,
+                                                     const Path& include,
+                                                     const Path& stem) {
+  using Built = std::optional<BuildResult>;
+  for (const char* by : {".nvrtc.so", ".ptx.so"}) {
+    const Path place = stem.string() + by;
+    if (std::filesystem::exists(place)) return Built(place);
+  }
+  if (!device.has_base()) return Built();
+  if (const auto ptx = device.ptx_by_nvrtc(); ptx && *ptx) {
+    const Path place = stem.string() + ".nvrtc.so";
+    CUCO_TRY_ASSIGN(const bool built, device.build(**ptx, place));
+    if (built) return Built(place);
+  }
+  CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
+  CUCO_TRY(system::write_file(folder.path() / "program.cu", source));
+  std::vector<std::string> words = nvcc_words(settings, include);
+  words.insert(words.end(), {"-ptx", "-o", "program.ptx", "program.cu"});
+  CUCO_TRY_ASSIGN(auto failed, run_nvcc(std::move(words), settings, include, folder.path()));
+  if (failed) return failed;
+  CUCO_TRY_ASSIGN(const std::string ptx, system::read_file(folder.path() / "program.ptx"));
+  const Path place = stem.string() + ".ptx.so";
+  CUCO_TRY_ASSIGN(const bool built, device.build(ptx, place));
+  return built ? Built(place) : Built();
+}
+
 }  // namespace
 
 Result<BuildResult> build_candidate(std::string_view source, const BuildSettings& settings) {
   CUCO_TRY_ASSIGN(const Path include, system::find_data("include"));
   std::vector<std::string> words = nvcc_words(settings, include);
+  // program.ptx and program.o are for DeviceBuild.
+  words.insert(words.end(), {"--keep", "-shared", "-cudart", "none"});
   CUCO_TRY_ASSIGN(const std::string identity, fingerprint(source, words, include));
   const std::string name = to_hex(sha256(identity));
   const Path place = settings.cache / (name + ".so");
@@ -136,10 +166,8 @@ Result<BuildResult> build_candidate(std::string_view source, const BuildSettings
     device.emplace(settings, *split, host);
   }
   if (device && settings.device_only) {
-    const Path variant = settings.cache / (name + ".nvrtc.so");
-    if (std::filesystem::exists(variant)) return BuildResult(variant);
-    const auto built = device->build(variant);
-    if (built && *built) return BuildResult(variant);
+    auto built = build_device_code(source, *device, settings, include, settings.cache / name);
+    if (built && *built) return **std::move(built);
   }
 
   CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
@@ -151,6 +179,46 @@ Result<BuildResult> build_candidate(std::string_view source, const BuildSettings
   if (device) CUCO_TRY(device->keep_base(folder.path()));
   return BuildResult(std::move(kept));
 }
+
+namespace {
+
+/// Folders and files that the flags name, so that the compiler can see them in its sandbox.
+std::vector<Path> named_paths(const std::vector<std::string>& flags) {
+  std::vector<Path> paths;
+  std::error_code code;
+  for (const std::string& flag : flags) {
+    const std::string_view text = flag;
+    const bool glued = text.starts_with("-I") || text.starts_with("-L");
+    const Path path = glued ? text.substr(2) : text;
+    if (path.is_absolute() && !path.string().starts_with("/usr/") &&
+        std::filesystem::exists(path, code))
+      paths.push_back(path);
+  }
+  return paths;
+}
+
+/// What lies in those folders counts for the program, too.
+Result<std::string> contents_of(const std::vector<Path>& paths) {
+  std::string text;
+  for (const Path& path : paths) {
+    std::vector<Path> files{path};
+    if (std::filesystem::is_directory(path)) {
+      files.clear();
+      CUCO_TRY_ASSIGN(const auto names, system::walk(path));
+      for (const Path& name : names)
+        files.push_back(path / name);
+    }
+    for (const Path& file : files) {
+      std::error_code code;
+      const auto changed = std::filesystem::last_write_time(file, code).time_since_epoch();
+      text += fmt::format("\n{} {} {}", file.string(), changed.count(),
+                          std::filesystem::file_size(file, code));
+    }
+  }
+  return text;
+}
+
+}  // namespace
 
 Result<BuildResult> build_whole_program(std::string_view source,
                                         const std::vector<std::string>& flags,
@@ -164,13 +232,15 @@ Result<BuildResult> build_whole_program(std::string_view source,
   const auto libraries = library_flags(source);
   words.insert(words.end(), libraries.begin(), libraries.end());
   CUCO_TRY_ASSIGN(const std::string identity, fingerprint(source, words, include));
-  const Path place = settings.cache / (to_hex(sha256(identity)) + ".program");
+  const std::vector<Path> named = named_paths(flags);
+  CUCO_TRY_ASSIGN(const std::string contents, contents_of(named));
+  const Path place = settings.cache / (to_hex(sha256(identity + contents)) + ".program");
   if (std::filesystem::exists(place)) return BuildResult(place);
   CUCO_TRY(system::make_folder(settings.cache));
   CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
   CUCO_TRY(system::write_file(folder.path() / "program.cu", source));
   words.insert(words.begin() + 1, {"-o", "program", "program.cu"});
-  CUCO_TRY_ASSIGN(auto failed, run_nvcc(words, settings, include, folder.path()));
+  CUCO_TRY_ASSIGN(auto failed, run_nvcc(words, settings, include, folder.path(), named));
   if (failed) return *std::move(failed);
   CUCO_TRY_ASSIGN(Path kept, keep(folder.path() / "program", place));
   return BuildResult(std::move(kept));

@@ -89,16 +89,24 @@ Result<bool> DeviceBuild::is_trusted(const std::string& nvcc_ptx) const {
   return verdict == kSame;
 }
 
-Result<bool> DeviceBuild::build(const Path& place) const {
-  const auto nvcc_ptx = system::read_file(base_ / "program.ptx");
-  if (!nvcc_ptx) return false;
-  CUCO_TRY_ASSIGN(const bool trusted, is_trusted(*nvcc_ptx));
-  if (!trusted) return false;
-  const auto ptx = compile_device_code(
-      {.text = split_.device, .preamble = split_.preamble, .kernels = template_kernels(*nvcc_ptx)},
+bool DeviceBuild::has_base() const {
+  return std::filesystem::exists(base_ / "program.ptx");
+}
+
+Result<std::optional<std::string>> DeviceBuild::ptx_by_nvrtc() const {
+  using Ptx = std::optional<std::string>;
+  CUCO_TRY_ASSIGN(const std::string nvcc_ptx, system::read_file(base_ / "program.ptx"));
+  CUCO_TRY_ASSIGN(const bool trusted, is_trusted(nvcc_ptx));
+  if (!trusted) return Ptx();
+  auto ptx = compile_device_code(
+      {.text = split_.device, .preamble = split_.preamble, .kernels = template_kernels(nvcc_ptx)},
       settings_);
-  if (!ptx) return false;
-  const auto fitted = fit_ptx(*ptx, *nvcc_ptx);
+  return ptx ? Ptx(*std::move(ptx)) : Ptx();
+}
+
+Result<bool> DeviceBuild::build(std::string_view ptx, const Path& place) const {
+  CUCO_TRY_ASSIGN(const std::string nvcc_ptx, system::read_file(base_ / "program.ptx"));
+  const auto fitted = fit_ptx(ptx, nvcc_ptx);
   if (!fitted) return false;
   CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
   CUCO_TRY_ASSIGN(const std::string object, system::read_file(base_ / "program.o"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Programs that differ from one that nvcc has built in device code alone: only their PTX is made
-/// anew, by NVRTC, and put into the other's object.
+/// anew, by NVRTC or by nvcc's own compiler of device code, and put into the other's object.
 #pragma once
 
 #include <optional>
@@ -25,9 +25,15 @@ class DeviceBuild {
   /// that will differ from it in device code alone.
   [[nodiscard]] Result<void> keep_base(const system::Path& folder) const;
 
-  /// Writes the object to `place`. False: it is for nvcc to do; also where it turns out that
-  /// NVRTC makes other code of the base than nvcc did.
-  [[nodiscard]] Result<bool> build(const system::Path& place) const;
+  /// Whether there is such a base.
+  [[nodiscard]] bool has_base() const;
+
+  /// This program's PTX by NVRTC. Nothing: it is for nvcc to do; also where it turns out that NVRTC
+  /// makes other code of the base than nvcc did.
+  [[nodiscard]] Result<std::optional<std::string>> ptx_by_nvrtc() const;
+
+  /// Writes the base's object with this PTX instead of its own to `place`. False: they do not fit.
+  [[nodiscard]] Result<bool> build(std::string_view ptx, const system::Path& place) const;
 
  private:
   /// Whether NVRTC makes of the base's own text what nvcc made of it; tried once.

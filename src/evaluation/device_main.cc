@@ -344,7 +344,7 @@ int main(int argc, char** argv) {
   keep_to_processor(0);
   Cuda cuda;
   if (!cuda.load() || cuda.set_device(0) != 0 || cuda.synchronize() != 0) {
-    std::fprintf(stderr, "cuco-device: no usable GPU or no libcudart.so.13\n");
+    std::fprintf(stderr, "cuco-device: this machine has no usable GPU, or no libcudart.so.13\n");
     return 3;
   }
   const auto probe = GpuProbe::load();
@@ -352,6 +352,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "cuco-device: %s\n", probe.error().message().c_str());
     return 3;
   }
+  if (argc == 2 && std::string_view(argv[1]) == "--probe") return 0;  // there is a GPU to use
   void* page = ::mmap(nullptr, kBellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fds["--bell"], 0);
   if (page == MAP_FAILED) return 4;
   return Device(cuda, *probe, fds["--judge"], fds["--rank"], *static_cast<Bell*>(page)).serve();

@@ -2,6 +2,7 @@
 #include "evaluation/judge.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -25,6 +26,8 @@ constexpr std::size_t kCheckAll = ~std::size_t{0};
 constexpr std::size_t kMostStarts = 12;
 // Of a full shape's, where the GPU reference sees to the rest.
 constexpr std::size_t kFullCheckLimit = 2048;
+// For the checker to say why a result is wrong: the verdict does not wait for it longer.
+constexpr std::chrono::seconds kWhyLimit{30};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -78,6 +81,7 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
                  fmt::format("{} has {} ranks: on a real GPU only workloads of one rank are judged",
                              judge->workload_.name, judge->workload_.ranks)};
   }
+  if (options.on_gpu) CUCO_TRY(VirtualCluster::probe_real());
   judge->check_ = options.check && !options.on_gpu;
   judge->tier_ = options.tier;
   judge->build_settings_.cache = options.cache / "builds";
@@ -231,9 +235,33 @@ Result<std::optional<Outcome>> Judge::check_shape(const system::Path& object,
     const std::uint64_t seed =
         i == 0 ? 0 : 1 + secret_.key(fmt::format("schedule {} {}", shape.name, i)) % 1'000'000'000;
     CUCO_TRY_ASSIGN(TrialResult result, check_trial(object, shape, seed));
-    if (auto* outcome = std::get_if<Outcome>(&result)) return std::optional(std::move(*outcome));
+    if (auto* outcome = std::get_if<Outcome>(&result)) {
+      explain(object, shape, outcome);
+      return std::optional(std::move(*outcome));
+    }
   }
   return std::optional<Outcome>();
+}
+
+void Judge::explain(const system::Path& object, const Shape& shape, Outcome* outcome) {
+  auto* wrong = std::get_if<candidate::WrongResult>(outcome);
+  if (wrong == nullptr || cluster_.real || check_) return;
+  const Stages::Lap lap(&stages_, "why wrong");
+  auto oracle = Oracle::start(oracle_);
+  if (!oracle) return;
+  TrialSpec spec = trial_spec(object, shape);
+  spec.stages = nullptr;
+  spec.hold_back = true;
+  spec.check_limit = kTimedCheckLimit;
+  spec.cluster.check = true;
+  spec.deadline = std::chrono::steady_clock::now() + kWhyLimit;
+  // The verdict stands, whatever becomes of this: no findings are no excuse.
+  const auto again = run_trial(spec, *oracle);
+  if (!again) return;
+  if (const auto* seen = std::get_if<Outcome>(&*again)) {
+    if (const auto* found = std::get_if<candidate::Findings>(seen))
+      wrong->findings = found->findings;
+  }
 }
 
 Result<Outcome> Judge::run_on_gpu(const system::Path& object, Fidelity fidelity) {
@@ -328,7 +356,10 @@ Result<Outcome> Judge::run(const system::Path& object, Fidelity fidelity) {
   for (const Shape* shape : timed) {
     CUCO_TRY_ASSIGN(const Seed* known, seed(*shape));
     CUCO_TRY_ASSIGN(TrialResult result, time_trial(object, *shape, &known->outputs, surprises));
-    if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
+    if (auto* outcome = std::get_if<Outcome>(&result)) {
+      explain(object, *shape, outcome);
+      return std::move(*outcome);
+    }
     CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(*shape));
     const auto& times = std::get<TrialTimes>(result);
     candidate::ShapeTime time = shape_time(*shape, median(times.seconds), known->seconds, bound);

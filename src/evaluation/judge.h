@@ -103,6 +103,8 @@ class Judge final : public candidate::Evaluator {
   Result<std::optional<candidate::Outcome>> check_shape(const system::Path& object,
                                                         const Shape& shape,
                                                         int schedules);
+  /// Adds to a wrong result what the checker sees in the same shape.
+  void explain(const system::Path& object, const Shape& shape, candidate::Outcome* outcome);
   /// Correctness and interleaved pairs against the seed on a real GPU.
   Result<candidate::Outcome> run_on_gpu(const system::Path& object, candidate::Fidelity fidelity);
   /// Pairs on one shape: adds its time to `scored`, or the outcome.

@@ -32,6 +32,16 @@ constexpr std::string_view kLinuxTypes =
     "typedef int __s32;\ntypedef unsigned __u32;\n"
     "typedef long long __s64;\ntypedef unsigned long long __u64;\n"
     "typedef __u16 __be16;\ntypedef __u32 __be32;\ntypedef __u64 __be64;\n";
+constexpr std::string_view kMath =
+    "#pragma once\n"
+    "#define INFINITY __int_as_float(0x7f800000)\n#define HUGE_VALF INFINITY\n"
+    "#define NAN __int_as_float(0x7fffffff)\n"
+    "#define M_E 2.7182818284590452354\n#define M_LOG2E 1.4426950408889634074\n"
+    "#define M_LN2 0.69314718055994530942\n#define M_PI 3.14159265358979323846\n"
+    "#define M_SQRT1_2 0.70710678118654752440\n";
+constexpr std::string_view kErrors =
+    "#pragma once\n#define EIO 5\n#define EAGAIN 11\n#define ENOMEM 12\n#define EBUSY 16\n"
+    "#define EINVAL 22\n#define ETIMEDOUT 110\n";
 constexpr std::size_t kKeptHeaders = 4;  // precompiled ones, of 10 to 120 MB
 
 /// NVRTC has no arrays of size zero, and wants to know that a struct is packed before it begins.
@@ -49,6 +59,10 @@ Result<void> fill_headers(const Path& folder, const Path& cuda_include) {
                            "cassert",  "cmath",    "climits",  "stdbool.h"}) {
     CUCO_TRY(system::write_file(folder / name, "#pragma once\n"));
   }
+  for (const char* name : {"math.h", "cmath"})
+    CUCO_TRY(system::write_file(folder / name, kMath));
+  for (const char* name : {"errno.h", "cerrno"})
+    CUCO_TRY(system::write_file(folder / name, kErrors));
   CUCO_TRY(system::make_folder(folder / "linux"));
   CUCO_TRY(system::write_file(folder / "linux/types.h", kLinuxTypes));
   CUCO_TRY(system::write_file(folder / kFirstHeader, kFirstText));
@@ -67,7 +81,8 @@ Result<void> fill_headers(const Path& folder, const Path& cuda_include) {
 /// The headers that stand in for others, made once for this toolkit.
 Result<Path> stand_in_headers(const BuildSettings& settings) {
   const Path include = settings.cuda / "include";
-  std::string identity = std::string(kFirstText) + std::string(kLinuxTypes) + "2";
+  std::string identity = std::string(kFirstText) + std::string(kLinuxTypes) + std::string(kMath) +
+                         std::string(kErrors) + "3";
   for (const char* name : {"nccl_device/utility.h", "nccl.h", "cuda_runtime.h"}) {
     if (const auto text = system::read_file(include / name)) identity += *text;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ using candidate::ScreenRejected;
 struct Parts {
   std::string frozen;
   std::string evolved;
+  std::vector<std::string> regions;  ///< `evolved` one by one.
 };
 
 Result<Parts> split_parts(std::string_view text) {
@@ -30,7 +32,8 @@ Result<Parts> split_parts(std::string_view text) {
   std::size_t at = 0;
   for (const program::Region& region : regions) {
     parts.frozen += text.substr(at, region.begin - at);
-    parts.evolved += text.substr(region.begin, region.end - region.begin);
+    parts.regions.emplace_back(text.substr(region.begin, region.end - region.begin));
+    parts.evolved += parts.regions.back();
     at = region.end;
   }
   parts.frozen += text.substr(at);
@@ -73,6 +76,66 @@ std::optional<std::string> redefined_name(const Parts& parts) {
   for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
     if (tokens[i] != "#" || (tokens[i + 1] != "define" && tokens[i + 1] != "undef")) continue;
     if (used.contains(tokens[i + 2])) return tokens[i + 2];
+  }
+  return std::nullopt;
+}
+
+/// Where a quoted text ends that begins at `quote`: behind it, or npos if it has no end.
+std::size_t end_of_literal(std::string_view text, std::size_t quote) {
+  if (text[quote] == '"' && quote > 0 && text[quote - 1] == 'R') {
+    const std::size_t open = text.find('(', quote);
+    if (open == std::string_view::npos) return open;
+    const std::string close = ")" + std::string(text.substr(quote + 1, open - quote - 1)) + "\"";
+    const std::size_t end = text.find(close, open);
+    return end == std::string_view::npos ? end : end + close.size();
+  }
+  std::size_t end = quote + 1;
+  while (end < text.size() && text[end] != text[quote] && text[end] != '\n')
+    end += text[end] == '\\' ? 2 : 1;
+  return std::min(end + 1, text.size());
+}
+
+/// A comment or a raw string that a region opens and does not close: it would swallow frozen code.
+std::optional<std::string> unclosed_text(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    if (text.substr(i, 2) == "//") {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (text.substr(i, 2) == "/*") {
+      const std::size_t end = text.find("*/", i + 2);
+      if (end == std::string_view::npos) return "a comment";
+      i = end + 2;
+    } else if (text[i] == '"' ||
+               (text[i] == '\'' &&
+                (i == 0 || std::isalnum(static_cast<unsigned char>(text[i - 1])) == 0))) {
+      i = end_of_literal(text, i);
+      if (i == std::string_view::npos) return "a raw string";
+    } else {
+      ++i;
+    }
+  }
+  return std::nullopt;
+}
+
+/// A condition of the preprocessor that does not begin and end in the same region.
+std::optional<std::string> unclosed_condition(std::string_view text) {
+  const auto tokens = program::tokens(text);
+  int depth = 0;
+  for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+    if (tokens[i] != "#") continue;
+    const std::string& word = tokens[i + 1];
+    if (word == "if" || word == "ifdef" || word == "ifndef") ++depth;
+    if (depth == 0 && (word.starts_with("el") || word == "endif")) return "#" + word;
+    if (word == "endif") --depth;
+  }
+  return depth > 0 ? std::optional<std::string>("#if") : std::nullopt;
+}
+
+/// What reaches out of its region into frozen code.
+std::optional<std::string> left_open(const Parts& parts) {
+  for (const std::string& region : parts.regions) {
+    const std::string plain = plain_spelling(region);
+    if (auto text = unclosed_text(plain)) return text;
+    if (auto condition = unclosed_condition(plain)) return condition;
   }
   return std::nullopt;
 }
@@ -130,6 +193,12 @@ Result<std::optional<ScreenRejected>> screen_source(std::string_view seed,
         {.file = "program.cu", .line = (*edit)->line}});
   }
   CUCO_TRY_ASSIGN(const Parts parts, split_parts(candidate));
+  if (const auto what = left_open(parts)) {
+    return std::optional(ScreenRejected{
+        "open region",
+        fmt::format("{} begins or ends in an evolve region and reaches over frozen code", *what),
+        {}});
+  }
   if (const auto name = redefined_name(parts)) {
     return std::optional(ScreenRejected{
         "macro", fmt::format("a macro redefines '{}', which frozen code uses", *name), {}});

@@ -143,6 +143,13 @@ Disturbance Trial::disturb(int iteration) const {
   return hold_back(iteration, spec_.workload.ranks, spec_.key("late", 0));
 }
 
+double Trial::run_limit() const {
+  const double most = spec_.workload.budget.run_seconds;
+  if (spec_.deadline == std::chrono::steady_clock::time_point::max()) return most;
+  const std::chrono::duration<double> left = spec_.deadline - std::chrono::steady_clock::now();
+  return std::clamp(left.count(), 0.0, most);
+}
+
 // The host's time is not on the virtual clock: what is done there must be next to nothing.
 Outcome Trial::host_finding(int rank, std::string kind, std::string message) const {
   candidate::Finding item{.kind = std::move(kind), .message = std::move(message)};
@@ -184,7 +191,7 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
   disturbance_ = disturb(iteration);
   if (spec_.cluster.profile) CUCO_TRY(cluster_.forget_profile());
   CUCO_TRY_ASSIGN(const std::int64_t begin, cluster_.run_all(set, disturbance_.late));
-  CUCO_TRY_ASSIGN(Step step, wait_for("cuco_run", budget.run_seconds, cpu_limit));
+  CUCO_TRY_ASSIGN(Step step, wait_for("cuco_run", run_limit(), cpu_limit));
   if (auto* outcome = std::get_if<Outcome>(&step)) {
     // Why it stands still or was stopped; whoever takes too long may not be able to tell.
     if (std::holds_alternative<candidate::TimedOut>(*outcome)) return std::optional(*outcome);
@@ -225,10 +232,7 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
 
 Result<std::variant<double, Outcome>> Trial::time_one(int iteration) {
   using Timed = std::variant<double, Outcome>;
-  // Of both programs of a pair the same, and not known before.
-  const auto sets = static_cast<std::uint64_t>(spec_.workload.budget.sets);
-  const int set = static_cast<int>(spec_.key("order", iteration) % sets);
-  CUCO_TRY_ASSIGN(auto outcome, iterate(iteration, set));
+  CUCO_TRY_ASSIGN(auto outcome, iterate(iteration, spec_.set_of(iteration)));
   if (outcome) return Timed(*std::move(outcome));
   return Timed(times_.seconds.back());
 }
@@ -239,11 +243,8 @@ Result<TrialResult> Trial::run() {
     CUCO_TRY_ASSIGN(auto trouble, begin());
     if (trouble) return TrialResult(*std::move(trouble));
   }
-  const Budget& budget = spec_.workload.budget;
-  Rng order(spec_.key("order", 0));
   for (const int iteration : plan()) {
-    const int set = static_cast<int>(order.below(static_cast<std::uint64_t>(budget.sets)));
-    CUCO_TRY_ASSIGN(auto outcome, iterate(iteration, set));
+    CUCO_TRY_ASSIGN(auto outcome, iterate(iteration, spec_.set_of(iteration)));
     if (outcome) return TrialResult(*std::move(outcome));
   }
   CUCO_TRY_ASSIGN(auto trouble, finish());

@@ -3,6 +3,7 @@
 /// What a trial is asked, and what it answers.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <tuple>
@@ -46,11 +47,19 @@ struct TrialSpec {
   /// reference sees a sample.
   const TrialOutputs* like = nullptr;
   int iterations = 0;  ///< 0: as the workload's budget says.
+  /// No run is waited for longer than until then, whatever the budget says.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   Stages* stages = nullptr;
 
   /// A secret of this workload, shape and iteration.
   [[nodiscard]] std::uint64_t key(std::string_view purpose, int iteration) const {
     return secret.key(fmt::format("{} {}/{} {}", purpose, workload.name, shape.name, iteration));
+  }
+  /// The buffers of an iteration: not known before, and the same for all programs, however their
+  /// iterations are ordered.
+  [[nodiscard]] int set_of(int iteration) const {
+    return static_cast<int>(key("order", iteration) %
+                            static_cast<std::uint64_t>(workload.budget.sets));
   }
 };
 

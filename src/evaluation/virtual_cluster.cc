@@ -70,6 +70,22 @@ std::vector<system::Path> VirtualCluster::gpu_devices() {
   return found;
 }
 
+Result<void> VirtualCluster::probe_real() {
+  CUCO_TRY_ASSIGN(const system::Path program, system::find_helper("cuco-device"));
+  system::JobSpec job;
+  job.command.argv = {program.string(), "--probe"};
+  job.command.environment = system::Environment::bare();
+  job.command.environment.set("LD_LIBRARY_PATH", "/usr/local/cuda/lib64");
+  job.limits.wall = std::chrono::seconds(60);
+  CUCO_TRY_ASSIGN(const system::JobOutcome outcome, system::run_job(job));
+  if (outcome.succeeded()) return {};
+  std::string_view reason = trim(outcome.err);
+  if (const auto at = reason.find(": "); at != std::string_view::npos) reason.remove_prefix(at + 2);
+  return Error{ErrorKind::Unavailable,
+               fmt::format("--on gpu: {}; without it times are predicted by the virtual cluster",
+                           reason.empty() ? describe(outcome) : std::string(reason))};
+}
+
 Result<VirtualCluster> VirtualCluster::start_real() {
   constexpr int kRankFd = 5;
   constexpr int kBellFd = 6;

@@ -70,6 +70,8 @@ struct Patience {
 class VirtualCluster {
  public:
   [[nodiscard]] static Result<VirtualCluster> start(const ClusterSpec& spec);
+  /// Whether this machine has a GPU that can be used, and if not, why.
+  [[nodiscard]] static Result<void> probe_real();
 
   /// What the ranks' job needs to get here: descriptors, on a real GPU also its device files.
   [[nodiscard]] const std::vector<system::PassedFd>& rank_fds() const { return rank_fds_; }

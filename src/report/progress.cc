@@ -35,14 +35,28 @@ std::string design_of(const Entry& entry) {
   return design::to_text(entry.candidate.directive);
 }
 
-std::string verdict_text(const Entry& entry, const candidate::Outcome& outcome) {
+/// " on medium fp32" where not all shapes were timed: such a time is no number to compare with the
+/// seed's own, which is the mean of all.
+std::string some_shapes(const Scored& scored, const RunState& state) {
+  const auto* seed = entry_of(state, candidate::kSeed);
+  const auto* all = seed != nullptr ? seed->scored() : nullptr;
+  if (all == nullptr || scored.shapes.size() >= all->shapes.size()) return {};
+  std::vector<std::string> names;
+  for (const auto& shape : scored.shapes)
+    names.push_back(shape.shape);
+  return names.empty() ? std::string() : " on " + join(names, ", ");
+}
+
+std::string verdict_text(const Entry& entry,
+                         const candidate::Outcome& outcome,
+                         const RunState& state) {
   const auto* scored = std::get_if<Scored>(&outcome);
   if (scored == nullptr) return candidate::summary(outcome);
   auto text = time_text(*scored);
   if (entry.candidate.number != candidate::kSeed && scored->baseline_seconds > 0) {
     text += fmt::format(" {:.2f}x", scored->baseline_seconds / scored->seconds);
   }
-  return text;
+  return text + some_shapes(*scored, state);
 }
 
 struct Describe {
@@ -63,7 +77,7 @@ struct Describe {
     if (entry == nullptr) return {};
     const bool ok = std::holds_alternative<Scored>(event.outcome);
     return {{fmt::format("#{}", event.candidate),
-             fmt::format("{} {}  {}{}", tick(ok), verdict_text(*entry, event.outcome),
+             fmt::format("{} {}  {}{}", tick(ok), verdict_text(*entry, event.outcome, state),
                          design_of(*entry),
                          event.fidelity == candidate::Fidelity::Quick
                              ? std::string()
@@ -72,8 +86,9 @@ struct Describe {
   std::vector<Line> operator()(const candidate::BestChanged& event) const {
     const auto* entry = entry_of(state, event.candidate);
     if (entry == nullptr || entry->scored() == nullptr) return {};
-    return {{"best", fmt::format("#{}  {}  {}", event.candidate,
-                                 verdict_text(*entry, *entry->scored()), design_of(*entry))}};
+    return {
+        {"best", fmt::format("#{}  {}  {}", event.candidate,
+                             verdict_text(*entry, *entry->scored(), state), design_of(*entry))}};
   }
   std::vector<Line> operator()(const candidate::RunFinished&) const { return {}; }
 };
@@ -114,8 +129,8 @@ std::string live_line(const RunState& state, int budget) {
   if (state.best) {
     const auto& best = state.entries[static_cast<std::size_t>(*state.best)];
     if (const auto* scored = best.scored()) {
-      text += fmt::format("   best {} = {:.2f}x   #{} {}", time_text(*scored), speedup(best),
-                          *state.best, design_of(best));
+      text += fmt::format("   best {} = {:.2f}x{}   #{} {}", time_text(*scored), speedup(best),
+                          some_shapes(*scored, state), *state.best, design_of(best));
     }
   }
   return text;

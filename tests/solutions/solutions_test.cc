@@ -89,6 +89,35 @@ TEST_P(Solution, IsAcceptedAndBeatsItsSeed) {
                   scored->baseline_seconds / scored->seconds, scored->score));
 }
 
+/// A program against itself: the seed's time is the same whether it is called seed or candidate.
+/// Virtual time has no noise, so nothing but rounding may be between them.
+class Itself : public testing::TestWithParam<const char*> {};
+
+TEST_P(Itself, IsAsFastAsItself) {
+  const auto judge = Judge::create({.workload = kRoot / "workloads" / GetParam(),
+                                    .cache = system::Path(CUCO_BINARY_DIR) / "judge-cache",
+                                    .seed = 7,
+                                    .tier = system::Tier::Own});
+  ASSERT_TRUE(judge) << judge.error().message();
+  // Standard: with iterations among the timed ones that the seed's own trial does not have.
+  const auto outcome = (*judge)->judge((*judge)->workload().program, candidate::Fidelity::Standard);
+  ASSERT_TRUE(outcome) << outcome.error().message();
+  const auto* scored = std::get_if<candidate::Scored>(&*outcome);
+  ASSERT_NE(scored, nullptr) << candidate::explanation(*outcome);
+  for (const candidate::ShapeTime& time : scored->shapes)
+    EXPECT_NEAR(time.seconds / time.baseline_seconds, 1.0, 1e-3) << time.shape;
+  EXPECT_NEAR(scored->score, 0.5, 1e-3);
+}
+
+INSTANTIATE_TEST_SUITE_P(everyday, Itself, testing::Values("gemm_allgather", "silu_and_mul"));
+INSTANTIATE_TEST_SUITE_P(all,
+                         Itself,
+                         testing::Values("flash_attention_cp",
+                                         "moe_dispatch_combine",
+                                         "kv_transfer",
+                                         "fused_add_rmsnorm",
+                                         "merge_attn_states"));
+
 std::string name_of_row(const testing::TestParamInfo<Row>& row) {
   return row.param.workload + "_" + system::Path(row.param.program).stem().string();
 }

@@ -11,6 +11,36 @@ def cuco(*words, code=0):
     return done.stdout + done.stderr
 
 
+LINE = "    y[i] = x[i] * x[i];\n"
+RACE = """  {
+    __shared__ float tile[256];
+    tile[threadIdx.x] = x[i];
+    y[i] = tile[threadIdx.x ^ 32] * x[i];
+  }
+"""
+MPI = r"""
+#include <mpi.h>
+#include <cuda_runtime.h>
+#include "beside.h"
+#include "away.h"
+__global__ void fill(int* out, int rank) { out[threadIdx.x] = FACTOR * (100 * rank + threadIdx.x); }
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  cudaSetDevice(rank);
+  int* device = nullptr;
+  int host[kCount], sum[kCount];
+  cudaMalloc(&device, sizeof host);
+  fill<<<1, kCount>>>(device, rank);
+  if (cudaMemcpy(host, device, sizeof host, cudaMemcpyDeviceToHost) != cudaSuccess) return 1;
+  MPI_Allreduce(host, sum, kCount, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return sum[1] == FACTOR * 102 ? 0 : 2;
+}
+"""
+
+
 def split(folder):
     cuco("init", folder)
     assert "is there already" in cuco("init", folder, code=2)
@@ -27,6 +57,12 @@ def split(folder):
     wrong.write_text(program.read_text().replace("x[i] * x[i]", "x[i] * 0.5f"))
     text = cuco("judge", "--own", "--fidelity", "check", folder, wrong, code=1)
     assert "wrong result: y[0] on rank 0" in text, text
+    # A race is a wrong result with its two lines: nobody waits for the neighbour's element.
+    racy = folder / "racy.cu"
+    racy.write_text(program.read_text().replace(LINE, RACE))
+    assert LINE in program.read_text()
+    text = cuco("judge", "--own", "--fidelity", "check", folder, racy, code=1)
+    assert "race" in text and text.count("program.cu:") >= 2, text
     # Mistakes in the files are told with their lines, all of them, before anything else.
     toml = folder / "workload.toml"
     toml.write_text(toml.read_text().replace("[tolerance]", "[tolerence]").replace('["hidden"]', '["hiden"]'))
@@ -58,8 +94,30 @@ def whole(folder):
     cuco("judge", "--own", "--fidelity", "quick", folder, nosy)
 
 
+def whole_with_mpi(folder, source):
+    """Headers of its own and MPI: what init finds out by itself and what it is told."""
+    (source / "beside.h").write_text("constexpr int kCount = 64;\n")
+    (source / "headers").mkdir()
+    (source / "headers/away.h").write_text("#ifndef FACTOR\n#error no FACTOR\n#endif\n")
+    given = source / "mpi.cu"
+    given.write_text(MPI)
+    cuco("init", folder, "--from", given, "--ranks", "2", "--include", source / "headers", "--nvcc=-DFACTOR=3")
+    text = cuco("judge", "--own", "--fidelity", "quick", folder, folder / "program.cu")
+    assert "as the seed: 2 pieces" in text, text
+    other = folder / "other.cu"
+    other.write_text(MPI.replace("FACTOR *", "1 + FACTOR *"))
+    assert "differs" in cuco("judge", "--own", "--fidelity", "quick", folder, other, code=1)
+
+
 with tempfile.TemporaryDirectory() as root:
     split(pathlib.Path(root) / "mine")
     whole(pathlib.Path(root) / "whole")
+    other = pathlib.Path(root) / "source"
+    other.mkdir()
+    whole_with_mpi(pathlib.Path(root) / "mpi", other)
+    if not pathlib.Path("/dev/nvidiactl").exists():  # in one line, and as what it is
+        text = cuco("judge", "--own", "--on", "gpu", SOURCE / "../../../workloads/silu_and_mul",
+                    SOURCE / "whole.cu", code=3)
+        assert "no usable GPU" in text and text.count("\n") == 1, text
     assert "NOSUCH" in cuco("judge", "NOSUCH", "x.cu", code=2)
 print("init, check, judge: ok")

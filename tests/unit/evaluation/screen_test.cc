@@ -50,6 +50,27 @@ TEST(Screen, MacrosMayNotTakeNamesFromFrozenCode) {
   }
 }
 
+TEST(Screen, NothingMayReachOverFrozenCode) {
+  for (const char* trick :
+       {"#if 0\n", "#ifdef NOTHING\n", "#  ifndef X\n#define Y\n", "%:if 0\n", "#i\\\nf 0\n",
+        "#endif\n", "#else\n", "#if 1\n#endif\n#elif 0\n", "int y; /* a comment\n",
+        "const char* t = R\"(text\n", "/* // */ /*\n", "char c = '\"'; /*\n"}) {
+    const auto rejected = *screen_source(kSeed, with_region(trick));
+    ASSERT_TRUE(rejected.has_value()) << trick;
+    EXPECT_EQ(rejected->rule, "open region") << trick;
+  }
+}
+
+TEST(Screen, ConditionsAndTextInsideOfARegionMayStand) {
+  for (const char* honest :
+       {"#if __CUDA_ARCH__ >= 900\nint y;\n#elif 1\n#else\nint z;\n#endif\n",
+        "// #if 0 /* \nint y = 1'000'000; /* #if */ int z;\n",
+        "const char* t = \"/* #if\"; const char* u = R\"x(/* ) #endif)x\"; char c = '\\'';\n",
+        "#define TEXT(x) #x\n#ifdef TEXT\n#endif\n"}) {
+    EXPECT_FALSE(screen_source(kSeed, with_region(honest))->has_value()) << honest;
+  }
+}
+
 TEST(Elf, ReadsARealLibrary) {
   const std::string bytes = *system::read_file("/proc/self/exe");
   const auto facts = read_elf(std::as_bytes(std::span(bytes)));
