@@ -172,6 +172,50 @@ void memory() {
   DRIVER(cuMemFree(pitched));
 }
 
+void waits() {
+  // One stream waits for what the other writes.
+  CUdeviceptr flags;
+  DRIVER(cuMemAlloc(&flags, 16));
+  DRIVER(cuMemsetD32(flags, 0, 4));
+  CUstream first, second;
+  DRIVER(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
+  DRIVER(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
+  DRIVER(cuStreamWaitValue32(first, flags, 5, CU_STREAM_WAIT_VALUE_GEQ));
+  DRIVER(cuStreamWriteValue64(first, flags + 8, 7ULL << 40, 0));
+  CHECK(cuStreamQuery(first) == CUDA_ERROR_NOT_READY);
+  DRIVER(cuStreamWriteValue32(second, flags, 6, 0));
+  DRIVER(cuStreamWaitValue64(second, flags + 8, 1ULL << 41, CU_STREAM_WAIT_VALUE_AND));
+  DRIVER(cuStreamSynchronize(second));
+  DRIVER(cuStreamSynchronize(first));
+  unsigned long long values[2];
+  DRIVER(cuMemcpyDtoH(values, flags, sizeof values));
+  CHECK(values[0] == 6 && values[1] == 7ULL << 40);
+  DRIVER(cuMemFree(flags));
+}
+
+void maps() {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  std::size_t granularity = 0;
+  DRIVER(
+      cuMemGetAllocationGranularity(&granularity, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+  CUdeviceptr range;
+  DRIVER(cuMemAddressReserve(&range, 2 * granularity, 0, 0, 0));
+  for (std::size_t part = 0; part < 2; ++part) {
+    CUmemGenericAllocationHandle memory;
+    DRIVER(cuMemCreate(&memory, granularity, &properties, 0));
+    DRIVER(cuMemMap(range + part * granularity, granularity, 0, memory, 0));
+    DRIVER(cuMemRelease(memory));
+  }
+  CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  DRIVER(cuMemSetAccess(range, 2 * granularity, &access, 1));
+  DRIVER(cuMemsetD8(range, 1, 2 * granularity));
+  CHECK(cuMemAddressFree(range, 2 * granularity) == CUDA_ERROR_INVALID_VALUE);  // in use
+  DRIVER(cuMemUnmap(range, 2 * granularity));
+  DRIVER(cuMemAddressFree(range, 2 * granularity));
+}
+
 void names() {
   const char* text = nullptr;
   DRIVER(cuGetErrorName(CUDA_ERROR_ILLEGAL_ADDRESS, &text));
@@ -232,6 +276,8 @@ int main() {
   launches();
   links();
   memory();
+  waits();
+  maps();
   names();
   with_the_runtime(context);
   std::printf("the driver API is right\n");
