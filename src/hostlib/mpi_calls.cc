@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start, end, clock, names, communicators and collectives of MPI.
+// Start, end, clock, names and communicators of MPI.
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "hostlib/mpi_comms.h"
-#include "hostlib/mpi_mail.h"
 #include "hostlib/server.h"
 
 using namespace cuco::hostlib;  // NOLINT(google-build-using-namespace): definitions of C functions
@@ -133,6 +132,17 @@ CUCO_MPI_MAKES_COMM(
     Graph_create,
     (MPI_Comm comm, int count, const int index[], const int edges[], int reorder, MPI_Comm* out),
     (comm, count, index, edges, reorder, out))
+CUCO_MPI_MAKES_COMM(Dist_graph_create,
+                    (MPI_Comm comm,
+                     int count,
+                     const int nodes[],
+                     const int degrees[],
+                     const int targets[],
+                     const int weights[],
+                     MPI_Info info,
+                     int reorder,
+                     MPI_Comm* out),
+                    (comm, count, nodes, degrees, targets, weights, info, reorder, out))
 CUCO_MPI_MAKES_COMM(
     Dist_graph_create_adjacent,
     (MPI_Comm comm,
@@ -166,258 +176,69 @@ CUCO_HOST_EXPORT int MPI_Cart_sub(MPI_Comm comm, const int kept[], MPI_Comm* out
   return result;
 }
 
+CUCO_HOST_EXPORT int MPI_Intercomm_create(
+    MPI_Comm local, int leader, MPI_Comm peers, int remote_leader, int tag, MPI_Comm* out) {
+  // Nobody knows the other group before. The communicator is named by the members of both.
+  return outside(
+      [&] { return PMPI_Intercomm_create(local, leader, peers, remote_leader, tag, out); });
+}
+
+CUCO_MPI_MAKES_COMM(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm* out), (comm, high, out))
+
 CUCO_HOST_EXPORT int MPI_Comm_free(MPI_Comm* comm) {
   synchronise(*comm);
   forget(*comm);
   return PMPI_Comm_free(comm);
 }
 
-// ---- collectives: all ranks are there before anybody enters ----
+// ---- dynamic processes: the server knows those that it was started with ----
 
-// NOLINTBEGIN(bugprone-macro-parentheses): parameter lists cannot be parenthesised.
-// With data on a device the non-blocking twin does it, which goes through the server.
-#define CUCO_MPI_COLLECTIVE_OF(name, first, second, parameters, arguments, with_request) \
-  CUCO_HOST_EXPORT int MPI_##name parameters {                                           \
-    if (server() != nullptr && (is_on_device(first) || is_on_device(second))) {          \
-      MPI_Request request = MPI_REQUEST_NULL;                                            \
-      const int result = MPI_I##with_request;                                            \
-      return result == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : result;     \
-    }                                                                                    \
-    synchronise(comm);                                                                   \
-    return PMPI_##name arguments;                                                        \
-  }
-#define CUCO_MPI_COLLECTIVE(name, parameters, arguments) \
-  CUCO_HOST_EXPORT int MPI_##name parameters {           \
-    synchronise(comm);                                   \
-    return PMPI_##name arguments;                        \
-  }
-// NOLINTEND(bugprone-macro-parentheses)
+namespace {
 
-CUCO_MPI_COLLECTIVE(Barrier, (MPI_Comm comm), (comm))
-CUCO_MPI_COLLECTIVE_OF(Bcast,
-                       data,
-                       data,
-                       (void* data, int count, MPI_Datatype type, int root, MPI_Comm comm),
-                       (data, count, type, root, comm),
-                       bcast(data, count, type, root, comm, &request))
-CUCO_MPI_COLLECTIVE_OF(Reduce,
-                       send,
-                       recv,
-                       (const void* send,
-                        void* recv,
-                        int count,
-                        MPI_Datatype type,
-                        MPI_Op op,
-                        int root,
-                        MPI_Comm comm),
-                       (send, recv, count, type, op, root, comm),
-                       reduce(send, recv, count, type, op, root, comm, &request))
-CUCO_MPI_COLLECTIVE_OF(
-    Allreduce,
-    send,
-    recv,
-    (const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-    (send, recv, count, type, op, comm),
-    allreduce(send, recv, count, type, op, comm, &request))
-CUCO_MPI_COLLECTIVE_OF(
-    Gather,
-    send,
-    recv,
-    (const void* send,
-     int send_count,
-     MPI_Datatype send_type,
-     void* recv,
-     int recv_count,
-     MPI_Datatype recv_type,
-     int root,
-     MPI_Comm comm),
-    (send, send_count, send_type, recv, recv_count, recv_type, root, comm),
-    gather(send, send_count, send_type, recv, recv_count, recv_type, root, comm, &request))
-CUCO_MPI_COLLECTIVE_OF(
-    Gatherv,
-    send,
-    recv,
-    (const void* send,
-     int send_count,
-     MPI_Datatype send_type,
-     void* recv,
-     const int counts[],
-     const int places[],
-     MPI_Datatype recv_type,
-     int root,
-     MPI_Comm comm),
-    (send, send_count, send_type, recv, counts, places, recv_type, root, comm),
-    gatherv(send, send_count, send_type, recv, counts, places, recv_type, root, comm, &request))
-CUCO_MPI_COLLECTIVE_OF(
-    Scatter,
-    send,
-    recv,
-    (const void* send,
-     int send_count,
-     MPI_Datatype send_type,
-     void* recv,
-     int recv_count,
-     MPI_Datatype recv_type,
-     int root,
-     MPI_Comm comm),
-    (send, send_count, send_type, recv, recv_count, recv_type, root, comm),
-    scatter(send, send_count, send_type, recv, recv_count, recv_type, root, comm, &request))
-CUCO_MPI_COLLECTIVE_OF(
-    Scatterv,
-    send,
-    recv,
-    (const void* send,
-     const int counts[],
-     const int places[],
-     MPI_Datatype send_type,
-     void* recv,
-     int recv_count,
-     MPI_Datatype recv_type,
-     int root,
-     MPI_Comm comm),
-    (send, counts, places, send_type, recv, recv_count, recv_type, root, comm),
-    scatterv(send, counts, places, send_type, recv, recv_count, recv_type, root, comm, &request))
-CUCO_MPI_COLLECTIVE_OF(
-    Allgather,
-    send,
-    recv,
-    (const void* send,
-     int send_count,
-     MPI_Datatype send_type,
-     void* recv,
-     int recv_count,
-     MPI_Datatype recv_type,
-     MPI_Comm comm),
-    (send, send_count, send_type, recv, recv_count, recv_type, comm),
-    allgather(send, send_count, send_type, recv, recv_count, recv_type, comm, &request))
-CUCO_MPI_COLLECTIVE_OF(
-    Allgatherv,
-    send,
-    recv,
-    (const void* send,
-     int send_count,
-     MPI_Datatype send_type,
-     void* recv,
-     const int counts[],
-     const int places[],
-     MPI_Datatype recv_type,
-     MPI_Comm comm),
-    (send, send_count, send_type, recv, counts, places, recv_type, comm),
-    allgatherv(send, send_count, send_type, recv, counts, places, recv_type, comm, &request))
-CUCO_MPI_COLLECTIVE_OF(
-    Alltoall,
-    send,
-    recv,
-    (const void* send,
-     int send_count,
-     MPI_Datatype send_type,
-     void* recv,
-     int recv_count,
-     MPI_Datatype recv_type,
-     MPI_Comm comm),
-    (send, send_count, send_type, recv, recv_count, recv_type, comm),
-    alltoall(send, send_count, send_type, recv, recv_count, recv_type, comm, &request))
-CUCO_MPI_COLLECTIVE_OF(
-    Alltoallv,
-    send,
-    recv,
-    (const void* send,
-     const int send_counts[],
-     const int send_places[],
-     MPI_Datatype send_type,
-     void* recv,
-     const int recv_counts[],
-     const int recv_places[],
-     MPI_Datatype recv_type,
-     MPI_Comm comm),
-    (send, send_counts, send_places, send_type, recv, recv_counts, recv_places, recv_type, comm),
-    alltoallv(send,
-              send_counts,
-              send_places,
-              send_type,
-              recv,
-              recv_counts,
-              recv_places,
-              recv_type,
-              comm,
-              &request))
-CUCO_MPI_COLLECTIVE_OF(
-    Reduce_scatter,
-    send,
-    recv,
-    (const void* send, void* recv, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-    (send, recv, counts, type, op, comm),
-    reduce_scatter(send, recv, counts, type, op, comm, &request))
-CUCO_MPI_COLLECTIVE_OF(
-    Reduce_scatter_block,
-    send,
-    recv,
-    (const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-    (send, recv, count, type, op, comm),
-    reduce_scatter_block(send, recv, count, type, op, comm, &request))
-CUCO_MPI_COLLECTIVE_OF(
-    Scan,
-    send,
-    recv,
-    (const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-    (send, recv, count, type, op, comm),
-    scan(send, recv, count, type, op, comm, &request))
-CUCO_MPI_COLLECTIVE_OF(
-    Exscan,
-    send,
-    recv,
-    (const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-    (send, recv, count, type, op, comm),
-    exscan(send, recv, count, type, op, comm, &request))
-CUCO_MPI_COLLECTIVE(
-    Alltoallw,
-    (const void* send,
-     const int send_counts[],
-     const int send_places[],
-     const MPI_Datatype send_types[],
-     void* recv,
-     const int recv_counts[],
-     const int recv_places[],
-     const MPI_Datatype recv_types[],
-     MPI_Comm comm),
-    (send, send_counts, send_places, send_types, recv, recv_counts, recv_places, recv_types, comm))
-CUCO_MPI_COLLECTIVE(Neighbor_allgather,
-                    (const void* send,
-                     int send_count,
-                     MPI_Datatype send_type,
-                     void* recv,
-                     int recv_count,
-                     MPI_Datatype recv_type,
-                     MPI_Comm comm),
-                    (send, send_count, send_type, recv, recv_count, recv_type, comm))
-CUCO_MPI_COLLECTIVE(Neighbor_allgatherv,
-                    (const void* send,
-                     int send_count,
-                     MPI_Datatype send_type,
-                     void* recv,
-                     const int counts[],
-                     const int places[],
-                     MPI_Datatype recv_type,
-                     MPI_Comm comm),
-                    (send, send_count, send_type, recv, counts, places, recv_type, comm))
-CUCO_MPI_COLLECTIVE(Neighbor_alltoall,
-                    (const void* send,
-                     int send_count,
-                     MPI_Datatype send_type,
-                     void* recv,
-                     int recv_count,
-                     MPI_Datatype recv_type,
-                     MPI_Comm comm),
-                    (send, send_count, send_type, recv, recv_count, recv_type, comm))
-CUCO_MPI_COLLECTIVE(
-    Neighbor_alltoallv,
-    (const void* send,
-     const int send_counts[],
-     const int send_places[],
-     MPI_Datatype send_type,
-     void* recv,
-     const int recv_counts[],
-     const int recv_places[],
-     MPI_Datatype recv_type,
-     MPI_Comm comm),
-    (send, send_counts, send_places, send_type, recv, recv_counts, recv_places, recv_type, comm))
+int refuse(const char* call, MPI_Comm comm) {
+  std::fprintf(stderr,
+               "cuco: %s: a virtual cluster has the processes it is started with; start all ranks "
+               "with cuco run --ranks N\n",
+               call);
+  PMPI_Comm_call_errhandler(comm, MPI_ERR_SPAWN);
+  return MPI_ERR_SPAWN;
+}
+
+}  // namespace
+
+CUCO_HOST_EXPORT int MPI_Comm_spawn(const char* command,
+                                    char* argv[],
+                                    int count,
+                                    MPI_Info info,
+                                    int root,
+                                    MPI_Comm comm,
+                                    MPI_Comm* out,
+                                    int errors[]) {
+  if (server() != nullptr) return refuse("MPI_Comm_spawn", comm);
+  return PMPI_Comm_spawn(command, argv, count, info, root, comm, out, errors);
+}
+
+CUCO_HOST_EXPORT int MPI_Comm_spawn_multiple(int count,
+                                             char* commands[],
+                                             char** argvs[],
+                                             const int counts[],
+                                             const MPI_Info infos[],
+                                             int root,
+                                             MPI_Comm comm,
+                                             MPI_Comm* out,
+                                             int errors[]) {
+  if (server() != nullptr) return refuse("MPI_Comm_spawn_multiple", comm);
+  return PMPI_Comm_spawn_multiple(count, commands, argvs, counts, infos, root, comm, out, errors);
+}
+
+CUCO_HOST_EXPORT int MPI_Comm_accept(
+    const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* out) {
+  if (server() != nullptr) return refuse("MPI_Comm_accept", comm);
+  return PMPI_Comm_accept(port, info, root, comm, out);
+}
+
+CUCO_HOST_EXPORT int MPI_Comm_connect(
+    const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* out) {
+  if (server() != nullptr) return refuse("MPI_Comm_connect", comm);
+  return PMPI_Comm_connect(port, info, root, comm, out);
+}
