@@ -23,6 +23,7 @@ struct Comms {
   std::mutex mutex;
   std::map<MPI_Comm, CommState> states;
   std::map<MPI_Win, CommState> windows;
+  std::map<MPI_File, CommState> files;
 };
 Comms& comms() {
   static auto* const kComms = new Comms;  // MPI calls may come from destructors of globals.
@@ -53,19 +54,28 @@ std::vector<int> world_ranks_of(MPI_Group members) {
   return result;
 }
 
-/// Ranks in the world of those that messages in this communicator go to.
-std::vector<int> members_of(MPI_Comm comm) {
-  int between_groups = 0;
-  PMPI_Comm_test_inter(comm, &between_groups);
+bool is_between_groups(MPI_Comm comm) {
+  int answer = 0;
+  PMPI_Comm_test_inter(comm, &answer);
+  return answer != 0;
+}
+
+/// Ranks in the world of the own group, or of the other.
+std::vector<int> members_of(MPI_Comm comm, bool remote) {
   MPI_Group members = MPI_GROUP_NULL;
-  if (between_groups != 0) {
-    PMPI_Comm_remote_group(comm, &members);
-  } else {
-    PMPI_Comm_group(comm, &members);
-  }
+  (remote ? PMPI_Comm_remote_group : PMPI_Comm_group)(comm, &members);
   std::vector<int> result = world_ranks_of(members);
   PMPI_Group_free(&members);
   return result;
+}
+
+/// All members, in an order that both groups agree on.
+std::vector<int> everyone_in(MPI_Comm comm) {
+  std::vector<int> all = members_of(comm, false);
+  if (!is_between_groups(comm)) return all;
+  const std::vector<int> others = members_of(comm, true);
+  all.insert(all.front() < others.front() ? all.end() : all.begin(), others.begin(), others.end());
+  return all;
 }
 
 CommState make_state(MPI_Comm comm, std::uint64_t name) {
@@ -73,7 +83,8 @@ CommState make_state(MPI_Comm comm, std::uint64_t name) {
   state.facts.name = name;
   PMPI_Comm_rank(comm, &state.facts.rank);
   PMPI_Comm_size(comm, &state.facts.size);
-  state.facts.world = members_of(comm);
+  state.facts.world = members_of(comm, is_between_groups(comm));
+  state.facts.everyone = static_cast<int>(everyone_in(comm).size());
   return state;
 }
 
@@ -87,7 +98,7 @@ CommState& find(MPI_Comm comm) {
   }
   CommState state = make_state(comm, 0);
   std::uint64_t name = 5;
-  for (const int member : state.facts.world)
+  for (const int member : everyone_in(comm))
     name = mix(name, member);
   state.facts.name = name;
   return all.states[comm] = state;
@@ -95,10 +106,32 @@ CommState& find(MPI_Comm comm) {
 
 void meet_all(CommState& state) {
   const wire::ClientApi* api = server();
-  if (api == nullptr || state.facts.size < 2) return;
+  if (api == nullptr || state.facts.everyone < 2) return;
   const std::uint64_t key = mix(state.facts.name, 3, state.collectives++);
-  meet(*api, key, kEverywhere, static_cast<std::uint32_t>(state.facts.size),
+  meet(*api, key, kEverywhere, static_cast<std::uint32_t>(state.facts.everyone),
        wire::HostWait::MessagePassing);
+}
+
+/// What all ranks of a communicator make together. The caller holds the lock.
+CommState make_thing(MPI_Comm comm, std::uint64_t kind) {
+  CommState& state = find(comm);
+  CommState made = state;
+  made.facts.name = mix(state.facts.name, kind, state.children++);
+  made.collectives = 0;
+  return made;
+}
+
+template <typename Handle>
+void meet_over(std::map<Handle, CommState>& things, Handle thing) {
+  CommState state;
+  {
+    const std::lock_guard lock(comms().mutex);
+    const auto found = things.find(thing);
+    if (found == things.end()) return;
+    state = found->second;
+    if (state.facts.everyone > 1) ++found->second.collectives;
+  }
+  meet_all(state);
 }
 
 }  // namespace
@@ -130,9 +163,9 @@ void synchronise(MPI_Comm comm) {
     const std::lock_guard lock(comms().mutex);
     CommState& own = find(comm);
     state = own;
-    if (own.facts.size > 1) ++own.collectives;
+    if (own.facts.everyone > 1) ++own.collectives;
   }
-  if (has_windows() && state.facts.size > 1) {
+  if (has_windows() && state.facts.everyone > 1) {
     // Others may need this process inside MPI before they get here.
     const Outside outside(*server(), wire::HostWait::MessagePassing);
     PMPI_Barrier(comm);
@@ -167,28 +200,30 @@ void forget(MPI_Comm comm) {
 
 void name_window(MPI_Comm comm, MPI_Win window) {
   const std::lock_guard lock(comms().mutex);
-  CommState& state = find(comm);
-  CommState made = state;
-  made.facts.name = mix(state.facts.name, 6, state.children++);
-  made.collectives = 0;
-  comms().windows[window] = made;
+  comms().windows[window] = make_thing(comm, 6);
 }
 
 void synchronise(MPI_Win window) {
-  CommState state;
-  {
-    const std::lock_guard lock(comms().mutex);
-    const auto found = comms().windows.find(window);
-    if (found == comms().windows.end()) return;
-    state = found->second;
-    if (state.facts.size > 1) ++found->second.collectives;
-  }
-  meet_all(state);
+  meet_over(comms().windows, window);
 }
 
 void forget(MPI_Win window) {
   const std::lock_guard lock(comms().mutex);
   comms().windows.erase(window);
+}
+
+void name_file(MPI_Comm comm, MPI_File file) {
+  const std::lock_guard lock(comms().mutex);
+  comms().files[file] = make_thing(comm, 9);
+}
+
+void synchronise(MPI_File file) {
+  meet_over(comms().files, file);
+}
+
+void forget(MPI_File file) {
+  const std::lock_guard lock(comms().mutex);
+  comms().files.erase(file);
 }
 
 std::uint64_t lock_of(MPI_Win window, int rank) {

@@ -21,6 +21,7 @@ struct CommFacts {
   std::uint64_t name = 0;
   int rank = 0;
   int size = 1;
+  int everyone = 1;        ///< Who takes part in a collective: of both groups, where there are two.
   std::vector<int> world;  ///< Of each rank (of the remote group between groups): in the world.
 };
 
@@ -40,6 +41,11 @@ void synchronise(MPI_Comm comm, MPI_Group group, int tag);
 /// communicators made by the same call.
 void name_child(MPI_Comm parent, MPI_Comm child, std::int64_t colour);
 void forget(MPI_Comm comm);
+
+/// Files: collective calls on one meet like those of the communicator it was opened with.
+void name_file(MPI_Comm comm, MPI_File file);
+void synchronise(MPI_File file);
+void forget(MPI_File file);
 
 /// Windows: named by all ranks of the communicator that make one.
 void name_window(MPI_Comm comm, MPI_Win window);

@@ -2,6 +2,8 @@
 // MPI's messages in all their forms: wild cards, probes, waits and tests, persistent requests,
 // non-blocking collectives, communicators, one-sided memory. The same program is right under plain
 // mpirun; under cuco run its output is the same whenever it is repeated.
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
 #include <numeric>
@@ -309,6 +311,68 @@ static void one_sided() {
   MPI_Win_free(&window);
 }
 
+/// Two groups that talk to each other, and become one.
+static void groups() {
+  MPI_Comm half, between, merged;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &between);
+  int place, peer = -1, sum = 0;
+  MPI_Comm_rank(half, &place);
+  MPI_Sendrecv(&rank, 1, MPI_INT, place, 1, &peer, 1, MPI_INT, place, 1, between,
+               MPI_STATUS_IGNORE);
+  EXPECT(peer == (rank ^ 1));
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, between);  // of the other group
+  EXPECT(sum == size / 2 * (size / 2 - 1) + (rank % 2 == 0 ? size / 2 : 0));
+  MPI_Intercomm_merge(between, rank % 2, &merged);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, merged);
+  EXPECT(sum == size * (size - 1) / 2);
+  for (MPI_Comm* comm : {&merged, &between, &half})
+    MPI_Comm_free(comm);
+}
+
+/// Every rank's part has a type of its own: whole numbers for even ranks, pairs of them for odd.
+static void typed_parts() {
+  MPI_Datatype pair;
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  MPI_Type_commit(&pair);
+  std::vector<int> sent(2 * size), got(2 * size, -1), counts(size), places(size);
+  std::vector<MPI_Datatype> to(size), from(size, rank % 2 == 0 ? MPI_INT : pair);
+  for (int peer = 0; peer < size; ++peer) {
+    sent[2 * peer] = 100 * rank + peer;
+    sent[2 * peer + 1] = -sent[2 * peer];
+    counts[peer] = 1;
+    places[peer] = static_cast<int>(2 * sizeof(int)) * peer;
+    to[peer] = peer % 2 == 0 ? MPI_INT : pair;
+  }
+  MPI_Request request;
+  MPI_Ialltoallw(sent.data(), counts.data(), places.data(), to.data(), got.data(), counts.data(),
+                 places.data(), from.data(), MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (int peer = 0; peer < size; ++peer) {
+    EXPECT(got[2 * peer] == 100 * peer + rank);
+    EXPECT(got[2 * peer + 1] == (rank % 2 == 0 ? -1 : -got[2 * peer]));
+  }
+  MPI_Type_free(&pair);
+}
+
+static void files() {
+  char name[64] = "";
+  if (rank == 0) std::snprintf(name, sizeof name, "/tmp/cuco-messages-%d", getpid());
+  MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+  MPI_File file;
+  EXPECT(MPI_File_open(MPI_COMM_WORLD, name,
+                       MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                       &file) == MPI_SUCCESS);
+  MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+  MPI_File_write_at_all(file, rank, &rank, 1, MPI_INT, MPI_STATUS_IGNORE);
+  MPI_File_sync(file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  int seen = -1;
+  MPI_File_read_at(file, (rank + 1) % size, &seen, 1, MPI_INT, MPI_STATUS_IGNORE);
+  EXPECT(seen == (rank + 1) % size);
+  MPI_File_close(&file);
+}
+
 /// Buffers on the device, as a CUDA-aware MPI takes them.
 static void on_device() {
   int devices = 0;
@@ -339,7 +403,7 @@ int main(int argc, char** argv) {
   int devices = 0;
   (void)cudaGetDeviceCount(&devices);  // Under plain mpirun there may be none.
   for (void (*part)() : {wild_cards, probes, tests_and_some, exchanges, persistent, collectives,
-                         communicators, one_sided, on_device}) {
+                         communicators, typed_parts, one_sided, on_device, groups, files}) {
     // Up to the one-sided part everything happens in virtual time.
     if (part == one_sided && rank == 0 && devices > 0) std::printf("%.9f s\n", MPI_Wtime());
     part();
