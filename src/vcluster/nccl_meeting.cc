@@ -2,6 +2,7 @@
 #include "vcluster/nccl_meeting.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -43,6 +44,17 @@ std::string_view name_of(wire::NcclItemKind kind) {
       return "ncclCommRevoke";
   }
   return "an unknown call";
+}
+
+NcclReply malformed(wire::NcclItemKind kind) {
+  return NcclReply::failure(
+      {Code::InternalError, fmt::format("{}: malformed message", name_of(kind))});
+}
+
+std::vector<int> all_ranks(int count) {
+  std::vector<int> ranks(static_cast<std::size_t>(count));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
 }
 
 std::string list_ranks(const std::vector<int>& ranks) {

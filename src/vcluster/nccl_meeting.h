@@ -67,6 +67,12 @@ class Meeting {
 /// The name of the NCCL function that sends such an item.
 [[nodiscard]] std::string_view name_of(wire::NcclItemKind kind);
 
+/// The answer to a payload that no honest library sends.
+[[nodiscard]] NcclReply malformed(wire::NcclItemKind kind);
+
+/// 0, 1, … up to `count`.
+[[nodiscard]] std::vector<int> all_ranks(int count);
+
 /// "rank 3" or "ranks 0, 1, 5".
 [[nodiscard]] std::string list_ranks(const std::vector<int>& ranks);
 
