@@ -301,6 +301,12 @@ std::optional<std::string> DevCommRegistry::identify(Address address) const {
                              (address - context.consumer_indices) / 4, owner, i);
         }
       }
+      if (inside(gin.base, gin.bytes)) {
+        return fmt::format(
+            "a signal or counter that rank {}{} does not have: its device communicator has {} and "
+            "{}; ask for as many as are used with ginSignalCount and ginCounterCount",
+            rank, owner, gin.signals, gin.counters);
+      }
     }
   }
   return std::nullopt;

@@ -61,6 +61,7 @@ Result<GinLayout> lay_out_gin(vgpu::Memory& memory,
   GinLayout layout;
   CUCO_TRY_ASSIGN(layout.base, memory.allocate(device, total, 128));
   std::memset(vgpu::Memory::at(layout.base), 0, total);
+  layout.bytes = total;
   layout.signals = signals;
   layout.counters = counters;
   for (int context = 0; context < contexts; ++context) {

@@ -63,6 +63,7 @@ struct GinLayout {
   std::vector<nccl_core::abi_2_28::GinProxyContext> contexts;
   std::vector<vgpu::Address> handles;  ///< Of the contexts themselves.
   vgpu::Address base = 0;
+  std::uint64_t bytes = 0;
   std::uint32_t signals = 0;
   std::uint32_t counters = 0;
 };

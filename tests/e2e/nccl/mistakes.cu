@@ -47,6 +47,33 @@ __global__ void send_a_value(ncclDevComm comm, ncclWindow_t window) {
   if (comm.rank == 1) gin.waitSignal(ncclCoopCta(), 0, 1);
 }
 
+/// Right by the contract; the real library hangs if the node has three ranks.
+__global__ void world_barrier_on_rail(ncclDevComm comm) {
+  ncclGin gin{comm, 0};
+  ncclGinBarrierSession<ncclCoopCta> barrier{ncclCoopCta(), gin, ncclTeamWorld(comm),
+                                             comm.railGinBarrier, 0};
+  barrier.sync(ncclCoopCta(), cuda::memory_order_relaxed, ncclGinFenceLevel::Relaxed);
+}
+
+__global__ void wait_for_a_signal_nobody_has(ncclDevComm comm) {
+  ncclGin gin{comm, 0};
+  gin.waitSignal(ncclCoopCta(), 9, 1);
+}
+
+__global__ void count_with_nothing(ncclDevComm comm, ncclWindow_t window) {
+  ncclGin gin{comm, 0};
+  if (threadIdx.x == 0) {
+    gin.put(ncclTeamWorld(comm), 1, window, 0, window, 0, 64, ncclGin_None{},
+            ncclGin_CounterInc{3});
+  }
+  gin.flush(ncclCoopCta());
+}
+
+/// Without lsaMultimem there is no multicast memory.
+__global__ void store_to_nobody(ncclDevComm comm, ncclWindow_t window) {
+  *static_cast<int*>(ncclGetLsaMultimemPointer(window, 0, comm)) = 1;
+}
+
 std::vector<ncclDevComm> gin_comms() {
   ncclDevCommRequirements wanted = no_requirements();
   wanted.ginSignalCount = 1;
@@ -255,6 +282,45 @@ int main(int, char** argv) {
       send_a_value<<<1, 32, 0, r.stream>>>(comms[r.rank], windows.windows[r.rank]);
     }
     finish();
+  }
+  if (name == "world_barrier_on_rail") {
+    ncclDevCommRequirements wanted = no_requirements();
+    wanted.railGinBarrierCount = 1;
+    wanted.ginForceEnable = true;
+    const auto comms = make_dev_comms(ranks, wanted);
+    for (const Rank& r : ranks) {
+      CUDA(cudaSetDevice(r.rank));
+      world_barrier_on_rail<<<1, 32, 0, r.stream>>>(comms[r.rank]);
+    }
+    finish();
+  }
+  if (name == "requirements_without_effect") {
+    ncclDevResourceHandle buffer = 0;
+    ncclGinSignal_t signal = 0;
+    ncclDevResourceRequirements own;
+    std::memset(&own, 0, sizeof own);
+    own.bufferSize = 64;
+    own.outBufferHandle = &buffer;
+    own.ginSignalCount = 2;
+    own.outGinSignalStart = &signal;
+    ncclDevCommRequirements wanted = no_requirements();
+    wanted.ginSignalCount = 3;
+    wanted.lsaLLA2ABlockCount = 1;
+    wanted.resourceRequirementsList = &own;
+    (void)make_dev_comms(ranks, wanted);
+    std::printf("own signals start at %u\n", signal);
+  }
+  if (name == "wait_for_a_signal_nobody_has") {
+    on_rank_0(wait_for_a_signal_nobody_has, gin_comms()[0]);
+  }
+  if (name == "count_with_nothing") {
+    const auto comms = gin_comms();
+    on_rank_0(count_with_nothing, comms[0], make_windows(ranks, 4096).windows[0]);
+  }
+  if (name == "no_window") on_rank_0(put_past_the_end, gin_comms()[0], ncclWindow_t{nullptr});
+  if (name == "store_to_nobody") {
+    const auto comms = gin_comms();
+    on_rank_0(store_to_nobody, comms[0], make_windows(ranks, 4096).windows[0]);
   }
   if (name == "send_what_is_received") send_what_is_received(false);
   if (name == "send_what_was_received") send_what_is_received(true);

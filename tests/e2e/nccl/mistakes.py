@@ -43,6 +43,12 @@ CASES = [
      ["signal 9 does not exist: the device communicator has 1", "rank 0: cudaErrorLaunchFailure"], []),
     ("wait_for_ever", [], DEAD_LOCK,
      [": signal 0 of rank 0 on communicator 1 (context 0, now 0)"], ["end of it"]),
+    ("wait_for_a_signal_nobody_has", [], DEAD_LOCK,
+     ["a signal or counter that rank 0 on communicator 1 does not have: its device communicator has 1 and 0"], ["end of it"]),
+    ("count_with_nothing", [], 0,
+     ["counter 3 does not exist: the device communicator has 0", "rank 0: cudaErrorLaunchFailure"], []),
+    ("no_window", [], 0, ["illegal address: ", "rank 0: cudaErrorIllegalAddress"], []),
+    ("store_to_nobody", [], 0, ["illegal address: ", "rank 0: cudaErrorIllegalAddress"], []),
     ("barrier_too_many", [], 0,
      ["a kernel uses an LSA barrier that communicator 1 does not have: its device communicator has 2; ask for as many with "
       "lsaBarrierCount or barrierCount as there are blocks that use one", "cudaErrorLaunchFailure"], []),
@@ -54,6 +60,13 @@ CASES = [
     ("put_value", [], 0,
      ["rank 0 uses ncclGin::putValue with a signal: right by NCCL's contract, but the proxy of NCCL 2.28.9 writes the value "
       "to the wrong place and loses the signal; fixed in 2.29.7"], []),
+    ("world_barrier_on_rail", ["--ranks", "3"], 0,
+     ["takes part in a GIN barrier of devComm.railGinBarrier with rank ", "NCCL 2.28.9 hangs with three or more ranks on a node",
+      "end of world_barrier_on_rail"], []),
+    ("world_barrier_on_rail", ["--ranks", "2"], 0, ["end of world_barrier_on_rail"], ["warning"]),
+    ("requirements_without_effect", [], 0,
+     ["lsaLLA2ABlockCount and lsaLLA2ASlotCount have no effect", "NCCL 2.28.9 ignores GIN signals and counters of your own resource "
+      "requirements", "own signals start at 3"], []),
     ("send_what_is_received", [], 0,
      ["warning: rank 0 calls ncclSend(count 4, ncclInt32, peer 1) and ncclRecv(count 4, ncclInt32, peer 1) on the same memory "
       "in one group"], []),
