@@ -116,8 +116,10 @@ CUCO_DRIVER Error cuGetExportTable(const void** table, const void* /*id*/) {
   if (table != nullptr) *table = nullptr;
   Dl_info caller{};
   const bool is_known = ::dladdr(__builtin_return_address(0), &caller) != 0;
-  if (!is_known || std::string_view(caller.dli_fname).find("nvrtc") == std::string_view::npos) {
-    (void)unsupported("cuGetExportTable (what NVIDIA's closed libraries need of the driver)");
+  const std::string_view path = is_known ? caller.dli_fname : "this program";
+  if (path.find("nvrtc") == std::string_view::npos) {
+    const std::string name(path.substr(path.rfind('/') + 1));
+    (void)unsupported((name + ", which needs NVIDIA's own driver (cuGetExportTable),").c_str());
   }
   return kNotFound;
 }
