@@ -7,6 +7,7 @@
 #include "vgpu/exec.h"
 #include "vgpu/grid.h"
 #include "vgpu/lowering.h"
+#include "vgpu/quiet.h"
 
 namespace cuco::vgpu {
 
@@ -153,6 +154,7 @@ template <typename S, SR Which>
 void exec_clock(Warp& w, const Op& op) {
   w.sync_clock();
   w.reads_clock = true;
+  note_clock_read(w);
   const auto cycles = static_cast<std::uint64_t>(w.clock / w.sm->timing->cycle);
   // The global timer starts from a fixed date, as a wall clock would.
   const std::uint64_t nanoseconds =

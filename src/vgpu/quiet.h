@@ -23,6 +23,10 @@ inline constexpr std::size_t kMaxSpinLocal = std::size_t{1} << 20U;
 /// The quantum of the running split is over: it sleeps if it runs in a circle.
 void note_quantum_end(Warp& w);
 
+/// A clock is about to be read. A loop of nothing but looks at the clock is a delay: the clock runs
+/// ahead in it, by a 64th of what it has waited at each look.
+void note_clock_read(Warp& w);
+
 /// The split goes on without having been woken by a write.
 void forget_watches(Warp& w, SpinLog& log);
 

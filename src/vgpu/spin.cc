@@ -19,6 +19,8 @@ constexpr std::size_t kRepeatsSought = 64;  ///< Among so many of the last locat
 constexpr VTime kPollTime =
     2 * kMicrosecond;                        ///< A timed loop polls so long before it skips ahead.
 constexpr std::uint64_t kQuietQuanta = 4;    ///< Looks without progress before states are compared.
+constexpr std::uint64_t kClockLooks = 256;   ///< So many looks at the clock alone are a delay,
+constexpr VTime kLookTime = 100'000;         ///< if one follows the other within 100 ns.
 constexpr VTime kPatience = 3600 * kSecond;  ///< Polling longer than this is waiting for ever.
 /// A loop that counts its tries is never twice in one state. It is compared now and then only, and
 /// after so many tries that read the same it waits for ever.
@@ -252,6 +254,22 @@ void note_quantum_end(Warp& w) {
     log.state = digest_state(w);
     log.remember_at = 2 * log.visits;
   }
+}
+
+void note_clock_read(Warp& w) {
+  Split& split = w.splits[w.current];
+  if (split.spin == nullptr) split.spin = std::make_unique<SpinLog>();
+  SpinLog& log = *split.spin;
+  if (log.progress != w.progress) restart(w, log);
+  // A poll of memory with a time-out is the business of note_strong_read.
+  if (!log.locations.empty()) return;
+  // The digest has no other use while there is nothing to compare: it is the time of the last look.
+  const VTime since = w.clock - static_cast<VTime>(log.digest);
+  log.digest = static_cast<std::uint64_t>(w.clock);
+  if (since < 0 || since > kLookTime) restart(w, log);
+  if (++log.visits < kClockLooks) return;
+  w.clock += (w.clock - log.began) / 64;
+  log.digest = static_cast<std::uint64_t>(w.clock);
 }
 
 void forget_watches(Warp& w, SpinLog& log) {
