@@ -87,8 +87,8 @@ def main():
     parser.add_argument("--repeat", type=int, default=2)
     arguments = parser.parse_args()
     run(arguments.cuco, 2, 1 << 20)  # Builds the program.
-    print("| ranks | MiB per rank | MiB moved | seconds | server, processor seconds | server, MiB |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    print("| ranks | MiB per rank | MiB moved | seconds | server, processor seconds | ms per MiB | server, MiB |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     for ranks in (2, 4, 8, 16):
         for mib in (1, 4, 16):
             results = [run(arguments.cuco, ranks, mib << 20) for _ in range(arguments.repeat)]
@@ -96,7 +96,8 @@ def main():
                 sys.exit(f"{ranks} ranks, {mib} MiB: two runs differ")
             # Every rank gets ranks x mib in the all-gather and mib in the all-to-all.
             moved = ranks * (ranks * mib + mib)
-            print(f"| {ranks} | {mib} | {moved} | {min(r[0] for r in results):.2f} | {min(r[1] for r in results):.2f} | "
+            used = min(r[1] for r in results)
+            print(f"| {ranks} | {mib} | {moved} | {min(r[0] for r in results):.2f} | {used:.2f} | {1000 * used / moved:.2f} | "
                   f"{max(r[2] for r in results):.0f} |", flush=True)
 
 
