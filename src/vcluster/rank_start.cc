@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <span>
 #include <utility>
 
@@ -12,6 +13,16 @@
 
 namespace cuco::vcluster {
 namespace {
+
+/// Copies between address spaces are refused in sandboxes, so that Open MPI is told not to try, and
+/// not to build windows on them.
+struct MpiOption {
+  const char* name;
+  const char* value;
+};
+constexpr MpiOption kMpiOptions[] = {{"btl_vader_single_copy_mechanism", "none"},
+                                     {"osc", "^rdma,ucx"},
+                                     {"btl_base_warn_component_unused", "0"}};
 
 /// Of our libraries, those that the program would find elsewhere: in folders it was linked with.
 std::vector<const char*> hidden_from(const system::Path& program) {
@@ -24,6 +35,18 @@ std::vector<const char*> hidden_from(const system::Path& program) {
     if (executable->needs(name)) names.push_back(name);
   }
   return names;
+}
+
+/// What a script starts may link MPI, and may be started under an mpirun of its own.
+bool is_script(const system::Path& program) {
+  std::ifstream file(program, std::ios::binary);
+  return file.get() == '#' && file.get() == '!';
+}
+
+/// Options of mpirun, as a script's own mpirun takes them.
+void set_mpi_options(system::Environment& environment) {
+  for (const MpiOption& option : kMpiOptions)
+    environment.set(std::string("OMPI_MCA_") + option.name, option.value);
 }
 
 Result<std::string> preloaded(bool with_mpi, const system::Path& program) {
@@ -45,7 +68,9 @@ Result<std::string> preloaded(bool with_mpi, const system::Path& program) {
 Result<RankStart> start_as_one(const ServerProcess& server, std::vector<std::string> program) {
   CUCO_TRY_ASSIGN(system::Environment environment,
                   server.environment_for(system::Environment::current()));
-  CUCO_TRY_ASSIGN(std::string preload, preloaded(false, program.front()));
+  const bool may_use_mpi = is_script(program.front());
+  if (may_use_mpi) set_mpi_options(environment);
+  CUCO_TRY_ASSIGN(std::string preload, preloaded(may_use_mpi, program.front()));
   if (const auto before = environment.get("LD_PRELOAD"); before && !before->empty()) {
     preload += (preload.empty() ? "" : ":") + *before;
   }
@@ -59,14 +84,10 @@ Result<RankStart> start_under_mpi(const ServerProcess& server,
   CUCO_TRY_ASSIGN(system::Environment environment,
                   server.environment_for(system::Environment::current()));
   CUCO_TRY_ASSIGN(const std::string preload, preloaded(true, program.front()));
-  // Ranks share this machine's cores whatever the topology says; copies between address spaces are
-  // refused in sandboxes, so that Open MPI is told not to try, and not to build windows on them.
-  std::vector<std::string> argv = {
-      "mpirun",    "--oversubscribe", "--bind-to",
-      "none",      "--mca",           "btl_vader_single_copy_mechanism",
-      "none",      "--mca",           "osc",
-      "^rdma,ucx", "--mca",           "btl_base_warn_component_unused",
-      "0"};
+  // Ranks share this machine's cores whatever the topology says.
+  std::vector<std::string> argv = {"mpirun", "--oversubscribe", "--bind-to", "none"};
+  for (const MpiOption& option : kMpiOptions)
+    argv.insert(argv.end(), {"--mca", option.name, option.value});
   if (::geteuid() == 0) argv.emplace_back("--allow-run-as-root");
   if (!preload.empty()) {
     argv.emplace_back("-x");
