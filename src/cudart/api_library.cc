@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code loaded by hand: cudaLibrary.
-#include <cstdio>
 #include <cstring>
-#include <deque>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -131,14 +130,11 @@ CUCO_CUDART Error cudaLibraryLoadFromFile(LibraryHandle* library,
                                           void** /*values*/,
                                           unsigned /*count*/) {
   if (library == nullptr || file_name == nullptr) return done(wire::kInvalidValue);
-  std::FILE* file = std::fopen(file_name, "rb");
-  if (file == nullptr) return done(301);  // cudaErrorFileNotFound
-  std::vector<std::byte> bytes;
-  std::byte chunk[65536];
-  for (std::size_t got = 0; (got = std::fread(chunk, 1, sizeof chunk, file)) > 0;) {
-    bytes.insert(bytes.end(), chunk, chunk + got);
-  }
-  std::fclose(file);
+  std::ifstream file(file_name, std::ios::binary | std::ios::ate);
+  if (!file) return done(301);  // cudaErrorFileNotFound
+  std::vector<std::byte> bytes(static_cast<std::size_t>(file.tellg()));
+  file.seekg(0);
+  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   std::vector<std::vector<std::byte>> images;
   images.push_back(std::move(bytes));
   return done(open(library, std::move(images)));

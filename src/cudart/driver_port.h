@@ -8,8 +8,9 @@
 
 #include "cudart/abi.h"
 
-/// Whether the program uses the runtime, by device code or by calls: then it has a context.
-CUCO_CUDART int cucoHasRuntimeContext();
+/// How the runtime was used: 0 not at all; 1 by calls, which may be the driver's; 2 by the program,
+/// which then has a context.
+CUCO_CUDART int cucoRuntimeUse();
 /// The thread's device, as cudaSetDevice sets it, which makes no context.
 CUCO_CUDART cuco::cudart::Error cucoSetDevice(int ordinal);
 /// Loads several images that are linked together. They are copied.

@@ -49,7 +49,7 @@ struct Shared {
   std::vector<std::unique_ptr<wire::DeviceInfo>> infos;
   std::atomic<Error> sticky[wire::kMaxDevices] = {};
   std::atomic<bool> told_no_server{false};
-  std::atomic<bool> is_used{false};
+  std::atomic<int> use{0};  ///< As cucoRuntimeUse says.
   std::set<std::string> told_unsupported;
   pthread_key_t key{};
   bool has_key = false;
@@ -312,7 +312,7 @@ const wire::DeviceInfo* device_info(int ordinal) {
 }
 
 void note_runtime_used() {
-  shared().is_used = true;
+  shared().use = 2;
 }
 
 Error done(Error status) {
@@ -351,6 +351,9 @@ void clear_sticky_error(int device) {
 Error refused() {
   if (thread().in_callback) return wire::kNotPermitted;
   if (here() < 0) return identity() == nullptr ? kNoDevice : wire::kInvalidDevice;
+  int never = 0;
+  if (shared().use.load(std::memory_order_relaxed) == never)
+    shared().use.compare_exchange_strong(never, 1);
   return sticky_error();
 }
 
@@ -432,8 +435,8 @@ CUCO_CUDART const cuco::wire::ClientApi* cucoClientApi() {
   return &cuco::cudart::client();
 }
 
-CUCO_CUDART int cucoHasRuntimeContext() {
-  return cuco::cudart::shared().is_used ? 1 : 0;
+CUCO_CUDART int cucoRuntimeUse() {
+  return cuco::cudart::shared().use;
 }
 
 CUCO_CUDART cuco::cudart::Error cucoSetDevice(int ordinal) {

@@ -24,6 +24,7 @@ constexpr Error kNotSupported = 801;
 struct State {
   std::mutex mutex;
   std::atomic<bool> has_started{false};
+  std::atomic<bool> has_had_context{false};
   std::atomic<std::uint64_t> next_id{1};
   std::array<Context, kMaxDevices> primaries;
   std::array<std::atomic<int>, kMaxDevices> retained{};
@@ -58,7 +59,16 @@ bool has_device(int device) {
   return device >= 0 && device < device_count() && device < kMaxDevices;
 }
 
+/// Whether the program has the runtime's context. Calls of the runtime are the program's own as
+/// long as we had no context to make them in.
+bool has_runtime() {
+  const int use = cucoRuntimeUse();
+  return use == 2 || (use == 1 && !state().has_had_context);
+}
+
 Error make_current(const Context* context) {
+  if (context != nullptr) state().has_had_context = true;
+
   return context == nullptr ? 0 : result_of(cucoSetDevice(context->device));
 }
 
@@ -80,7 +90,7 @@ Error create(Context** context, unsigned flags, int device) {
 }  // namespace
 
 Error initialised() {
-  return state().has_started || cucoHasRuntimeContext() != 0 ? 0 : kNotInitialized;
+  return state().has_started || has_runtime() ? 0 : kNotInitialized;
 }
 
 Context* primary(int device) {
@@ -96,7 +106,7 @@ Context* current() {
   if (!contexts.empty()) {
     return contexts.back()->device == device ? contexts.back() : primary(device);
   }
-  return cucoHasRuntimeContext() != 0 ? primary(device) : nullptr;
+  return has_runtime() ? primary(device) : nullptr;
 }
 
 bool is_live(const Context* context) {
@@ -293,8 +303,7 @@ CUCO_DRIVER Error cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* a
   if (!has_device(device)) return kInvalidDevice;
   if (flags != nullptr) *flags = primary(device)->flags;
   if (active != nullptr) {
-    *active =
-        cucoHasRuntimeContext() != 0 || state().retained[static_cast<std::size_t>(device)] > 0;
+    *active = has_runtime() || state().retained[static_cast<std::size_t>(device)] > 0;
   }
   return 0;
 }

@@ -126,13 +126,14 @@ Error pointer_attribute(void* data, int attribute, DevicePointer pointer) {
   const Error found = cucoFindAllocation(pointer, &base, &bytes);
   switch (attribute) {
     case 1:
-      return put(primary(known.device));
+      return put(reinterpret_cast<std::uintptr_t>(primary(known.device)));
     case 2:
       return put(static_cast<int>(known.type == 1 ? kHost : kDevice));
     case 3:
-      return put(known.device_pointer);
+      return put(reinterpret_cast<std::uintptr_t>(known.device_pointer));
     case 4:
-      return known.host_pointer != nullptr ? put(known.host_pointer) : kInvalidValue;
+      if (known.host_pointer == nullptr) return kInvalidValue;
+      return put(reinterpret_cast<std::uintptr_t>(known.host_pointer));
     case 6:  // Copies wait or do not, as their calls say.
       return put(0);
     case 7:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code loaded at run time. A module is a library of the runtime, a function its kernel.
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,15 +58,12 @@ struct Logs {
 };
 
 bool read_file(const char* name, std::vector<std::byte>& bytes) {
-  std::FILE* file = std::fopen(name, "rb");
-  if (file == nullptr) return false;
-  std::byte chunk[65536];
-  for (std::size_t got = 0; (got = std::fread(chunk, 1, sizeof chunk, file)) > 0;) {
-    bytes.insert(bytes.end(), chunk, chunk + got);
-  }
-  std::fclose(file);
-  bytes.push_back(std::byte{0});  // PTX is text
-  return true;
+  std::ifstream file(name, std::ios::binary | std::ios::ate);
+  if (!file) return false;
+  bytes.resize(static_cast<std::size_t>(file.tellg()) + 1);  // PTX is text, and ends with 0
+  file.seekg(0);
+  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size() - 1));
+  return file.good();
 }
 
 Error load_images(LibraryHandle* module,
