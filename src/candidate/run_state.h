@@ -12,6 +12,10 @@
 
 namespace cuco::candidate {
 
+/// What a candidate has to be faster than the seed by: less is not worth another program, and no
+/// hardware would show it.
+inline constexpr double kLeastSpeedup = 1.005;
+
 /// A candidate with everything that happened to it.
 struct Entry {
   Candidate candidate;

@@ -34,6 +34,11 @@ candidate::RunSettings settings(Context& context, const JourneyOptions& options)
   return made;
 }
 
+template <typename Number>
+std::string count(Number number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
 /// The seed is candidate 0 and has to be correct: everything is compared with it.
 Result<void> judge_seed(Run& run, const Subject& subject) {
   candidate::Proposal seed{.source = program::single_file("program.cu", subject.program)};
@@ -57,7 +62,9 @@ Result<analysis::CommunicationGraph> analyse_seed(Run& run,
   }
   CUCO_TRY(run.record_step(
       {"analyse", graph.problems.empty(),
-       fmt::format("{} kernels, {} launches, {}", graph.kernels.size(), graph.launches.size(),
+       fmt::format("{}, {}, {}", count(graph.kernels.size(), "kernel"),
+                   graph.launches.size() == 1 ? "1 launch"
+                                              : fmt::format("{} launches", graph.launches.size()),
                    found.empty() ? "no collective" : join(found, ", "))}));
   return graph;
 }
@@ -85,7 +92,8 @@ Result<void> walk_fast_path(Run& run,
     return names;
   };
   CUCO_TRY_ASSIGN(const auto device_seed, fastpath::walk(run, path));
-  if (device_seed && run.speedup(*device_seed) > 1.0) CUCO_TRY(run.set_best(*device_seed));
+  if (device_seed && run.speedup(*device_seed) > candidate::kLeastSpeedup)
+    CUCO_TRY(run.set_best(*device_seed));
   return {};
 }
 
@@ -108,8 +116,8 @@ void show_target(Context& context,
                  const JourneyOptions& options,
                  const Subject& subject,
                  const candidate::Target& target) {
-  show_line(context,
-            {subject.name, fmt::format("{} ranks · {}", target.facts.ranks, subject.summary)});
+  show_line(context, {subject.name,
+                      fmt::format("{} · {}", count(target.facts.ranks, "rank"), subject.summary)});
   show_line(context,
             {"target",
              fmt::format("{}, {}, {}{}   seed {}", target.name, target.hardware, target.topology,

@@ -10,8 +10,11 @@ constexpr int kLabelWidth = 16;
 
 void show_line(Context& context, const report::Line& line) {
   if (context.json) return;
-  context.terminal.note(
-      "{}{}", padded(context.terminal.styled(Style::Dim, line.label), kLabelWidth), line.text);
+  // A workload's name may be longer than the column.
+  const char* gap = line.label.size() < static_cast<std::size_t>(kLabelWidth) ? "" : "  ";
+  context.terminal.note("{}{}{}",
+                        padded(context.terminal.styled(Style::Dim, line.label), kLabelWidth), gap,
+                        line.text);
 }
 
 void show_event(Context& context,

@@ -354,7 +354,7 @@ Result<Outcome> Judge::run(const system::Path& object, Fidelity fidelity) {
   CUCO_TRY_ASSIGN(auto wrong_at_size, check_full_shapes(object, &scored));
   if (wrong_at_size) return *std::move(wrong_at_size);
   for (const Shape* shape : timed) {
-    CUCO_TRY_ASSIGN(const Seed* known, seed(*shape));
+    CUCO_TRY_ASSIGN(const Seed* known, seed(*shape, surprises));
     CUCO_TRY_ASSIGN(TrialResult result, time_trial(object, *shape, &known->outputs, surprises));
     if (auto* outcome = std::get_if<Outcome>(&result)) {
       explain(object, *shape, outcome);
@@ -435,9 +435,10 @@ Result<std::vector<OracleTest>> Judge::test_oracle() const {
   return all;
 }
 
-Result<const Judge::Seed*> Judge::seed(const Shape& shape) {
+Result<const Judge::Seed*> Judge::seed(const Shape& shape, int surprises) {
   const std::lock_guard lock(seeds_mutex_);
-  if (const auto known = seeds_.find(shape.name); known != seeds_.end()) return &known->second;
+  const std::pair key(shape.name, surprises);
+  if (const auto known = seeds_.find(key); known != seeds_.end()) return &known->second;
   const Stages::Lap lap(&stages_, "seed");
   CUCO_TRY_ASSIGN(Built built, build(workload_.program, nullptr, false));
   const auto failed = [&](const Outcome& outcome) {
@@ -445,14 +446,15 @@ Result<const Judge::Seed*> Judge::seed(const Shape& shape) {
                                                       workload_.name, candidate::summary(outcome))};
   };
   if (const auto* outcome = std::get_if<Outcome>(&built)) return failed(*outcome);
-  CUCO_TRY_ASSIGN(TrialResult result, time_trial(std::get<system::Path>(built), shape, nullptr, 0));
+  CUCO_TRY_ASSIGN(TrialResult result,
+                  time_trial(std::get<system::Path>(built), shape, nullptr, surprises));
   if (const auto* outcome = std::get_if<Outcome>(&result)) return failed(*outcome);
   auto& times = std::get<TrialTimes>(result);
-  return &(seeds_[shape.name] = {median(times.seconds), std::move(times.outputs)});
+  return &(seeds_[key] = {median(times.seconds), std::move(times.outputs)});
 }
 
 Result<double> Judge::baseline(const Shape& shape) {
-  CUCO_TRY_ASSIGN(const Seed* known, seed(shape));
+  CUCO_TRY_ASSIGN(const Seed* known, seed(shape, 0));
   return known->seconds;
 }
 

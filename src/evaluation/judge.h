@@ -90,7 +90,9 @@ class Judge final : public candidate::Evaluator {
     double seconds = 0;
     TrialOutputs outputs;
   };
-  Result<const Seed*> seed(const Shape& shape);
+  /// Timed as candidates are, with as many surprises: what an iteration takes may depend a little
+  /// on those before it.
+  Result<const Seed*> seed(const Shape& shape, int surprises);
   TrialSpec trial_spec(const system::Path& object, const Shape& shape);
   Result<TrialResult> check_trial(const system::Path& object,
                                   const Shape& shape,
@@ -139,7 +141,7 @@ class Judge final : public candidate::Evaluator {
   std::vector<MeasuredShape> measured_;
   Stages stages_;
   std::mutex seeds_mutex_;
-  std::map<std::string, Seed> seeds_;  ///< By shape name.
+  std::map<std::pair<std::string, int>, Seed> seeds_;  ///< By shape name and surprises.
 };
 
 }  // namespace cuco::evaluation

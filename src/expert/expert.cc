@@ -101,7 +101,7 @@ void add_host_ideas(const analysis::CommunicationGraph& graph, std::string_view 
     if (!source) {
       made->discarded.push_back({family, source.error().message()});
     } else {
-      made->ideas.push_back({Directive{}, family, because, *std::move(source)});
+      made->ideas.push_back({Directive{}, family, family + ": " + because, *std::move(source)});
     }
   };
   add("replay by graph",

@@ -32,6 +32,11 @@ double speedup(const Entry& entry) {
 std::string design_of(const Entry& entry) {
   if (entry.candidate.number == candidate::kSeed) return "the seed";
   if (entry.candidate.source.files.empty()) return "no program";
+  // Programs that leave communication to the host differ in something else, which comes first.
+  const std::string& because = entry.candidate.lineage.because;
+  const auto colon = because.find(": ");
+  if (entry.candidate.directive == design::Directive{} && colon < 40)
+    return because.substr(0, colon);
   return design::to_text(entry.candidate.directive);
 }
 
@@ -114,7 +119,7 @@ const Entry* winner(const RunState& state) {
   const auto* entry = entry_of(state, *state.best);
   const bool confirmed = entry != nullptr && entry->scored() != nullptr &&
                          entry->outcomes.contains(candidate::Fidelity::Final);
-  return confirmed && speedup(*entry) > 1.0 ? entry : nullptr;
+  return confirmed && speedup(*entry) > candidate::kLeastSpeedup ? entry : nullptr;
 }
 
 std::vector<Line> describe(const candidate::Event& event, const RunState& state) {
@@ -139,7 +144,7 @@ std::string live_line(const RunState& state, int budget) {
 std::vector<Line> closing(const RunState& state, std::string_view run, std::string_view folder) {
   const auto* best = winner(state);
   if (best == nullptr) {
-    return {{"done", "nothing correct was faster than the seed"},
+    return {{"done", "nothing correct was faster than the seed (by 0.5 % or more)"},
             {"", fmt::format("look  cuco show {}     continue  cuco resume {}", run, run)}};
   }
   const auto& scored = *best->scored();

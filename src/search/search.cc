@@ -83,7 +83,7 @@ class Race {
   /// Makes it the incumbent if it is faster, as far as is known.
   Result<void> consider(Number number) {
     const auto incumbent = run_.state().best.value_or(kSeed);
-    if (run_.speedup(number) > std::max(run_.speedup(incumbent), 1.0)) {
+    if (run_.speedup(number) > std::max(run_.speedup(incumbent), candidate::kLeastSpeedup)) {
       return run_.set_best(number);
     }
     return {};
@@ -96,7 +96,8 @@ class Race {
     for (const auto& entry : run_.state().entries) {
       const bool there = !entry.outcomes.empty() && entry.outcomes.rbegin()->first >= fidelity;
       const auto number = entry.candidate.number;
-      if (number != kSeed && there && run_.speedup(number) > 1.0) list.push_back(number);
+      if (number != kSeed && there && run_.speedup(number) > candidate::kLeastSpeedup)
+        list.push_back(number);
     }
     std::stable_sort(list.begin(), list.end(),
                      [&](Number a, Number b) { return run_.speedup(a) > run_.speedup(b); });
@@ -109,7 +110,7 @@ class Race {
       if (run_.stop_requested()) break;
       CUCO_TRY_ASSIGN(const candidate::Outcome outcome, run_.evaluate(number, Fidelity::Final));
       if (!std::holds_alternative<candidate::Scored>(outcome)) continue;
-      if (run_.speedup(number) <= 1.0) continue;
+      if (run_.speedup(number) <= candidate::kLeastSpeedup) continue;
       CUCO_TRY(run_.set_best(number));
       return std::optional(number);
     }

@@ -105,6 +105,28 @@ TEST_F(Reporting, GivesTheResultAsJson) {
   EXPECT_EQ(result.at("verdict"), "scored");
 }
 
+TEST_F(Reporting, HasNoWinnerThatIsFasterByLessThanHalfAPercent) {
+  candidate::Scored scored = *state.entries[1].scored();
+  scored.seconds = scored.baseline_seconds / 1.004;
+  judge(1, Fidelity::Final, scored);
+  EXPECT_EQ(winner(state), nullptr);
+  scored.seconds = scored.baseline_seconds / 1.006;
+  judge(1, Fidelity::Final, scored);
+  EXPECT_NE(winner(state), nullptr);
+}
+
+TEST_F(Reporting, SaysOnWhichShapesWhereNotAllWereTimed) {
+  candidate::Scored seed = *state.entries[0].scored();
+  seed.shapes = {{.shape = "small", .seconds = 1}, {.shape = "large", .seconds = 2}};
+  judge(0, Fidelity::Final, seed);
+  candidate::Scored quick = *state.entries[1].scored();
+  quick.shapes = {{.shape = "small", .seconds = 0.5}};
+  lines.clear();
+  judge(1, Fidelity::Final, quick);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], HasSubstr("1.57x on small"));
+}
+
 TEST_F(Reporting, HasNoWinnerBeforeTheFinalCheck) {
   judge(1, Fidelity::Final, candidate::Findings{});
   EXPECT_EQ(winner(state), nullptr);
