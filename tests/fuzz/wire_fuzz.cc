@@ -5,6 +5,7 @@
 // the ones that exist, so that handlers are reached; the first frame is an honest hello.
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include "vcluster/cluster.h"
@@ -14,14 +15,17 @@ namespace {
 
 using namespace cuco;  // NOLINT(google-build-using-namespace): a fuzz target
 
-hardware::GpuDescription gpu() {
-  hardware::GpuDescription description;
-  description.memory_bytes = std::uint64_t{1} << 30U;
-  description.sms = 4;
-  description.clock_ghz = 1;
-  description.shared_per_block = 48 << 10U;
-  description.hbm_gbs = 1000;
-  return description;
+/// A small GPU, with all that a hardware file must say.
+const hardware::GpuDescription& gpu() {
+  static const hardware::GpuDescription kSmall = [] {
+    auto description = hardware::load_gpu_description("h200", CUCO_SOURCE_DIR);
+    if (!description) std::abort();
+    description->memory_bytes = std::uint64_t{1} << 30U;
+    description->l2_bytes = std::uint64_t{1} << 20U;
+    description->sms = 4;
+    return *description;
+  }();
+  return kSmall;
 }
 
 std::uint16_t existing_type(std::uint16_t type) {
@@ -56,8 +60,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     wire::Frame frame;
     frame.header.type = existing_type(type);
     frame.header.bytes = static_cast<std::uint32_t>(bytes);
-    frame.payload.resize(bytes);
-    std::memcpy(frame.payload.data(), data, bytes);
+    const auto* payload = reinterpret_cast<const std::byte*>(data);
+    frame.payload.assign(payload, payload + bytes);
     data += bytes;
     size -= bytes;
     cluster.deliver(session, std::move(frame));
