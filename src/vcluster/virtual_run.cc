@@ -149,6 +149,11 @@ Result<std::optional<system::JobOutcome>> ServerProcess::ended() {
   return outcome;
 }
 
+bool ServerProcess::has_left() const {
+  pollfd parent = {parent_.get(), POLLIN, 0};
+  return ::poll(&parent, 1, 0) > 0 && (parent.revents & POLLHUP) != 0;
+}
+
 Result<std::string> ServerProcess::findings() {
   constexpr std::chrono::seconds kPatience{60};
   parent_ = {};
@@ -191,6 +196,7 @@ Result<RunEnding> run_against(ServerProcess& server,
     CUCO_TRY_ASSIGN(auto outcome, program.wait(std::chrono::milliseconds(0)));
     if (outcome) {
       ending.program = *std::move(outcome);
+      ending.server_failed |= server.has_left();
       return ending;
     }
     if (!ending.server_failed && (fds[1].revents & (POLLIN | POLLHUP)) != 0) {

@@ -48,6 +48,8 @@ class ServerProcess {
   /// The outcome, once the server has ended by itself (it found a dead-lock or failed).
   [[nodiscard]] Result<std::optional<system::JobOutcome>> ended();
   [[nodiscard]] int fd() const { return process_.fd(); }
+  /// It has closed its sockets: the program may end of that before the server's end is seen.
+  [[nodiscard]] bool has_left() const;
   /// What came back from devices, if the options asked for it: see copy_log.h.
   [[nodiscard]] system::Path copy_log() const;
   /// Ends the server and returns what the run did, if the options asked for it: see run_report.h.
