@@ -43,19 +43,23 @@ bool is_busy(const std::filesystem::path& process) {
 
 }  // namespace
 
-bool newcomer_may_connect(int listener, const std::set<std::uint32_t>& known) {
+Newcomers look_for_newcomers(int listener, const std::set<std::uint32_t>& known) {
   const std::string variable = variable_of(listener);
-  if (variable.empty()) return false;
+  if (variable.empty()) return Newcomers::None;
+  Newcomers found = Newcomers::None;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename().string();
     if (!std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c) != 0; })) continue;
     if (known.contains(static_cast<std::uint32_t>(std::stoul(name)))) continue;
     if (content_of(entry.path() / "environ").find(variable) == std::string::npos) continue;
-    if (is_busy(entry.path())) return true;
-    if (content_of(entry.path() / "maps").find(kRuntime) != std::string::npos) return true;
+    if (is_busy(entry.path())) return Newcomers::Coming;
+    if (content_of(entry.path() / "maps").find(kRuntime) != std::string::npos) {
+      return Newcomers::Coming;
+    }
+    found = Newcomers::Waiting;
   }
-  return false;
+  return found;
 }
 
 }  // namespace cuco::vcluster

@@ -9,8 +9,12 @@
 
 namespace cuco::vcluster {
 
-/// Is there a process that was told of the server's socket, is none of `known`, and uses our CUDA
-/// runtime or has not got so far as to show? Launchers (shells, mpirun) that only wait are none.
-[[nodiscard]] bool newcomer_may_connect(int listener, const std::set<std::uint32_t>& known);
+/// What processes that were told of the server's socket and are none of `known` do.
+enum class Newcomers : std::uint8_t {
+  None,     ///< There are none.
+  Waiting,  ///< They sleep, as a shell does that may start more.
+  Coming,   ///< One is busy, or has loaded our CUDA runtime.
+};
+[[nodiscard]] Newcomers look_for_newcomers(int listener, const std::set<std::uint32_t>& known);
 
 }  // namespace cuco::vcluster

@@ -37,6 +37,10 @@ constexpr std::uint32_t kPollingLooks = 30;
 /// With threads blocked outside the server's sight, how long nothing may happen before it is called
 /// a dead-lock.
 constexpr int kOutsideGraceMs = 5000;
+/// The same while a script of the user's lives, which may sleep before it starts the next rank.
+constexpr int kStartGraceMs = 10'000;
+/// How often it is looked for.
+constexpr int kHelpLookMs = 100;
 /// GPU steps between two looks at the sockets: a killed process must end its kernels.
 constexpr int kStepsPerLook = 512;
 
@@ -114,6 +118,7 @@ Result<void> Server::write_report() const {
 
 Result<Ending> Server::run() {
   int idle_ms = 0;
+  Help help = Help::None;
   for (;;) {
     if (parent_gone_) return Ending::Finished;
     if (judge_) judge_->update();
@@ -140,7 +145,12 @@ Result<Ending> Server::run() {
       if (!cluster_->must_wait()) CUCO_TRY(poll(0));
       continue;
     }
-    if (somebody_waits() && (idle_ms >= kOutsideGraceMs || !help_may_come())) {
+    const bool waits = somebody_waits();
+    if (waits && idle_ms % kHelpLookMs == 0) help = help_that_may_come();
+    const int grace = help == Help::None      ? 0
+                      : help == Help::Outside ? kOutsideGraceMs
+                                              : kStartGraceMs;
+    if (waits && help != Help::Coming && idle_ms >= grace) {
       if (cluster_->check) cluster_->check->on_dead_lock(cluster_->describe_waits());
       if (judge_) {
         judge_->dead_lock(cluster_->describe_waits());
@@ -151,7 +161,7 @@ Result<Ending> Server::run() {
       return Ending::DeadLock;
     }
     CUCO_TRY(poll(kLookMs));
-    idle_ms = somebody_waits() ? idle_ms + kLookMs : 0;
+    idle_ms = somebody_waits() && help != Help::Coming ? idle_ms + kLookMs : 0;
   }
 }
 
@@ -291,13 +301,23 @@ void Server::tell_who_is_waited_for() const {
   std::fflush(stderr);
 }
 
-bool Server::help_may_come() const {
+Server::Help Server::help_that_may_come() const {
   std::set<std::uint32_t> known;
   for (const auto& [number, session] : cluster_->sessions()) {
-    if (session->state() == Session::State::Outside) return true;
+    if (session->state() == Session::State::Outside) return Help::Outside;
     known.insert(session->pid);
   }
-  return !judge_ && newcomer_may_connect(listener_.get(), known);
+  // Whoever is started by mpirun has come before anything moves.
+  if (judge_ || cluster_->options.expected_processes > 1) return Help::None;
+  switch (look_for_newcomers(listener_.get(), known)) {
+    case Newcomers::None:
+      return Help::None;
+    case Newcomers::Waiting:
+      return Help::Starting;
+    case Newcomers::Coming:
+      break;
+  }
+  return Help::Coming;
 }
 
 bool Server::somebody_waits() const {

@@ -66,7 +66,8 @@ class Server {
   void look_for_sleepers();
   [[nodiscard]] bool somebody_waits() const;
   /// From outside the server's sight: a thread that is blocked there, or a process yet unknown.
-  [[nodiscard]] bool help_may_come() const;
+  enum class Help : std::uint8_t { None, Outside, Starting, Coming };
+  [[nodiscard]] Help help_that_may_come() const;
   void report_dead_lock() const;
   void tell_who_is_waited_for() const;
 
