@@ -71,7 +71,12 @@ std::shared_ptr<Module> make_module(std::uint64_t id,
       module->texts.push_back(*std::move(text));
     } else {
       // An object file without device code, or only libcudadevrt's, has nothing to add.
-      reason = text.error().message();
+      constexpr std::string_view kElf = "\177ELF";
+      reason = wire::text_of(image).starts_with(kElf)
+                   ? "machine code (a cubin) was loaded; the virtual GPU executes PTX: build with "
+                     "nvcc -ptx, or -fatbin with code=compute_" +
+                         std::to_string(sm)
+                   : text.error().message();
     }
   }
   if (module->texts.empty()) {
