@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcluster/describe.h"
 
+#include <cstdio>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "vcluster/cluster.h"
+
 namespace cuco::vcluster {
 
 std::string describe(wire::HostWait kind) {
@@ -25,6 +32,12 @@ std::string describe(wire::HostWait kind) {
       break;
   }
   return "something outside the virtual cluster";
+}
+
+void say_not_repeatable(Cluster& cluster, const Session& session) {
+  if (!std::exchange(cluster.repeatable, false)) return;
+  fmt::print(stderr, "cuco: note: this run may differ when repeated: {} thread {} waits for {}\n",
+             session.process->name(), session.thread, session.waits_for());
 }
 
 }  // namespace cuco::vcluster

@@ -9,7 +9,13 @@
 
 namespace cuco::vcluster {
 
+class Cluster;
+class Session;
+
 /// "the end of a thread", "a mutex"…
 [[nodiscard]] std::string describe(wire::HostWait kind);
+
+/// A thread is blocked in what nobody can predict: the user is told, once in a run.
+void say_not_repeatable(Cluster& cluster, const Session& session);
 
 }  // namespace cuco::vcluster

@@ -122,9 +122,12 @@ void register_host_calls(Cluster& cluster) {
   dispatcher.on<wire::AttachBounce>([](Session& session, const wire::AttachBounce& request,
                                        wire::Bytes) { attach_bounce(session, request); },
                                     Turn::AtOnce, 0);
-  dispatcher.on<wire::Park>([](Session& session, const wire::Park& request,
-                               wire::Bytes) { session.go_outside(describe(request.kind)); },
-                            Turn::OneWay, 0);
+  dispatcher.on<wire::Park>(
+      [&cluster](Session& session, const wire::Park& request, wire::Bytes) {
+        session.go_outside(describe(request.kind));
+        if (request.kind == wire::HostWait::Io) say_not_repeatable(cluster, session);
+      },
+      Turn::OneWay, 0);
   dispatcher.on<wire::Unpark>(
       [&cluster](Session& session, const wire::Unpark& request, wire::Bytes) {
         // Messages are matched by name before they move; what else wakes a thread is not seen.

@@ -17,6 +17,7 @@
 
 #include "system/files.h"
 #include "system/os_error.h"
+#include "vcluster/describe.h"
 #include "vcluster/newcomers.h"
 #include "vcluster/run_check.h"
 #include "vcluster/watchers.h"
@@ -280,11 +281,7 @@ void Server::look_for_sleepers() {
     }
     if (what == nullptr) continue;
     session.go_outside(what);
-    if (std::exchange(cluster_->repeatable, false)) {
-      fmt::print(stderr,
-                 "cuco: note: this run may differ when repeated: {} thread {} waits for {}\n",
-                 session.process->name(), session.thread, what);
-    }
+    say_not_repeatable(*cluster_, session);
   }
 }
 
