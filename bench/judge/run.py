@@ -2,18 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """From an edit to the virtual verdict: where the time goes, stage by stage.
 
-  bench/judge/run.py [--cuco build/release/bin/cuco] [--repeats 3] [--candidate FILE]
+  bench/judge/run.py [--cuco build/release/bin/cuco] [--repeats 3] [--candidate FILE] [--host]
 
 Each repeat edits the candidate (a comment with a new number, so that nothing comes from the build
-cache) and has it judged on the check shapes of gemm_allgather. The framework's own share is what
-is neither the compiler, nor the simulation of the candidate, nor the oracle's arithmetic.
+cache; with --host a constant of the host's half, so that the whole is built) and has it judged on the
+check shapes of gemm_allgather. The framework's own share is what is neither the compiler, nor the
+simulation of the candidate, nor the oracle's arithmetic.
 """
 import argparse, json, os, pathlib, statistics, subprocess, tempfile, time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # By whom the stages of `cuco judge --json` are spent; what is not named is the framework's own.
 OTHERS = {
-    "build": "compiler (nvcc)",
+    "build": "compiler",
     "set-up": "candidate: loading, cuco_setup",
     "run": "candidate: simulation",
     "inputs": "oracle: inputs, with placing them",
@@ -36,13 +37,17 @@ def main():
     options.add_argument("--repeats", type=int, default=3)
     options.add_argument("--workload", default=ROOT / "workloads/gemm_allgather")
     options.add_argument("--candidate")
+    options.add_argument("--host", action="store_true")
     given = options.parse_args()
     text = pathlib.Path(given.candidate or pathlib.Path(given.workload) / "program.cu").read_text()
     totals, rows = [], {}
     with tempfile.TemporaryDirectory() as folder:
         for repeat in range(given.repeats):
             mark = "// cuco: evolve end"
-            edited = text.replace(mark, f"// edit {time.time_ns()} {repeat}\n{mark}", 1)
+            number = f"{time.time_ns()}{repeat}"
+            edit = f"[[maybe_unused]] constexpr auto kEdit{number} = 0;" if given.host else f"// edit {number}"
+            head, tail = text.rsplit(mark, 1)
+            edited = f"{head}{edit}\n{mark}{tail}"
             total, answer = judge(given.cuco, given.workload, edited, pathlib.Path(folder))
             totals.append(total)
             stages = answer["stages"]
