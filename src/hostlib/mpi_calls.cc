@@ -132,6 +132,7 @@ CUCO_MPI_MAKES_COMM(
     Graph_create,
     (MPI_Comm comm, int count, const int index[], const int edges[], int reorder, MPI_Comm* out),
     (comm, count, index, edges, reorder, out))
+// NOLINTBEGIN(readability-function-size): MPI's signatures.
 CUCO_MPI_MAKES_COMM(Dist_graph_create,
                     (MPI_Comm comm,
                      int count,
@@ -156,6 +157,7 @@ CUCO_MPI_MAKES_COMM(
      int reorder,
      MPI_Comm* out),
     (comm, sources, from, from_weights, targets, to, to_weights, info, reorder, out))
+// NOLINTEND(readability-function-size)
 
 CUCO_HOST_EXPORT int MPI_Cart_sub(MPI_Comm comm, const int kept[], MPI_Comm* out) {
   synchronise(comm);
@@ -206,6 +208,7 @@ int refuse(const char* call, MPI_Comm comm) {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-function-size): MPI's signatures.
 CUCO_HOST_EXPORT int MPI_Comm_spawn(const char* command,
                                     char* argv[],
                                     int count,
@@ -230,6 +233,7 @@ CUCO_HOST_EXPORT int MPI_Comm_spawn_multiple(int count,
   if (server() != nullptr) return refuse("MPI_Comm_spawn_multiple", comm);
   return PMPI_Comm_spawn_multiple(count, commands, argvs, counts, infos, root, comm, out, errors);
 }
+// NOLINTEND(readability-function-size)
 
 CUCO_HOST_EXPORT int MPI_Comm_accept(
     const char* port, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* out) {

@@ -43,14 +43,13 @@ MPI_Request launch_into(Exchange& exchange, const Data& out, const Parts& parts)
       });
 }
 
-int start_gather(const wire::ClientApi& api,
-                 const Data& in,
-                 int in_count,
-                 const Data& out,
-                 const Parts& parts,
-                 int root,  // -1: all
-                 MPI_Request* request) {
-  Exchange exchange(api, in.comm);
+/// A negative root: all of them.
+MPI_Request start_gather(Exchange exchange,
+                         const Data& in,
+                         int in_count,
+                         const Data& out,
+                         const Parts& parts,
+                         int root) {
   const bool in_place = in.start == MPI_IN_PLACE;
   const Payload mine =
       in_place ? out.pack_at(parts.place_of(exchange.rank()), parts.count_of(exchange.rank()))
@@ -60,23 +59,17 @@ int start_gather(const wire::ClientApi& api,
   } else {
     exchange.send(root, mine);
   }
-  if (root >= 0 && root != exchange.rank()) {
-    *request = exchange.launch(nullptr);
-  } else {
-    exchange.receive_all();
-    *request = launch_into(exchange, out, parts);
-  }
-  return MPI_SUCCESS;
+  if (root >= 0 && root != exchange.rank()) return exchange.launch(nullptr);
+  exchange.receive_all();
+  return launch_into(exchange, out, parts);
 }
 
-int start_scatter(const wire::ClientApi& api,
-                  const Data& in,
-                  const Parts& parts,
-                  const Data& out,
-                  int out_count,
-                  int root,
-                  MPI_Request* request) {
-  Exchange exchange(api, in.comm);
+MPI_Request start_scatter(Exchange exchange,
+                          const Data& in,
+                          const Parts& parts,
+                          const Data& out,
+                          int out_count,
+                          int root) {
   const bool in_place = out.start == MPI_IN_PLACE;
   if (exchange.rank() == root) {
     for (int rank = 0; rank < exchange.size(); ++rank) {
@@ -86,18 +79,15 @@ int start_scatter(const wire::ClientApi& api,
     }
   }
   if (!in_place) exchange.receive(root);
-  *request = exchange.launch(
+  return exchange.launch(
       [=](int, const Payload& payload) { return out.unpack_at(0, out_count, payload); });
-  return MPI_SUCCESS;
 }
 
-int start_exchange(const wire::ClientApi& api,
-                   const Data& in,
-                   const Parts& in_parts,
-                   const Data& out,
-                   const Parts& out_parts,
-                   MPI_Request* request) {
-  Exchange exchange(api, out.comm);
+MPI_Request start_exchange(Exchange exchange,
+                           const Data& in,
+                           const Parts& in_parts,
+                           const Data& out,
+                           const Parts& out_parts) {
   const bool in_place = in.start == MPI_IN_PLACE;
   const Data& from = in_place ? out : in;
   const Parts& parts = in_place ? out_parts : in_parts;
@@ -105,8 +95,7 @@ int start_exchange(const wire::ClientApi& api,
     exchange.send(rank, from.pack_at(parts.place_of(rank), parts.count_of(rank)));
   }
   exchange.receive_all();
-  *request = launch_into(exchange, out, out_parts);
-  return MPI_SUCCESS;
+  return launch_into(exchange, out, out_parts);
 }
 
 /// What one rank gets or gives where every rank has a type of its own; places are in bytes.
@@ -178,9 +167,9 @@ CUCO_HOST_EXPORT int MPI_Igather(const void* send,
     return PMPI_Igather(send, send_count, send_type, recv, recv_count, recv_type, root, comm,
                         request);
   }
-  return start_gather(*api, data_of(send, send_type, comm), send_count,
-                      data_of(recv, recv_type, comm), {nullptr, nullptr, recv_count}, root,
-                      request);
+  *request = start_gather(Exchange(*api, comm), data_of(send, send_type, comm), send_count,
+                          data_of(recv, recv_type, comm), {nullptr, nullptr, recv_count}, root);
+  return MPI_SUCCESS;
 }
 
 CUCO_HOST_EXPORT int MPI_Igatherv(const void* send,
@@ -198,8 +187,9 @@ CUCO_HOST_EXPORT int MPI_Igatherv(const void* send,
     return PMPI_Igatherv(send, send_count, send_type, recv, counts, places, recv_type, root, comm,
                          request);
   }
-  return start_gather(*api, data_of(send, send_type, comm), send_count,
-                      data_of(recv, recv_type, comm), {counts, places, 0}, root, request);
+  *request = start_gather(Exchange(*api, comm), data_of(send, send_type, comm), send_count,
+                          data_of(recv, recv_type, comm), {counts, places, 0}, root);
+  return MPI_SUCCESS;
 }
 
 CUCO_HOST_EXPORT int MPI_Iallgather(const void* send,
@@ -214,8 +204,9 @@ CUCO_HOST_EXPORT int MPI_Iallgather(const void* send,
   if (api == nullptr) {
     return PMPI_Iallgather(send, send_count, send_type, recv, recv_count, recv_type, comm, request);
   }
-  return start_gather(*api, data_of(send, send_type, comm), send_count,
-                      data_of(recv, recv_type, comm), {nullptr, nullptr, recv_count}, -1, request);
+  *request = start_gather(Exchange(*api, comm), data_of(send, send_type, comm), send_count,
+                          data_of(recv, recv_type, comm), {nullptr, nullptr, recv_count}, -1);
+  return MPI_SUCCESS;
 }
 
 CUCO_HOST_EXPORT int MPI_Iallgatherv(const void* send,
@@ -232,8 +223,9 @@ CUCO_HOST_EXPORT int MPI_Iallgatherv(const void* send,
     return PMPI_Iallgatherv(send, send_count, send_type, recv, counts, places, recv_type, comm,
                             request);
   }
-  return start_gather(*api, data_of(send, send_type, comm), send_count,
-                      data_of(recv, recv_type, comm), {counts, places, 0}, -1, request);
+  *request = start_gather(Exchange(*api, comm), data_of(send, send_type, comm), send_count,
+                          data_of(recv, recv_type, comm), {counts, places, 0}, -1);
+  return MPI_SUCCESS;
 }
 
 CUCO_HOST_EXPORT int MPI_Iscatter(const void* send,
@@ -250,8 +242,10 @@ CUCO_HOST_EXPORT int MPI_Iscatter(const void* send,
     return PMPI_Iscatter(send, send_count, send_type, recv, recv_count, recv_type, root, comm,
                          request);
   }
-  return start_scatter(*api, data_of(send, send_type, comm), {nullptr, nullptr, send_count},
-                       data_of(recv, recv_type, comm), recv_count, root, request);
+  *request = start_scatter(Exchange(*api, comm), data_of(send, send_type, comm),
+                           {nullptr, nullptr, send_count}, data_of(recv, recv_type, comm),
+                           recv_count, root);
+  return MPI_SUCCESS;
 }
 
 CUCO_HOST_EXPORT int MPI_Iscatterv(const void* send,
@@ -269,8 +263,9 @@ CUCO_HOST_EXPORT int MPI_Iscatterv(const void* send,
     return PMPI_Iscatterv(send, counts, places, send_type, recv, recv_count, recv_type, root, comm,
                           request);
   }
-  return start_scatter(*api, data_of(send, send_type, comm), {counts, places, 0},
-                       data_of(recv, recv_type, comm), recv_count, root, request);
+  *request = start_scatter(Exchange(*api, comm), data_of(send, send_type, comm),
+                           {counts, places, 0}, data_of(recv, recv_type, comm), recv_count, root);
+  return MPI_SUCCESS;
 }
 
 CUCO_HOST_EXPORT int MPI_Ialltoall(const void* send,
@@ -285,8 +280,10 @@ CUCO_HOST_EXPORT int MPI_Ialltoall(const void* send,
   if (api == nullptr) {
     return PMPI_Ialltoall(send, send_count, send_type, recv, recv_count, recv_type, comm, request);
   }
-  return start_exchange(*api, data_of(send, send_type, comm), {nullptr, nullptr, send_count},
-                        data_of(recv, recv_type, comm), {nullptr, nullptr, recv_count}, request);
+  *request = start_exchange(Exchange(*api, comm), data_of(send, send_type, comm),
+                            {nullptr, nullptr, send_count}, data_of(recv, recv_type, comm),
+                            {nullptr, nullptr, recv_count});
+  return MPI_SUCCESS;
 }
 
 CUCO_HOST_EXPORT int MPI_Ialltoallv(const void* send,
@@ -304,8 +301,10 @@ CUCO_HOST_EXPORT int MPI_Ialltoallv(const void* send,
     return PMPI_Ialltoallv(send, send_counts, send_places, send_type, recv, recv_counts,
                            recv_places, recv_type, comm, request);
   }
-  return start_exchange(*api, data_of(send, send_type, comm), {send_counts, send_places, 0},
-                        data_of(recv, recv_type, comm), {recv_counts, recv_places, 0}, request);
+  *request = start_exchange(Exchange(*api, comm), data_of(send, send_type, comm),
+                            {send_counts, send_places, 0}, data_of(recv, recv_type, comm),
+                            {recv_counts, recv_places, 0});
+  return MPI_SUCCESS;
 }
 
 CUCO_HOST_EXPORT int MPI_Ialltoallw(const void* send,

@@ -63,21 +63,14 @@ MPI_Request launch_fold(
 }
 
 /// Everybody gets the fold of the ranks up to its own; its own part is in it or not.
-int start_scan(const wire::ClientApi& api,
-               const void* send,
-               const Data& out,
-               int count,
-               MPI_Op op,
-               bool with_own,
-               MPI_Request* request) {
-  Exchange exchange(api, out.comm);
+MPI_Request start_scan(
+    Exchange exchange, const void* send, const Data& out, int count, MPI_Op op, bool with_own) {
   const Payload mine = pack(send == MPI_IN_PLACE ? out.start : send, count, out.type, out.comm);
   for (int rank = exchange.rank() + (with_own ? 0 : 1); rank < exchange.size(); ++rank)
     exchange.send(rank, mine);
   const int last = exchange.rank() + (with_own ? 1 : 0);
-  *request = launch_fold(exchange, Fold(count, out.type, op, out.comm), 0, last,
-                         [=](const Payload& sum) { return out.unpack_at(0, count, sum); });
-  return MPI_SUCCESS;
+  return launch_fold(exchange, Fold(count, out.type, op, out.comm), 0, last,
+                     [=](const Payload& sum) { return out.unpack_at(0, count, sum); });
 }
 
 }  // namespace
@@ -85,6 +78,7 @@ int start_scan(const wire::ClientApi& api,
 
 using namespace cuco::hostlib;  // NOLINT(google-build-using-namespace): definitions of C functions
 
+// NOLINTBEGIN(readability-function-size): MPI's signatures.
 CUCO_HOST_EXPORT int MPI_Ireduce(const void* send,
                                  void* recv,
                                  int count,
@@ -167,7 +161,8 @@ CUCO_HOST_EXPORT int MPI_Iscan(const void* send,
                                MPI_Request* request) {
   const auto* api = server();
   if (api == nullptr) return PMPI_Iscan(send, recv, count, type, op, comm, request);
-  return start_scan(*api, send, data_of(recv, type, comm), count, op, true, request);
+  *request = start_scan(Exchange(*api, comm), send, data_of(recv, type, comm), count, op, true);
+  return MPI_SUCCESS;
 }
 
 CUCO_HOST_EXPORT int MPI_Iexscan(const void* send,
@@ -179,5 +174,7 @@ CUCO_HOST_EXPORT int MPI_Iexscan(const void* send,
                                  MPI_Request* request) {
   const auto* api = server();
   if (api == nullptr) return PMPI_Iexscan(send, recv, count, type, op, comm, request);
-  return start_scan(*api, send, data_of(recv, type, comm), count, op, false, request);
+  *request = start_scan(Exchange(*api, comm), send, data_of(recv, type, comm), count, op, false);
+  return MPI_SUCCESS;
 }
+// NOLINTEND(readability-function-size)
