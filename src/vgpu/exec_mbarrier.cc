@@ -185,6 +185,27 @@ Side side_of(Warp& w, const Op& op, unsigned first, bool narrow) {
   return {refs[first], w.slots<std::uint32_t>(refs[first + 1])[0], narrow, Space::Shared};
 }
 
+/// Tells the observer of one lane's access to shared memory by a copy.
+void report_shared(
+    Warp& w, const Op& op, unsigned lane, Address address, AccessKind kind, std::uint32_t bytes) {
+  if (w.observer == nullptr) return;
+  const std::uint32_t active = w.active;
+  Op access = op;
+  MemoryAux aux;
+  aux.space = Space::Shared;
+  if (kind == AccessKind::Atomic) {
+    aux.order = Order::AcqRel;
+    aux.scope = Scope::Cta;
+  }
+  access.aux = aux.pack();
+  access.set_slots = 0;
+  LaneAddresses addresses{};
+  addresses[lane] = address;
+  w.active = 1U << lane;
+  account(w, access, kind, addresses, bytes);
+  w.active = active;
+}
+
 /// One lane's copy: 16 bytes at a time, as both addresses are aligned to. False: trapped.
 template <bool ToShared>
 bool copy_bulk(Warp& w, const Op& op, unsigned l, Address global, Address shared) {
@@ -196,6 +217,7 @@ bool copy_bulk(Warp& w, const Op& op, unsigned l, Address global, Address shared
     std::byte* inside = resolve(w, op, Space::Shared, l, shared + done, kPart);
     if (inside == nullptr) return false;
     std::memcpy(ToShared ? inside : outside, ToShared ? outside : inside, kPart);
+    report_shared(w, op, l, shared + done, ToShared ? AccessKind::Store : AccessKind::Load, kPart);
   }
   if (bytes == 0) return true;
   account_range(w, op, ToShared ? AccessKind::Load : AccessKind::Store, global, bytes);
@@ -222,6 +244,7 @@ void exec_bulk_copy(Warp& w, const Op& op) {
       const Address address = object.of(w, l);
       std::byte* at = resolve(w, op, Space::Shared, l, address, kObjectBytes);
       if (at == nullptr) return;
+      report_shared(w, op, l, address, AccessKind::Atomic, kObjectBytes);
       Mbarrier state = Mbarrier::unpack(load_object(at));
       state.bytes_under_way -= static_cast<std::int32_t>(w.slots<std::uint32_t>(op.c)[l]);
       state.settle();

@@ -83,5 +83,7 @@ int main() {
       sum += in[batch * kThreads + kThreads - 1 - i];
     CHECK(out[i] == sum);
   }
+  OK(cudaFree(in));
+  OK(cudaFree(out));
   std::puts("barriers and pipelines are right");
 }

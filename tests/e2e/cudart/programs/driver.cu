@@ -67,6 +67,7 @@ void launches() {
   std::size_t bytes = 0;
   DRIVER(cuMemAlloc(&data, kCount * sizeof(int)));
   DRIVER(cuMemsetD32(data, 5, kCount));
+  DRIVER(cuCtxSynchronize());  // a set does not wait, nor does the stream below
   CUstream stream;
   CUevent start, end;
   DRIVER(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -177,6 +178,7 @@ void waits() {
   CUdeviceptr flags;
   DRIVER(cuMemAlloc(&flags, 16));
   DRIVER(cuMemsetD32(flags, 0, 4));
+  DRIVER(cuCtxSynchronize());
   CUstream first, second;
   DRIVER(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
   DRIVER(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
