@@ -36,10 +36,14 @@ measure::Peak peak_of(const hardware::GpuDescription& gpu,
   peak.flops = is_bf16 ? tensor : single;
   const double on_paper = gpu.memory_bus_bits / 8.0 * 2 * gpu.memory_clock_ghz;
   peak.hbm_bytes = std::max(gpu.hbm_gbs, on_paper) * 1e9;
-  const bool inside = topology.domain_size() >= ranks;
-  const fabric::Link& link = inside || !topology.nic ? topology.load_store : *topology.nic;
+  const int domain = topology.domain_size();
+  const bool uses_nic = topology.nic && domain < ranks;
+  const fabric::Link& link = uses_nic && domain == 1 ? *topology.nic : topology.load_store;
   peak.wire_bytes = link.gigabytes_per_second * 1e9;
   peak.latency_seconds = static_cast<double>(link.latency) * 1e-12;
+  // Several GPUs in each of several domains: what one GPU of a domain has got the others can get
+  // from it, so a rank may have all of its data over both kinds of links at once.
+  if (uses_nic && domain > 1) peak.wire_bytes += topology.nic->gigabytes_per_second * 1e9;
   peak.launch_seconds = gpu.gap_us * 1e-6;
   return peak;
 }

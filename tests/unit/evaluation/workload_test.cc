@@ -144,6 +144,21 @@ TEST(Bound, IsTrueForAnyProgram) {
   EXPECT_NEAR(peak_of(h200(), fabric::single_node(1), 1, false).flops, 1070e12 / 3, 3e12);
 }
 
+TEST(Bound, LetsRanksOfSeveralNodesUseBothKindsOfLinks) {
+  const auto read = [](const std::string& name) {
+    const auto file = system::Path(CUCO_SOURCE_DIR) / "topology" / name;
+    return *fabric::parse_topology(*system::read_file(file), name);
+  };
+  // Alone in its node a GPU has only its NIC; with others it gets from them what crossed once.
+  const fabric::Topology alone = read("ib2x1.toml");
+  EXPECT_NEAR(peak_of(h200(), alone, 2, true).wire_bytes, alone.nic->gigabytes_per_second * 1e9, 1);
+  const fabric::Topology mixed = read("roce2x4.toml");
+  EXPECT_NEAR(peak_of(h200(), mixed, 8, true).wire_bytes,
+              (mixed.load_store.gigabytes_per_second + mixed.nic->gigabytes_per_second) * 1e9, 1);
+  EXPECT_NEAR(peak_of(h200(), mixed, 4, true).wire_bytes,
+              mixed.load_store.gigabytes_per_second * 1e9, 1);
+}
+
 TEST(Bound, LeavesOutWhatMayStayInTheCache) {
   const auto workload = load_workload(system::Path(CUCO_SOURCE_DIR) / "workloads/silu_and_mul");
   ASSERT_TRUE(workload) << workload.error().message();
