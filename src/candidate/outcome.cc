@@ -22,7 +22,9 @@ std::string at(const Site& site) {
 }
 
 std::string finding_text(const Finding& finding) {
-  auto text = fmt::format("{}: {}: {}", to_text(finding.where), finding.kind, finding.message);
+  const auto where = to_text(finding.where);
+  auto text =
+      fmt::format("{}{}{}: {}", where, where.empty() ? "" : ": ", finding.kind, finding.message);
   if (finding.other) text += fmt::format("\n    the other side: {}", to_text(*finding.other));
   if (!finding.hint.empty()) text += fmt::format("\n    {}", finding.hint);
   return text;
@@ -76,9 +78,13 @@ struct Summary {
   std::string operator()(const Findings& o) const {
     if (o.findings.empty()) return "findings: none named";
     const auto& first = o.findings.front();
-    auto text = fmt::format("{} ({}", first.kind, to_text(first.where));
-    if (first.other) text += " against " + to_text(*first.other);
-    text += ")";
+    std::vector<std::string> places;
+    for (const Site& site : {first.where, first.other.value_or(Site{})}) {
+      if (auto place = to_text(site); !place.empty()) places.push_back(std::move(place));
+    }
+    // Without a place the message has to do.
+    auto text = fmt::format("{} ({})", first.kind,
+                            places.empty() ? first_line(first.message) : join(places, " against "));
     if (o.findings.size() > 1) text += fmt::format(" and {} more", o.findings.size() - 1);
     return text;
   }

@@ -38,6 +38,7 @@ struct Checker::BlockState {
     std::uint32_t origin = 0;  ///< The instruction of the first to arrive.
     std::uint32_t other = 0;   ///< Another one, of somebody who came later.
     bool is_told = false;
+    RaceDetector::Fences fences;
   };
   std::array<Meeting, 16> meetings;
   /// Words of shared memory that strong operations meet on.

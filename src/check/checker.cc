@@ -205,13 +205,15 @@ void Checker::retire(BlockState& block) {
   for (std::uint32_t w = 0; w < block.warps; ++w) {
     // What its warps learned from elsewhere; what they did is covered by the grid's chain.
     if (work == works_.end()) break;
+    // The end of a kernel is a fence.
+    races_.fence(block.first + w, Order::Acquire, Scope::Sys);
     const ClockPtr known = races_.clock(block.first + w);
     if (known != work->second.info.start) work->second.end = Clock::join(work->second.end, known);
   }
   races_.retire(block.first);
   block.flags.clear();
   for (auto& meeting : block.meetings)
-    meeting.gathered = nullptr;
+    meeting = {};
 }
 
 Checker::BlockState& Checker::state_of(const vgpu::Warp& warp) {

@@ -122,6 +122,7 @@ class Checker final : public vgpu::AccessObserver {
   /// Reports the allocation, or all that are left, as leaked.
   void report_leak(Address base);
   void report_leaks();
+  void fold_unwritten() { findings_.fold_unwritten(); }
   [[nodiscard]] const FindingList& findings() const { return findings_; }
   void add(Finding finding) { findings_.add(std::move(finding)); }
   [[nodiscard]] std::uint64_t shadow_bytes() const;
@@ -202,6 +203,8 @@ class Checker final : public vgpu::AccessObserver {
                      const vgpu::AccessEvent& event,
                      unsigned lane,
                      const MemoryProblem& problem);
+  /// A barrier that nobody asked for.
+  void report_beyond(const Region& guard, ActorId actor, const Access& access);
   void report_race(const Race& race);
   /// Says what kind of bug the race is, and what to change.
   void explain_race(const Race& race, Finding& finding);

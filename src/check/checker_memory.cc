@@ -53,6 +53,10 @@ void Checker::check_memory(const vgpu::Warp& warp,
         knows_allocation(problem->address)) {
       problem = memory_.check(begin, end - begin, reads);
     }
+    // A misaligned access is reported as that, and not made.
+    if (problem && problem->kind == MemoryProblem::Kind::OutOfBounds && begin % event.bytes != 0) {
+      continue;
+    }
     if (problem) {
       const auto offset = problem->address >= begin ? (problem->address - begin) / event.bytes : 0;
       report_memory(warp, op, event, std::min(lane + static_cast<unsigned>(offset), 31U), *problem);

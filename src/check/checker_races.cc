@@ -303,6 +303,10 @@ void Checker::check_global(BlockState& block,
     if (strong) {
       const Region* region = communication_.empty() ? nullptr : communication_.find(access.address);
       access.of_library = region != nullptr && region->kind == Region::Kind::Barriers;
+      if (region != nullptr && region->kind == Region::Kind::Guard) {
+        report_beyond(*region, actor, access);
+        continue;
+      }
       races_.access(actor, access);
       if (event.kind != AccessKind::Store) {
         if (region != nullptr && region->kind == Region::Kind::Signals) {
@@ -325,6 +329,36 @@ void Checker::check_global(BlockState& block,
     }
     races_.access(actor, access);
   }
+}
+
+void Checker::report_beyond(const Region& guard, ActorId actor, const Access& access) {
+  // Arriving and waiting are one line of the program.
+  const auto& place = sites_[access.site].place;
+  const std::uint64_t key = std::uint64_t{std::hash<std::string>{}(place.file)} << 32U |
+                            0xFFF00000U | static_cast<std::uint32_t>(place.line);
+  if (const auto known = reported_.find(key); known != reported_.end()) {
+    return findings_.count(known->second);
+  }
+  Finding finding;
+  finding.kind = guard.stride == 0 ? Kind::OutsideWindow : Kind::BarrierIndex;
+  finding.where = describe(access.site, actor, access.lane);
+  finding.address = access.address;
+  finding.allocation = communication_.describe(access.address);
+  if (guard.stride == 0) {
+    finding.message = "an access behind a resource buffer of the device communicator";
+    finding.hint = "ask for a larger buffer (bufferSize in ncclDevResourceRequirements)";
+  } else {
+    const std::uint64_t index = guard.barriers + (access.address - guard.base) / guard.stride;
+    finding.message =
+        fmt::format("barrier {} of the device communicator does not exist: {}", index,
+                    guard.barriers == 0 ? "none was asked for"
+                                        : fmt::format("the last is {}", guard.barriers - 1));
+    finding.hint =
+        "ask for as many barriers as there are blocks that use one: lsaBarrierCount or "
+        "barrierCount "
+        "in ncclDevCommRequirements, or the number given to ncclLsaBarrierCreateRequirement";
+  }
+  if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
 }
 
 void Checker::report_race(const Race& race) {
@@ -393,7 +427,7 @@ void Checker::on_barrier_arrive(const vgpu::Warp& warp,
   block.async.follow(warp);
   BlockState::Meeting& meeting = block.meetings[id % 16];
   const bool first = block.order.arrive(warp.index, id % 16);
-  if (first) meeting = {nullptr, op.source, 0, false};
+  if (first) meeting = {nullptr, op.source, 0, false, {}};
   // Barriers without a count are for the whole block: everybody must come to the same one.
   if (op.b == vgpu::kNoRef && op.source != meeting.origin &&
       !same_line(*warp.kernel, op.source, meeting.origin)) {
@@ -401,6 +435,7 @@ void Checker::on_barrier_arrive(const vgpu::Warp& warp,
   }
   if (options_.global_races) {
     meeting.gathered = Clock::join(meeting.gathered, races_.clock(block.first + warp.index));
+    races_.gather_fences(block.first + warp.index, meeting.fences);
   }
 }
 
@@ -412,9 +447,9 @@ void Checker::on_barrier_release(const vgpu::Warp& warp, unsigned id, std::uint3
   }
   block.order.leave(warp.index, id % 16);
   block.shared.sync_lanes(warp.index);
-  if (options_.global_races && meeting.gathered) {
-    races_.learn(block.first + warp.index, meeting.gathered);
-  }
+  if (!options_.global_races) return;
+  if (meeting.gathered) races_.learn(block.first + warp.index, meeting.gathered);
+  races_.take_fences(block.first + warp.index, meeting.fences);
 }
 
 void Checker::report_barrier(const BlockState& block,

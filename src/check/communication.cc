@@ -7,6 +7,18 @@
 
 namespace cuco::check {
 
+void Communication::add_region(Region region, Address owner) {
+  owned_.emplace(owner, region.base);
+  regions_[region.base] = std::move(region);
+}
+
+void Communication::remove_regions_of(Address owner) {
+  const auto [first, last] = owned_.equal_range(owner);
+  for (auto it = first; it != last; ++it)
+    regions_.erase(it->second);
+  owned_.erase(first, last);
+}
+
 const Region* Communication::find(Address address) const {
   auto after = regions_.upper_bound(address);
   if (after == regions_.begin()) return nullptr;
@@ -27,6 +39,8 @@ std::string Communication::describe(Address address) const {
       return fmt::format("the shadow of signal {} of rank {}", index, region->rank);
     case Region::Kind::Barriers:
       return fmt::format("barrier memory of rank {}", region->rank);
+    case Region::Kind::Guard:
+      return fmt::format("memory behind the barriers of rank {}", region->rank);
     case Region::Kind::Queue:
       return fmt::format("NCCL's own memory of rank {}", region->rank);
     case Region::Kind::Window:

@@ -29,12 +29,17 @@ struct Region {
     Shadows,   ///< Signal shadows, 8 bytes each.
     Barriers,  ///< Epochs and inboxes of barrier sessions.
     Window,    ///< Symmetric memory of the program.
+    Guard,     ///< Nobody's: behind the barriers that were asked for.
   };
   Kind kind = Kind::Window;
   Address base = 0;
   std::uint64_t bytes = 0;
   int rank = -1;
   std::string name;  ///< "communicator 1", "window 3".
+  // Of a guard: how many barriers are in front of it, and the bytes of one's inbox; 0: something
+  // else.
+  std::uint64_t barriers = 0;
+  std::uint64_t stride = 0;
 };
 
 /// A put on its way: what a race with it is explained by.
@@ -60,8 +65,9 @@ struct SignalSeen {
 
 class Communication {
  public:
-  void add_region(Region region) { regions_[region.base] = std::move(region); }
-  void remove_region(Address base) { regions_.erase(base); }
+  /// `owner`: the allocation with which it goes.
+  void add_region(Region region, Address owner);
+  void remove_regions_of(Address owner);
   [[nodiscard]] const Region* find(Address address) const;
   /// "signal 3 of rank 1", "barrier memory of communicator 1".
   [[nodiscard]] std::string describe(Address address) const;
@@ -84,6 +90,7 @@ class Communication {
 
  private:
   std::map<Address, Region> regions_;
+  std::multimap<Address, Address> owned_;  ///< Bases of regions by their owner.
   std::unordered_map<ActorId, PutRecord> puts_;
   std::unordered_map<Address, std::vector<Raise>> raises_;
   struct Look {

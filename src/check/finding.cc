@@ -171,6 +171,32 @@ Result<std::vector<Finding>> findings_from_json(std::string_view text) {
   return findings;
 }
 
+void FindingList::fold_unwritten() {
+  const auto same_line = [](const Site& a, const Site& b) {
+    return a.line > 0 && a.line == b.line && a.file == b.file;
+  };
+  std::vector<Finding> kept;
+  for (const Finding& one : findings_) {
+    if (one.kind != Kind::Uninitialised || one.allocation.empty()) kept.push_back(one);
+  }
+  const auto races = static_cast<std::ptrdiff_t>(kept.size());
+  for (const Finding& one : findings_) {
+    if (one.kind != Kind::Uninitialised || one.allocation.empty()) continue;
+    const auto end = kept.begin() + races;
+    const auto cause = std::find_if(kept.begin(), end, [&](const Finding& race) {
+      return (race.kind == Kind::GlobalRace || race.kind == Kind::UnorderedRead) && race.other &&
+             race.allocation == one.allocation &&
+             (same_line(race.where, one.where) || same_line(*race.other, one.where));
+    });
+    if (cause == end) {
+      kept.push_back(one);
+    } else {
+      cause->notes.emplace_back("in this run the bytes were read before they were ever written");
+    }
+  }
+  findings_ = std::move(kept);
+}
+
 std::optional<std::size_t> FindingList::add(Finding finding) {
   const auto same_place = [](const Site& a, const Site& b) {
     return a.file == b.file && a.line == b.line && a.kernel == b.kernel && a.module == b.module &&

@@ -92,6 +92,9 @@ class FindingList {
   [[nodiscard]] Finding& at(std::size_t index) { return findings_[index]; }
   [[nodiscard]] const std::vector<Finding>& all() const { return findings_; }
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
+  /// At the end: bytes that were read before an unordered write of them are told of once, as a
+  /// race.
+  void fold_unwritten();
 
  private:
   std::size_t limit_;

@@ -6,6 +6,9 @@
 //   a read-modify-write continues what was published to X (release sequence); a plain store ends it
 //
 // An edge exists only if both sides' scopes include the other actor. A fence's scope limits it too.
+// Two things are taken for ordered that the model leaves open, as programs rely on them everywhere:
+// fences of all threads before a barrier count for the flag that one thread sets behind it (and the
+// other way round for the reader); what came before a kernel needs no fence in it.
 #include "check/race.h"
 
 #include <algorithm>
@@ -90,6 +93,7 @@ ActorId RaceDetector::add_actors(const ActorInfo& info,
   group.order = order;
   for (std::uint32_t i = 0; i < count; ++i)
     group.live[i].clock = start;
+  if (order != nullptr) group.start = start;
   group_of_.resize(group_of_.size() + count, static_cast<std::uint32_t>(groups_.size()));
   groups_.push_back(std::move(group));
   return groups_.back().first;
@@ -306,22 +310,25 @@ void RaceDetector::synchronise(Me& me, const Access& access) {
       if (acquires(access.order)) {
         learn(me.actor, seen);
       } else if (access.of_library) {
-        me.live.library = Clock::join(me.live.library, seen);
+        me.live.fences.library = Clock::join(me.live.fences.library, seen);
       } else {
-        me.live.pending = Clock::join(me.live.pending, seen);
+        me.live.fences.pending = Clock::join(me.live.fences.pending, seen);
       }
     }
+    if (access.of_library) learn(me.actor, flag.start);
   }
-  if (loads && acquires(access.order) && me.live.library) {
-    learn(me.actor, std::exchange(me.live.library, nullptr));
+  if (loads && acquires(access.order) && me.live.fences.library) {
+    learn(me.actor, std::exchange(me.live.fences.library, nullptr));
   }
   if (!stores) return;
   std::array<ClockPtr, 3> published;
   const std::size_t reach = level(access.scope);
   for (std::size_t i = 0; i < published.size(); ++i) {
     const std::size_t to = std::min(i, reach);
-    published[to] = Clock::join(published[to], me.live.fenced[i]);
+    published[to] = Clock::join(published[to], me.live.fences.fenced[i]);
   }
+  // Of system scope only: those of devices are many, and need it rarely.
+  if (access.scope == Scope::Sys) published[2] = Clock::join(published[2], me.group.start);
   if (releases(access.order)) {
     published[reach] = Clock::with_actor(knowledge(me.actor), me.actor, me.epoch());
   }
@@ -329,17 +336,32 @@ void RaceDetector::synchronise(Me& me, const Access& access) {
     for (std::size_t i = 0; i < published.size(); ++i)
       published[i] = Clock::join(published[i], carried[i]);
   }
+  ClockPtr start = access.of_library ? me.group.start : nullptr;
+  if (loads && found != flags_.end()) start = Clock::join(start, found->second.start);
   const bool any = published[0] || published[1] || published[2];
-  if (any || found != flags_.end()) flags_[at] = {published, me.actor};
+  if (any || found != flags_.end()) flags_[at] = {published, me.actor, start};
 }
 
 void RaceDetector::fence(ActorId actor, Order order, Scope scope) {
   Me me = me_of(actor);
   if (acquires(order)) {
-    learn(actor, std::exchange(me.live.pending, nullptr));
-    learn(actor, std::exchange(me.live.library, nullptr));
+    learn(actor, std::exchange(me.live.fences.pending, nullptr));
+    learn(actor, std::exchange(me.live.fences.library, nullptr));
   }
-  if (releases(order)) me.live.fenced[level(scope)] = publish(actor);
+  if (releases(order)) me.live.fences.fenced[level(scope)] = publish(actor);
+}
+
+void RaceDetector::gather_fences(ActorId actor, Fences& to) {
+  const Fences& from = me_of(actor).live.fences;
+  for (std::size_t i = 0; i < to.fenced.size(); ++i)
+    to.fenced[i] = Clock::join(to.fenced[i], from.fenced[i]);
+  to.pending = Clock::join(to.pending, from.pending);
+  to.library = Clock::join(to.library, from.library);
+}
+
+void RaceDetector::take_fences(ActorId actor, const Fences& from) {
+  // Everybody's own are among them.
+  me_of(actor).live.fences = from;
 }
 
 void RaceDetector::sync_lanes(ActorId actor) {

@@ -88,6 +88,15 @@ class RaceDetector {
 
   void access(ActorId actor, const Access& access);
   void fence(ActorId actor, Order order, Scope scope);
+  /// What fences have made ready to be published, and what waits for one: warps hand it on at the
+  /// barriers of their block (every thread a fence, then a barrier, then one thread's flag).
+  struct Fences {
+    std::array<ClockPtr, 3> fenced;
+    ClockPtr pending;
+    ClockPtr library;
+  };
+  void gather_fences(ActorId actor, Fences& to);
+  void take_fences(ActorId actor, const Fences& from);
   /// Lanes of the warp met: what they wrote so far is known to each of them.
   void sync_lanes(ActorId actor);
 
@@ -131,11 +140,11 @@ class RaceDetector {
   struct Live {
     ClockPtr clock;
     std::uint32_t epoch = 1;   ///< Of actors without a BlockOrder.
-    ClockPtr pending;          ///< Seen by relaxed loads; known after an acquiring fence.
-    ClockPtr library;          ///< The same of a library's barrier: known after any acquire.
     bool has_written = false;  ///< Weakly, since its lanes met.
-    /// Published by the next strong store, by the fence's scope: block, device, system.
-    std::array<ClockPtr, 3> fenced;
+    /// fenced: published by the next strong store, by the fence's scope: block, device, system.
+    /// pending: seen by relaxed loads; known after an acquiring fence. library: the same of a
+    /// library's barrier: known after any acquire.
+    Fences fences;
   };
   struct Group {
     ActorInfo info;
@@ -143,6 +152,7 @@ class RaceDetector {
     std::uint32_t count = 0;
     std::unique_ptr<Live[]> live;
     BlockOrder* order = nullptr;
+    ClockPtr start;  ///< What came before its kernel: everybody can see that already.
   };
   struct Me;
   struct Cell {
@@ -160,6 +170,7 @@ class RaceDetector {
   struct Flag {
     std::array<ClockPtr, 3> clocks;
     ActorId writer = kNoActor;
+    ClockPtr start;  ///< Of a library's barrier: what came before the writer's kernel.
   };
   struct Cover {
     ChainId by = 0;

@@ -81,11 +81,13 @@ class RunCommand final : public Command {
       CUCO_TRY_ASSIGN(code, run_once(context, options, start.argv, start.uses_mpi));
     }
     options.check = false;
-    if (code == ExitCode::Done && probes) {
-      CUCO_TRY_ASSIGN(code, run_probe(context, probe_, start, options));
-    }
     // What kernels did is worth knowing of a program with findings, too.
-    if (profiles && (code == ExitCode::Done || code == ExitCode::Findings)) {
+    const auto goes_on = [&] { return code == ExitCode::Done || code == ExitCode::Findings; };
+    if (probes && goes_on()) {
+      CUCO_TRY_ASSIGN(const ExitCode probed, run_probe(context, probe_, start, options));
+      if (code == ExitCode::Done) code = probed;
+    }
+    if (profiles && goes_on()) {
       CUCO_TRY_ASSIGN(const ExitCode profiled, run_profiled(context, profile_, start, options));
       if (code == ExitCode::Done) code = profiled;
     }

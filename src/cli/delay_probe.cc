@@ -151,7 +151,12 @@ Result<ExitCode> run_probe(Context& context,
   }
   context.terminal.note("every delivery {} later, predicted for {}:", flags.delay,
                         after.value("gpu", "?"));
-  if (phases.empty()) context.terminal.note("  no kernel polls anything");
+  if (after["deliveries"].empty()) {
+    context.terminal.note(
+        "  nothing was delivered between GPUs: there is nothing to be late, and no wait to probe");
+  } else if (phases.empty()) {
+    context.terminal.note("  no kernel polls anything");
+  }
   context.terminal.note("{}", table.text(2));
   for (const std::string& line : differences(plain, delayed))
     context.terminal.note("  the result depends on it: {}", line);
@@ -159,9 +164,9 @@ Result<ExitCode> run_probe(Context& context,
     return passed_on(plain.ending.program.code);
   }
   context.terminal.error(fmt::format(
-      "{} kernel launches that poll ended while something was on its way to them, no later than "
-      "before: their waits are satisfied by something older",
-      suspects));
+      "{} ended while something was on its way to what it polls, no later than before: its wait is "
+      "satisfied by something older",
+      suspects == 1 ? "a kernel launch" : fmt::format("each of {} kernel launches", suspects)));
   return ExitCode::Findings;
 }
 

@@ -86,9 +86,13 @@ void add_kernel(std::string& out, const Json& kernel, const Terminal& terminal) 
     ideal += number(line, "ideal_sectors");
     moved += number(line, "sectors");
   }
-  out += fmt::format("{}  {} launches, {} blocks, {} predicted\n",
+  const auto several = [](std::uint64_t count, std::string_view one, std::string_view more) {
+    return fmt::format("{} {}", count, count == 1 ? one : more);
+  };
+  out += fmt::format("{}  {}, {}, {} predicted\n",
                      terminal.styled(Style::Bold, kernel_name(kernel.value("name", ""))),
-                     number(kernel, "launches"), number(kernel, "blocks"),
+                     several(number(kernel, "launches"), "launch", "launches"),
+                     several(number(kernel, "blocks"), "block", "blocks"),
                      short_time(number(kernel, "time_ps")));
   Table facts;
   facts.row({"instructions",

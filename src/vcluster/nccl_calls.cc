@@ -310,7 +310,7 @@ void async_error(Cluster& cluster, Session& session, const wire::NcclAsyncError&
 
 /// Ends the kernels that run on a device, as a trap of their own would.
 void fail_device(Cluster& cluster, int device, const std::string& why) {
-  fmt::print(stderr, "cuco: {}\n", why);
+  bool is_told = false;  // by a trap
   for (const auto& [index, process] : cluster.processes()) {
     const auto found = process->contexts.find(device);
     if (found == process->contexts.end()) continue;
@@ -320,8 +320,10 @@ void fail_device(Cluster& cluster, int device, const std::string& why) {
     const auto grids = context.grids;
     for (const std::uint64_t grid : grids) {
       cluster.gpus[static_cast<std::size_t>(device)]->kill(grid, vgpu::TrapKind::Trap, why);
+      is_told = true;
     }
   }
+  if (!is_told) fmt::print(stderr, "cuco: {}\n", why);
 }
 
 }  // namespace

@@ -21,13 +21,14 @@ using vgpu::Address;
 
 namespace {
 
-/// The library's own consumers come first, in this order, then the caller's.
+/// The library's own consumers come first, in this order, then the caller's. A guard is behind
+/// each.
 constexpr std::size_t kRailGinBarrier = 0;
 constexpr std::size_t kLsaBarrier = 1;
-constexpr std::size_t kGuard = 2;
-constexpr std::size_t kOwnNeeds = 3;
-/// Nobody has this: who writes here uses a barrier that was not asked for.
-constexpr ResourceNeed kGuardNeed{4096, 4, 0, 0};
+constexpr std::size_t kOwnNeeds = 2;
+/// Nobody has this: who writes here uses a barrier that was not asked for. Larger than any index
+/// that blocks of one grid can have: 2112 blocks of 8 ranks.
+constexpr ResourceNeed kGuardNeed{std::uint64_t{128} << 10U, 4, 0, 0};
 
 bool same_team(const abi::Team& a, const abi::Team& b) {
   return a.n_ranks == b.n_ranks && a.stride == b.stride;
@@ -97,20 +98,25 @@ DevCommRegistry::Created DevCommRegistry::create(Clique& clique,
   const int contexts = fabric_.topology().nic ? abi::kMaxGinContexts : 1;
   std::vector<ResourceNeed> needs = {
       nccl_core::gin_barrier_need(request.rail_gin_barriers),
-      nccl_core::lsa_barrier_need(request.lsa_barriers, clique.lsa_size), kGuardNeed};
+      nccl_core::lsa_barrier_need(request.lsa_barriers, clique.lsa_size)};
   needs.insert(needs.end(), request.needs.begin(), request.needs.end());
-  const ResourceLayout layout =
-      nccl_core::lay_out_resources(needs, request.gin_signals, request.gin_counters, contexts);
+  std::vector<ResourceNeed> guarded;
+  for (const ResourceNeed& need : needs) {
+    guarded.push_back(need);
+    guarded.push_back(kGuardNeed);
+  }
+  ResourceLayout layout =
+      nccl_core::lay_out_resources(guarded, request.gin_signals, request.gin_counters, contexts);
+  for (std::size_t i = 0; i < needs.size(); ++i)
+    layout.grants[i] = layout.grants[2 * i];
+  layout.grants.resize(needs.size());
   auto set = std::make_unique<DevCommSet>();
   set->clique = &clique;
   set->users = clique.ranks();
   set->lsa_barriers = Address{layout.grants[kLsaBarrier].handle} * abi::kResourceUnit;
   set->lsa_barrier_bytes = needs[kLsaBarrier].bytes;
   Result<void> made = make_resources(*set, layout.bytes);
-  if (made) {
-    guard_barriers(*set, request.lsa_barriers,
-                   Address{layout.grants[kGuard].handle} * abi::kResourceUnit);
-  }
+  if (made && clique.lsa_size > 1) guard_resources(*set, needs, layout);
   if (made) made = make_gin(*set, contexts, request.rail_gin_barriers, layout);
   Created created;
   for (int rank = 0; made && rank < clique.ranks(); ++rank) {
@@ -145,24 +151,45 @@ Result<void> DevCommRegistry::make_resources(DevCommSet& set, std::uint64_t byte
   return {};
 }
 
-void DevCommRegistry::guard_barriers(DevCommSet& set, int barriers, Address guard) {
-  // From the very end of the barriers: what aligns the guard is nobody's, too.
-  const Address offset = set.lsa_barriers + set.lsa_barrier_bytes;
-  const std::uint64_t bytes = guard + kGuardNeed.bytes - offset;
-  const std::string what = fmt::format(
-      "a kernel uses an LSA barrier that {} does not have: its device communicator has {}; ask for "
-      "as many with lsaBarrierCount or barrierCount as there are blocks that use one",
-      set.clique->name(), barriers);
+void DevCommRegistry::guard_resources(DevCommSet& set,
+                                      const std::vector<ResourceNeed>& needs,
+                                      const ResourceLayout& layout) {
+  const auto team = static_cast<std::uint64_t>(set.clique->lsa_size);
+  for (std::size_t i = kLsaBarrier; i < needs.size(); ++i) {
+    // From the very end of the buffer: what aligns the guard is nobody's, too.
+    const Address offset = Address{layout.grants[i].handle} * abi::kResourceUnit + needs[i].bytes;
+    const std::uint64_t each = (3 + team) * 4;
+    const bool may_be_barriers = needs[i].align <= 4 && needs[i].bytes % each == 0;
+    const std::string what =
+        i == kLsaBarrier ? fmt::format(
+                               "a kernel uses an LSA barrier that {} does not have: its device "
+                               "communicator has {}; ask for as many with lsaBarrierCount or "
+                               "barrierCount as there are blocks that use one",
+                               set.clique->name(), needs[i].bytes / each)
+        : may_be_barriers
+            ? fmt::format(
+                  "a kernel uses an LSA barrier that its handle does not have: {} were "
+                  "asked for with ncclLsaBarrierCreateRequirement",
+                  needs[i].bytes / each)
+            : fmt::format("a kernel writes behind its resource buffer of {} bytes on {}",
+                          needs[i].bytes, set.clique->name());
+    set.guarded.push_back({offset, kGuardNeed.bytes, may_be_barriers, needs[i].bytes / each});
+    guard(set, set.guarded.back(), what);
+  }
+}
+
+void DevCommRegistry::guard(DevCommSet& set, const Guarded& range, const std::string& what) {
   const auto end_all = [this, devices = set.clique->devices(), what] {
     for (const int device : devices)
       gin_services_.fail_device(device, what);
   };
   const auto said = std::make_shared<bool>(false);  // shared by the guards of all ranks
   for (const Address memory : set.memory) {
-    set.guards.push_back(memory_.watch(memory + offset, bytes, [this, end_all, said](VTime when) {
-      // Once, and not at once: the kernel is in the middle of an instruction.
-      if (!std::exchange(*said, true)) gin_services_.timeline.at(when, end_all);
-    }));
+    set.guards.push_back(
+        memory_.watch(memory + range.offset, range.bytes, [this, end_all, said](VTime when) {
+          // Once, and not at once: the kernel is in the middle of an instruction.
+          if (!std::exchange(*said, true)) gin_services_.timeline.at(when, end_all);
+        }));
   }
 }
 
@@ -225,14 +252,28 @@ void DevCommRegistry::tell_check(const DevCommSet& set, const ResourceLayout& la
   using Region = check::Region;
   check::Communication& communication = gin_services_.check->checker.communication();
   for (int rank = 0; rank < set.clique->ranks(); ++rank) {
+    Address owner = set.memory[static_cast<std::size_t>(rank)];
     const auto add = [&](Region::Kind kind, Address base, std::uint64_t bytes) {
-      if (bytes != 0) communication.add_region({kind, base, bytes, rank, set.clique->name()});
+      if (bytes != 0)
+        communication.add_region({kind, base, bytes, rank, set.clique->name()}, owner);
     };
     const Address pages = set.memory[static_cast<std::size_t>(rank)];
-    add(Region::Kind::Barriers, pages, layout.bytes);
+    // What lies between the guards; a region is found by its base.
+    Address end = pages;
+    for (const Guarded& range : set.guarded) {
+      add(Region::Kind::Barriers, end, pages + range.offset - end);
+      end = pages + range.offset + range.bytes;
+      const auto stride =
+          range.are_barriers ? static_cast<std::uint64_t>(set.clique->lsa_size) * 4 : 0;
+      communication.add_region({Region::Kind::Guard, pages + range.offset, range.bytes, rank,
+                                set.clique->name(), range.barriers, stride},
+                               owner);
+    }
+    add(Region::Kind::Barriers, end, pages + layout.bytes - end);
     const GinLayout& gin = set.gin->layouts[static_cast<std::size_t>(rank)];
     add(Region::Kind::Shadows, pages + layout.shadow_offset,
         std::uint64_t{layout.signals} * 8 * gin.contexts.size());
+    owner = gin.base;
     for (const abi::GinProxyContext& context : gin.contexts) {
       add(Region::Kind::Signals, context.signals, std::uint64_t{layout.signals} * 8);
       add(Region::Kind::Counters, context.counters, std::uint64_t{layout.counters} * 8);
@@ -262,12 +303,18 @@ void DevCommRegistry::destroy(DevCommSet& set) {
                        set.resources->copies[static_cast<std::size_t>(rank)].description);
     }
   }
+  std::vector<Address> bases = set.memory;
   for (const Address pages : set.memory)
     windows_.free(pages);
   if (set.gin != nullptr) {
-    for (const GinLayout& layout : set.gin->layouts)
+    for (const GinLayout& layout : set.gin->layouts) {
+      bases.push_back(layout.base);
       (void)memory_.free(layout.base);
+    }
   }
+  if (gin_services_.check == nullptr) return;
+  for (const Address base : bases)
+    gin_services_.check->checker.communication().remove_regions_of(base);
 }
 
 std::optional<std::string> DevCommRegistry::identify(Address address) const {

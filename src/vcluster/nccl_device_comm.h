@@ -64,13 +64,21 @@ class DevCommRegistry {
   [[nodiscard]] std::optional<std::string> identify(vgpu::Address address) const;
 
  private:
+  /// What lies behind a buffer of the resource window, and belongs to nobody.
+  struct Guarded {
+    vgpu::Address offset = 0;
+    std::uint64_t bytes = 0;
+    bool are_barriers = false;   ///< In front of it...
+    std::uint64_t barriers = 0;  ///< ...and so many.
+  };
   struct DevCommSet {
     Clique* clique = nullptr;
     NcclWindowSet* resources = nullptr;
     std::vector<vgpu::Address> memory;  ///< The resource windows' pages, by rank.
     vgpu::Address lsa_barriers = 0;     ///< Offset and size in the resource window.
     std::uint64_t lsa_barrier_bytes = 0;
-    std::vector<vgpu::WatchId> guards;  ///< By rank: behind the barriers.
+    std::vector<Guarded> guarded;
+    std::vector<vgpu::WatchId> guards;
     std::shared_ptr<GinTeam> gin;
     std::vector<std::unique_ptr<GinNic>> nics;  ///< By rank; empty without NICs.
     int users = 0;
@@ -78,7 +86,10 @@ class DevCommRegistry {
 
   nccl_core::Check check(const Clique& clique, const std::vector<DevCommRequest>& requests) const;
   Result<void> make_resources(DevCommSet& set, std::uint64_t bytes);
-  void guard_barriers(DevCommSet& set, int barriers, vgpu::Address guard);
+  void guard_resources(DevCommSet& set,
+                       const std::vector<nccl_core::ResourceNeed>& needs,
+                       const nccl_core::ResourceLayout& layout);
+  void guard(DevCommSet& set, const Guarded& range, const std::string& what);
   Result<void> make_gin(DevCommSet& set,
                         int contexts,
                         int rail_barriers,

@@ -262,6 +262,7 @@ void RunCheck::abandoned(std::uint64_t address, bool in_order) {
 
 void RunCheck::finish() {
   if (cluster_.casualties().empty()) checker.report_leaks();
+  checker.fold_unwritten();
 }
 
 void RunCheck::on_dead_lock(const std::vector<std::string>& waits) {

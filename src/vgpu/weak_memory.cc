@@ -158,7 +158,9 @@ void WeakMemory::note_read(Thread& thread, const Record& record, Order order, Le
   if (!is_strong(order) || record.message == nullptr) return;
   const Message& message = *record.message;
   const Level away = distance(message, thread);
-  if (message.scope < away || scope < away || message.released[away] == nullptr) return;
+  if (message.scope < away || scope < away) return;
+  thread.floor = std::max(thread.floor, message.floor);
+  if (message.released[away] == nullptr) return;
   if (message.waits && away <= message.crossed) message.is_observed = true;
   thread.acquired[away].forget_up_to(horizon_);
   thread.acquired[away].join(*message.released[away]);
@@ -282,7 +284,7 @@ void WeakMemory::on_access(const Warp& warp, const Op& op, const AccessEvent& ev
   Thread& thread = thread_of(warp);
   const Level scope = level_of(event.scope);
   if (releases(event.order)) release(thread, scope);
-  Message own{scope, thread.block, thread.device, thread.released};
+  Message own{scope, thread.block, thread.device, thread.released, thread.floor};
   std::shared_ptr<const Message> message;
   if (is_strong(event.order)) message = hand_out(thread, op, own);
   for_active(event.lanes, [&](unsigned l) {
@@ -297,6 +299,7 @@ void WeakMemory::on_access(const Warp& warp, const Op& op, const AccessEvent& ev
         note_read(thread, *last, event.order, scope);
         if (last->message != nullptr) {
           last->message->is_observed |= last->message->waits;  // And handed on to anybody.
+          chained.floor = std::max(chained.floor, last->message->floor);
           for (unsigned level = 0; level < kLevels; ++level) {
             const auto& before = last->message->released[level];
             if (before == nullptr) continue;
@@ -395,6 +398,10 @@ void WeakMemory::on_barrier_arrive(const Warp& warp,
   thread.view.forget_up_to(horizon_);
   thread.view.see_all_of(thread.uid, now_);
   barrier.view.join(thread.view);
+  for (unsigned level = 0; level < kLevels; ++level) {
+    if (thread.released[level] != nullptr) barrier.fenced[level].join(*thread.released[level]);
+    barrier.acquired[level].join(thread.acquired[level]);
+  }
 }
 
 void WeakMemory::on_barrier_release(const Warp& warp, unsigned id, std::uint32_t /*lanes*/) {
@@ -402,6 +409,12 @@ void WeakMemory::on_barrier_release(const Warp& warp, unsigned id, std::uint32_t
   BarrierState& barrier = barriers_[{thread.block, id}];
   barrier.released = true;
   thread.view.join(barrier.view);
+  for (unsigned level = 0; level < kLevels; ++level) {
+    thread.acquired[level].join(barrier.acquired[level]);
+    if (barrier.fenced[level].empty()) continue;
+    barrier.fenced[level].forget_up_to(horizon_);
+    thread.released[level] = std::make_shared<const View>(barrier.fenced[level]);
+  }
 }
 
 void WeakMemory::on_grid_end(const Grid& grid) {

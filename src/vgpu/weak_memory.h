@@ -41,6 +41,7 @@ class View {
   void join(const View& other);
   void see_all_of(std::uint32_t writer, std::uint64_t time);
   void see_word(Address word, std::uint64_t time);
+  [[nodiscard]] bool empty() const { return writers_.empty() && words_.empty(); }
   [[nodiscard]] bool has_seen(std::uint32_t writer, std::uint64_t time) const;
   [[nodiscard]] std::uint64_t seen_of_word(Address word) const;
   /// Everything up to `time` is visible to everybody: forgets what that makes pointless.
@@ -122,7 +123,8 @@ class WeakMemory final : public AccessObserver {
     Level scope = kSystem;
     std::uint32_t block = 0;
     unsigned device = 0;
-    Views released;  ///< By how far the reader is away.
+    Views released;           ///< By how far the reader is away.
+    std::uint64_t floor = 0;  ///< What came before the writer's kernel is there for everybody.
     // While a load waits that comes before this write, with a fence of scope `crossed` between.
     bool waits = false;
     Level crossed = kBlock;
@@ -183,6 +185,9 @@ class WeakMemory final : public AccessObserver {
   struct BarrierState {
     View view;
     bool released = false;
+    // What fences of its threads have done counts for those behind it, as programs rely on.
+    std::array<View, kLevels> fenced;
+    std::array<View, kLevels> acquired;
   };
 
   Thread& thread_of(const Warp& w);

@@ -4,12 +4,20 @@
 // CASE peer_store_read_at_once unordered-read --ranks 2
 // CASE peer_store_after_barrier none --ranks 2
 // CASE peer_store_relaxed_barrier unordered-read --ranks 2
+// CASE peer_flag_after_fences_and_barrier none --ranks 2
+// CASE peer_flag_after_fences unordered-read --ranks 2
+// CASE peer_stores_of_an_earlier_kernel none --ranks 2
+// CASE peer_stores_for_the_next_kernel none --ranks 2
+// CASE peer_stores_not_released unordered-read --ranks 2
 // CASE peer_read_of_own_store unordered-read --ranks 2
 // CASE peer_read_after_barrier none --ranks 2
 // CASE barrier_shared_by_blocks barrier-index --ranks 2
 // CASE barrier_per_block none --ranks 2
 // CASE more_blocks_on_one_rank barrier-index --ranks 2
 // CASE same_blocks_everywhere none --ranks 2
+// CASE more_blocks_than_barriers barrier-index --ranks 2
+// CASE blocks_counted_from_one barrier-index --ranks 2
+// CASE as_many_blocks_as_barriers none --ranks 2
 // CASE peer_store_past_the_end out-of-bounds --ranks 2
 // CASE peer_store_to_the_end none --ranks 2
 // CASE other_order collective-mismatch --ranks 2
@@ -38,6 +46,37 @@ __global__ void store_to_peer(ncclDevComm comm, ncclWindow_t window, int mode, i
   out[threadIdx.x] = mine[threadIdx.x];
 }
 
+/// All threads store and fence, one raises a flag; one looks at it, all fence and read.
+__global__ void tell_peer(ncclDevComm comm, ncclWindow_t window, bool meet, int* out) {
+  int* theirs = static_cast<int*>(ncclGetLsaPointer(window, 0, 1 - comm.lsaRank));
+  int* mine = static_cast<int*>(ncclGetLocalPointer(window, 0));
+  theirs[threadIdx.x] = comm.lsaRank + 1;
+  __threadfence_system();
+  if (meet) __syncthreads();
+  if (threadIdx.x == 0) *static_cast<volatile int*>(theirs + kCount) = 1;
+  if (threadIdx.x == 0) {
+    while (*static_cast<volatile int*>(mine + kCount) == 0) {
+    }
+  }
+  __syncthreads();
+  __threadfence_system();
+  out[threadIdx.x] = mine[threadIdx.x];
+}
+
+/// As NCCL's examples have it: the orders that suffice between kernels.
+__global__ void sum_of_peers(ncclDevComm comm, ncclWindow_t window, bool release) {
+  ncclLsaBarrierSession<ncclCoopCta> barrier{ncclCoopCta(), comm, ncclTeamTagLsa(), blockIdx.x};
+  barrier.sync(ncclCoopCta(), cuda::memory_order_relaxed);
+  int sum = 0;
+  for (int peer = 0; peer < comm.lsaSize; ++peer)
+    sum += static_cast<const int*>(ncclGetLsaPointer(window, 0, peer))[threadIdx.x];
+  for (int peer = 0; peer < comm.lsaSize; ++peer) {
+    if (threadIdx.x % comm.lsaSize != comm.lsaRank) continue;
+    static_cast<int*>(ncclGetLsaPointer(window, 0, peer))[kCount + threadIdx.x] = sum;
+  }
+  if (release) barrier.sync(ncclCoopCta(), cuda::memory_order_release);
+}
+
 /// Every rank stores to its own window, and reads its peer's.
 __global__ void read_from_peer(ncclDevComm comm, ncclWindow_t window, bool wait, int* out) {
   int* mine = static_cast<int*>(ncclGetLocalPointer(window, 0));
@@ -48,9 +87,9 @@ __global__ void read_from_peer(ncclDevComm comm, ncclWindow_t window, bool wait,
   out[threadIdx.x] = theirs[threadIdx.x];
 }
 
-__global__ void only_barriers(ncclDevComm comm, bool shared) {
+__global__ void only_barriers(ncclDevComm comm, unsigned step, unsigned first = 0) {
   ncclLsaBarrierSession<ncclCoopCta> barrier{ncclCoopCta(), comm, ncclTeamTagLsa(),
-                                             shared ? 0u : blockIdx.x};
+                                             first + step * blockIdx.x};
   barrier.sync(ncclCoopCta(), cuda::memory_order_acq_rel);
 }
 
@@ -104,6 +143,24 @@ int main(int argc, char** argv) {
   if (run.is("peer_store_read_at_once")) stores(0);
   if (run.is("peer_store_after_barrier")) stores(1);
   if (run.is("peer_store_relaxed_barrier")) stores(2);
+  const bool meets = run.is("peer_flag_after_fences_and_barrier");
+  if (meets || run.is("peer_flag_after_fences")) {
+    each([&](int r) {
+      tell_peer<<<1, kCount, 0, ranks.streams[r]>>>(ranks.devs[r], ranks.windows[r], meets,
+                                                    outs[r]);
+    });
+  }
+  const bool last = run.is("peer_stores_not_released");
+  if (last || run.is("peer_stores_of_an_earlier_kernel") ||
+      run.is("peer_stores_for_the_next_kernel")) {
+    each([&](int r) {
+      int* mine = static_cast<int*>(ranks.memory[r]);
+      fill<<<1, kCount, 0, ranks.streams[r]>>>(mine, r);
+      sum_of_peers<<<1, kCount, 0, ranks.streams[r]>>>(ranks.devs[r], ranks.windows[r], !last);
+      if (!run.is("peer_stores_of_an_earlier_kernel"))
+        copy<<<1, kCount, 0, ranks.streams[r]>>>(outs[r], mine + kCount);
+    });
+  }
   if (run.is("peer_read_of_own_store") || run.is("peer_read_after_barrier")) {
     each([&](int r) {
       read_from_peer<<<1, kCount, 0, ranks.streams[r]>>>(
@@ -113,13 +170,20 @@ int main(int argc, char** argv) {
   if (run.is("barrier_shared_by_blocks") || run.is("barrier_per_block")) {
     each([&](int r) {
       only_barriers<<<2, 64, 0, ranks.streams[r]>>>(ranks.devs[r],
-                                                    run.is("barrier_shared_by_blocks"));
+                                                    run.is("barrier_shared_by_blocks") ? 0 : 1);
+    });
+  }
+  const bool one_more = run.is("more_blocks_than_barriers");
+  const bool from_one = run.is("blocks_counted_from_one");
+  if (one_more || from_one || run.is("as_many_blocks_as_barriers")) {
+    each([&](int r) {
+      only_barriers<<<one_more ? 5 : 4, 64, 0, ranks.streams[r]>>>(ranks.devs[r], 1, from_one);
     });
   }
   if (run.is("more_blocks_on_one_rank") || run.is("same_blocks_everywhere")) {
     each([&](int r) {
       const int blocks = run.is("same_blocks_everywhere") ? 3 : 2 + r;
-      only_barriers<<<blocks, 64, 0, ranks.streams[r]>>>(ranks.devs[r], false);
+      only_barriers<<<blocks, 64, 0, ranks.streams[r]>>>(ranks.devs[r], 1);
     });
   }
   if (run.is("peer_store_past_the_end") || run.is("peer_store_to_the_end")) {

@@ -40,6 +40,28 @@ TEST(Finding, ListIsBoundedAndSaysWhatItDropped) {
   EXPECT_EQ(list.dropped(), 7U);
 }
 
+TEST(Finding, ReadBeforeAnUnorderedWriteIsToldOnce) {
+  const auto make = [](Kind kind, int line, const char* allocation) {
+    Finding finding;
+    finding.kind = kind;
+    finding.where.file = "a.cu";
+    finding.where.line = line;
+    finding.allocation = allocation;
+    return finding;
+  };
+  FindingList list;
+  list.add(make(Kind::Uninitialised, 4, "8 bytes"));
+  list.add(make(Kind::Uninitialised, 4, "9 bytes"));
+  Finding race = make(Kind::GlobalRace, 7, "8 bytes");
+  race.other = make(Kind::GlobalRace, 4, "").where;
+  list.add(race);
+  list.fold_unwritten();
+  ASSERT_EQ(list.all().size(), 2U);
+  EXPECT_EQ(list.all()[0].kind, Kind::GlobalRace);
+  EXPECT_EQ(list.all()[0].notes.size(), 1U);
+  EXPECT_EQ(list.all()[1].allocation, "9 bytes");
+}
+
 TEST(Suppressions, MatchKindFileAndLineOnEitherSide) {
   std::vector<std::string> errors;
   const auto rules =
