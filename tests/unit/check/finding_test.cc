@@ -51,7 +51,7 @@ TEST(Finding, ReadBeforeAnUnorderedWriteIsToldOnce) {
   };
   FindingList list;
   list.add(make(Kind::Uninitialised, 4, "8 bytes"));
-  list.add(make(Kind::Uninitialised, 4, "9 bytes"));
+  list.add(make(Kind::Uninitialised, 5, "9 bytes"));
   Finding race = make(Kind::GlobalRace, 7, "8 bytes");
   race.other = make(Kind::GlobalRace, 4, "").where;
   list.add(race);
