@@ -398,6 +398,7 @@ void WeakMemory::on_barrier_arrive(const Warp& warp,
   thread.view.forget_up_to(horizon_);
   thread.view.see_all_of(thread.uid, now_);
   barrier.view.join(thread.view);
+  barrier.floor = std::max(barrier.floor, thread.floor);
   for (unsigned level = 0; level < kLevels; ++level) {
     if (thread.released[level] != nullptr) barrier.fenced[level].join(*thread.released[level]);
     barrier.acquired[level].join(thread.acquired[level]);
@@ -409,6 +410,7 @@ void WeakMemory::on_barrier_release(const Warp& warp, unsigned id, std::uint32_t
   BarrierState& barrier = barriers_[{thread.block, id}];
   barrier.released = true;
   thread.view.join(barrier.view);
+  thread.floor = std::max(thread.floor, barrier.floor);
   for (unsigned level = 0; level < kLevels; ++level) {
     thread.acquired[level].join(barrier.acquired[level]);
     if (barrier.fenced[level].empty()) continue;

@@ -188,6 +188,7 @@ class WeakMemory final : public AccessObserver {
     // What fences of its threads have done counts for those behind it, as programs rely on.
     std::array<View, kLevels> fenced;
     std::array<View, kLevels> acquired;
+    std::uint64_t floor = 0;
   };
 
   Thread& thread_of(const Warp& w);
