@@ -49,6 +49,9 @@ ssize_t send_some(int socket, iovec* parts, std::size_t count, int fd) {
   return ::sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 
+/// Of frames that are not yet taken; whoever sends more loses them.
+constexpr std::size_t kMostFds = 16;
+
 /// One recvmsg; keeps at most one descriptor, closes any further ones.
 ssize_t receive_some(int socket, void* data, std::size_t bytes, int flags, Fd* fd) {
   iovec part{data, bytes};
@@ -160,7 +163,8 @@ std::optional<Frame> receive_frame(int socket) {
 FrameReader::State FrameReader::read_some(int socket) {
   for (;;) {
     std::byte chunk[16384];
-    const ssize_t got = receive_some(socket, chunk, sizeof chunk, MSG_DONTWAIT, &fd_);
+    Fd fd;
+    const ssize_t got = receive_some(socket, chunk, sizeof chunk, MSG_DONTWAIT, &fd);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return parse();
     if (got <= 0) {
@@ -168,6 +172,7 @@ FrameReader::State FrameReader::read_some(int socket) {
       return state == State::Waiting ? State::Closed : state;
     }
     buffer_.insert(buffer_.end(), chunk, chunk + got);
+    if (fd.is_open() && fds_.size() < kMostFds) fds_.push_back({buffer_.size(), std::move(fd)});
     const State state = parse();
     if (state != State::Waiting) return state;
   }
@@ -198,8 +203,16 @@ Frame FrameReader::take() {
   const auto begin = buffer_.begin() + sizeof(Header);
   const auto end = begin + frame.header.bytes;
   frame.payload.assign(begin, end);
+  const std::size_t size = sizeof(Header) + frame.header.bytes;
   buffer_.erase(buffer_.begin(), end);
-  frame.fd = std::move(fd_);
+  // The kernel ends a read behind the message that a descriptor came with, but may begin it with
+  // earlier messages: it belongs to the last frame that begins in what was read.
+  while (!fds_.empty() && fds_.front().read_up_to <= size) {
+    frame.fd = std::move(fds_.front().fd);
+    fds_.pop_front();
+  }
+  for (Passed& passed : fds_)
+    passed.read_up_to -= size;
   return frame;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,8 +65,13 @@ class FrameReader {
  private:
   State parse();
 
+  struct Passed {
+    std::size_t read_up_to;  ///< Bytes of `buffer_` that were there when it had come.
+    Fd fd;
+  };
+
   std::vector<std::byte> buffer_;
-  Fd fd_;
+  std::deque<Passed> fds_;
   std::string reason_;
 };
 
