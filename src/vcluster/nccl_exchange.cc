@@ -320,17 +320,16 @@ void Exchange::break_up(Problem why) {
   }
   rounds_.clear();
   channels_.clear();
-  const std::vector<GroupPtr> groups = std::exchange(groups_, {});
-  for (const GroupPtr& group : groups) {
+  // Groups that their stream has not reached finish when it does, which may be as soon as an
+  // earlier one is finished: they are told apart before.
+  std::vector<GroupPtr> started;
+  for (const GroupPtr& group : std::exchange(groups_, {})) {
     for (const PartPtr& part : group->parts)
       part->is_done = true;
-    // Groups that their stream has not reached finish when it does.
-    if (group->is_started) {
-      services_.works.finish(group->work, services_.timeline.now());
-    } else {
-      groups_.push_back(group);
-    }
+    (group->is_started ? started : groups_).push_back(group);
   }
+  for (const GroupPtr& group : started)
+    services_.works.finish(group->work, services_.timeline.now());
 }
 
 std::vector<WorkPtr> Exchange::unfinished(int rank) const {
