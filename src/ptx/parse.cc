@@ -50,7 +50,9 @@ class ModuleParser {
 };
 
 void ModuleParser::header() {
-  if (!tokens_.at_dotted("version")) tokens_.fail_expected("'.version'");
+  if (!tokens_.at_dotted("version")) return tokens_.fail_expected("'.version'");
+  version();
+  if (!tokens_.failed() && !tokens_.at_dotted("target")) tokens_.fail_expected("'.target'");
 }
 
 void ModuleParser::version() {

@@ -383,6 +383,13 @@ TEST(ParseError, LabelsOfABrokenInstructionAreLeftAlone) {
   EXPECT_EQ(body_error("A: bra A B;"), "line 5: expected ';', found 'B'");
 }
 
+TEST(ParseError, RefusesTextWithoutATarget) {
+  EXPECT_EQ(parse(".version 9.0\n").error().message(),
+            "line 2: expected '.target', found the end of the text");
+  EXPECT_EQ(parse(".version 9.0\n.version 9.0\n.target sm_90\n").error().message(),
+            "line 2: expected '.target', found '.version'");
+}
+
 TEST(ParseError, RefusesTextWithoutAVersion) {
   EXPECT_EQ(parse("").error().message(), "line 1: expected '.version', found the end of the text");
 }
