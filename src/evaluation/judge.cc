@@ -131,6 +131,7 @@ Result<Outcome> Judge::evaluate(const candidate::Candidate& candidate, Fidelity 
 }
 
 Result<Outcome> Judge::judge(const std::string& program, Fidelity fidelity) {
+  CUCO_TRY(prepare(fidelity == Fidelity::Quick ? 1 : workload_.shapes_for(Use::Check).size()));
   // What is found worthy in the end is built as its user will build it.
   CUCO_TRY_ASSIGN(Built built, build(program, &stages_, fidelity != Fidelity::Final));
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::move(*outcome);
@@ -138,6 +139,7 @@ Result<Outcome> Judge::judge(const std::string& program, Fidelity fidelity) {
 }
 
 Result<std::optional<Outcome>> Judge::check(const std::string& program) {
+  CUCO_TRY(prepare(workload_.shapes_for(Use::Check).size()));
   CUCO_TRY_ASSIGN(Built built, build(program, &stages_, true));
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::optional(std::move(*outcome));
   for (const Shape* shape : workload_.shapes_for(Use::Check)) {
@@ -177,24 +179,54 @@ TrialSpec Judge::trial_spec(const system::Path& object, const Shape& shape) {
           .stages = &stages_};
 }
 
+ClusterSpec Judge::plain_cluster() const {
+  ClusterSpec cluster = cluster_;
+  // The relation of what is ordered does not depend on the schedule: once is enough.
+  cluster.check = check_;
+  return cluster;
+}
+
+Result<void> Judge::prepare(std::size_t trials) {
+  if (cluster_.real) return {};
+  const std::lock_guard lock(standby_mutex_);
+  while (standby_.size() < trials) {
+    CUCO_TRY_ASSIGN(Surroundings ready, Surroundings::start(oracle_, plain_cluster()));
+    standby_.push_back(std::move(ready));
+  }
+  return {};
+}
+
+Result<Surroundings> Judge::take_standby() {
+  const std::lock_guard lock(standby_mutex_);
+  if (standby_.empty()) return Surroundings::start(oracle_, plain_cluster());
+  Surroundings ready = std::move(standby_.back());
+  standby_.pop_back();
+  return ready;
+}
+
+Result<TrialResult> Judge::run_in_new_surroundings(const TrialSpec& spec) {
+  CUCO_TRY_ASSIGN(Surroundings fresh, Surroundings::start(oracle_, spec.cluster));
+  return run_trial(spec, std::move(fresh));
+}
+
 Result<TrialResult> Judge::check_trial(const system::Path& object,
                                        const Shape& shape,
                                        std::uint64_t schedule_seed) {
-  CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
   TrialSpec spec = trial_spec(object, shape);
   spec.hold_back = true;
   spec.check_limit = kCheckAll;
+  if (schedule_seed == 0) {
+    CUCO_TRY_ASSIGN(Surroundings ready, take_standby());
+    return run_trial(spec, std::move(ready));
+  }
   spec.cluster.schedule_seed = schedule_seed;
-  // The relation of what is ordered does not depend on the schedule: once is enough.
-  spec.cluster.check = check_ && schedule_seed == 0;
-  return run_trial(spec, oracle);
+  return run_in_new_surroundings(spec);
 }
 
 Result<TrialResult> Judge::time_trial(const system::Path& object,
                                       const Shape& shape,
                                       const TrialOutputs* like,
                                       int surprises) {
-  CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
   TrialSpec spec = trial_spec(object, shape);
   spec.check_limit = kTimedCheckLimit;
   spec.cluster.seed = 0;  // one machine for all: its jitter is not the candidate's
@@ -204,16 +236,15 @@ Result<TrialResult> Judge::time_trial(const system::Path& object,
     spec.keep_outputs = true;
     spec.stages = nullptr;
   }
-  return run_trial(spec, oracle);
+  return run_in_new_surroundings(spec);
 }
 
 Result<TrialResult> Judge::full_trial(const system::Path& object, const Shape& shape) {
-  CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
   TrialSpec spec = trial_spec(object, shape);
   spec.check_limit = kFullCheckLimit;
   CUCO_TRY_ASSIGN(const auto reference, GpuReference::start(spec, *reference_));
   spec.reference = reference.get();
-  return run_trial(spec, oracle);
+  return run_in_new_surroundings(spec);
 }
 
 Result<std::optional<Outcome>> Judge::check_full_shapes(const system::Path& object,
@@ -247,8 +278,6 @@ void Judge::explain(const system::Path& object, const Shape& shape, Outcome* out
   auto* wrong = std::get_if<candidate::WrongResult>(outcome);
   if (wrong == nullptr || cluster_.real || check_) return;
   const Stages::Lap lap(&stages_, "why wrong");
-  auto oracle = Oracle::start(oracle_);
-  if (!oracle) return;
   TrialSpec spec = trial_spec(object, shape);
   spec.stages = nullptr;
   spec.hold_back = true;
@@ -256,7 +285,7 @@ void Judge::explain(const system::Path& object, const Shape& shape, Outcome* out
   spec.cluster.check = true;
   spec.deadline = std::chrono::steady_clock::now() + kWhyLimit;
   // The verdict stands, whatever becomes of this: no findings are no excuse.
-  const auto again = run_trial(spec, *oracle);
+  const auto again = run_in_new_surroundings(spec);
   if (!again) return;
   if (const auto* seen = std::get_if<Outcome>(&*again)) {
     if (const auto* found = std::get_if<candidate::Findings>(seen))
@@ -275,8 +304,7 @@ Result<Outcome> Judge::run_on_gpu(const system::Path& object, Fidelity fidelity)
   scored.checked_shapes = static_cast<int>(shapes.size()) - scored.checked_hidden_shapes;
   scored.checked_schedules = 1;
   for (const Shape* shape : shapes) {
-    CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
-    CUCO_TRY_ASSIGN(TrialResult result, run_trial(trial_spec(object, *shape), oracle));
+    CUCO_TRY_ASSIGN(TrialResult result, run_in_new_surroundings(trial_spec(object, *shape)));
     if (auto* outcome = std::get_if<Outcome>(&result)) return std::move(*outcome);
   }
   if (fidelity == Fidelity::Final) {
@@ -376,14 +404,13 @@ Result<void> Judge::add_profile(const system::Path& object,
                                 const Shape& shape,
                                 candidate::ShapeTime* time) {
   const Stages::Lap lap(&stages_, "profile");
-  CUCO_TRY_ASSIGN(Oracle oracle, Oracle::start(oracle_));
   TrialSpec spec = trial_spec(object, shape);
   spec.check_limit = kTimedCheckLimit;
   spec.stages = nullptr;
   spec.iterations = 2;  // the first loads the code
   spec.cluster.seed = 0;
   spec.cluster.profile = true;
-  CUCO_TRY_ASSIGN(TrialResult result, run_trial(spec, oracle));
+  CUCO_TRY_ASSIGN(TrialResult result, run_in_new_surroundings(spec));
   if (auto* times = std::get_if<TrialTimes>(&result)) {  // or it does not pass every time
     time->phases = std::move(times->profile.phases);
     time->hot_spots = std::move(times->profile.hot_spots);

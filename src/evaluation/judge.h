@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "candidate/evaluator.h"
@@ -21,7 +22,7 @@
 #include "evaluation/oracle_trust.h"
 #include "evaluation/pairs.h"
 #include "evaluation/secret.h"
-#include "evaluation/trial_spec.h"
+#include "evaluation/trial.h"
 #include "evaluation/workload.h"
 #include "fabric/topology.h"
 #include "hardware/gpu_description.h"
@@ -94,6 +95,12 @@ class Judge final : public candidate::Evaluator {
   /// on those before it.
   Result<const Seed*> seed(const Shape& shape, int surprises);
   TrialSpec trial_spec(const system::Path& object, const Shape& shape);
+  /// Of a check without an adversarial schedule.
+  [[nodiscard]] ClusterSpec plain_cluster() const;
+  /// Starts what so many plain checks will need, so that it is there when the compiler is done.
+  Result<void> prepare(std::size_t trials);
+  Result<Surroundings> take_standby();
+  Result<TrialResult> run_in_new_surroundings(const TrialSpec& spec);
   Result<TrialResult> check_trial(const system::Path& object,
                                   const Shape& shape,
                                   std::uint64_t schedule_seed);
@@ -140,6 +147,8 @@ class Judge final : public candidate::Evaluator {
   std::optional<system::Path> reference_;  ///< Built, if full shapes are wanted.
   std::vector<MeasuredShape> measured_;
   Stages stages_;
+  std::mutex standby_mutex_;
+  std::vector<Surroundings> standby_;
   std::mutex seeds_mutex_;
   std::map<std::pair<std::string, int>, Seed> seeds_;  ///< By shape name and surprises.
 };

@@ -277,12 +277,17 @@ Result<std::optional<Outcome>> Trial::finish() {
   return std::optional<Outcome>(candidate::TimedOut{"cuco_teardown", limit});
 }
 
-Result<TrialResult> run_trial(const TrialSpec& spec, Oracle& oracle) {
+Result<Surroundings> Surroundings::start(const system::Path& oracle, const ClusterSpec& cluster) {
+  CUCO_TRY_ASSIGN(Oracle checks, Oracle::start(oracle));
+  CUCO_TRY_ASSIGN(VirtualCluster runs, VirtualCluster::start(cluster));
+  return Surroundings{std::move(checks), std::move(runs)};
+}
+
+Result<TrialResult> run_trial(const TrialSpec& spec, Surroundings surroundings) {
   std::optional<Stages::Lap> lap(std::in_place, spec.stages, "start");
-  CUCO_TRY_ASSIGN(VirtualCluster cluster, VirtualCluster::start(spec.cluster));
-  CUCO_TRY_ASSIGN(system::Process ranks, start_ranks(spec, cluster));
+  CUCO_TRY_ASSIGN(system::Process ranks, start_ranks(spec, surroundings.cluster));
   lap.reset();
-  return Trial(spec, oracle, std::move(cluster), std::move(ranks)).run();
+  return Trial(spec, surroundings.oracle, std::move(surroundings.cluster), std::move(ranks)).run();
 }
 
 }  // namespace cuco::evaluation

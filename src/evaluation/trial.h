@@ -74,7 +74,16 @@ class Trial {
   Disturbance disturbance_;  ///< Of this iteration.
 };
 
+/// What a trial has beside the candidate. It can be started before that is built.
+struct Surroundings {
+  Oracle oracle;
+  VirtualCluster cluster;
+
+  [[nodiscard]] static Result<Surroundings> start(const system::Path& oracle,
+                                                  const ClusterSpec& cluster);
+};
+
 /// The outcome is the candidate's; an Error is ours.
-[[nodiscard]] Result<TrialResult> run_trial(const TrialSpec& spec, Oracle& oracle);
+[[nodiscard]] Result<TrialResult> run_trial(const TrialSpec& spec, Surroundings surroundings);
 
 }  // namespace cuco::evaluation
