@@ -108,18 +108,19 @@ std::vector<Item> items_of(std::string_view ptx) {
 }
 
 /// "43_GLOBAL__N__10b1a5f6_10_program_cu_5e13d1c4": how things in unnamed namespaces are called.
+/// Its length has two digits, whatever the numbers: the file is always program.cu. More may stand
+/// before them, of another mark ("…5e13d1c443_GLOBAL…").
 std::set<std::string> module_marks(std::string_view ptx) {
+  constexpr std::size_t kDigits = 2;
   std::set<std::string> marks;
   for (const std::string_view kind : {"_GLOBAL__N_", "_INTERNAL_"}) {
     for (std::size_t at = ptx.find(kind); at != std::string_view::npos;
          at = ptx.find(kind, at + 1)) {
-      std::size_t begin = at;
-      while (begin > 0 && std::isdigit(static_cast<unsigned char>(ptx[begin - 1])) != 0)
-        --begin;
-      const std::size_t length =
-          static_cast<std::size_t>(std::atoi(std::string(ptx.substr(begin, at - begin)).c_str()));
-      if (begin == at || at + length > ptx.size()) continue;
-      marks.emplace(ptx.substr(begin, at - begin + length));
+      if (at < kDigits) continue;
+      const auto length = static_cast<std::size_t>(
+          std::atoi(std::string(ptx.substr(at - kDigits, kDigits)).c_str()));
+      if (length < kind.size() || at + length > ptx.size()) continue;
+      marks.emplace(ptx.substr(at - kDigits, kDigits + length));
     }
   }
   return marks;

@@ -46,6 +46,18 @@ TEST(DevicePtx, TheSameCodeIsRecognised) {
   EXPECT_EQ(first_difference(*fitted, nvcc), std::nullopt);
 }
 
+TEST(DevicePtx, AMarkBehindAnotherIsNotReadWithItsDigits) {
+  const auto with_hash = [](const std::string& hash) {
+    const std::string rest = hash + "_10_program_cu_5e13d1c4";
+    const std::string mark = "43_GLOBAL__N__" + rest;
+    return module(
+        mark, kBody + "\tst.shared.u8 \t[_ZZN41_INTERNAL_" + rest + mark + "4lastEv], 0;\n", "");
+  };
+  const auto fitted = fit_ptx(with_hash("5f4343e4"), with_hash("2715bcfd"));
+  ASSERT_TRUE(fitted);
+  EXPECT_EQ(first_difference(*fitted, with_hash("2715bcfd")), std::nullopt);
+}
+
 TEST(DevicePtx, OtherCodeFitsButDiffers) {
   const std::string nvcc = module(kNvccMark, kBody, "");
   const auto fitted = fit_ptx(module(kNvrtcMark, kBody + "\tmov.u32 \t%r2, 1;\n", kJunk), nvcc);
