@@ -111,7 +111,7 @@ class FunctionParser {
   SourceLine caller_;
 
   struct TextHash : std::hash<std::string_view> {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's name
   };
   std::unordered_map<std::string, DecodedOpcode, TextHash, std::equal_to<>> decoded_;
   /// Position (file, line, column) of a call that was inlined, to the line that the function itself
