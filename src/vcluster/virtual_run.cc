@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "system/files.h"
 #include "system/os_error.h"
 #include "system/socket.h"
 #include "vcluster/rank_start.h"
@@ -131,9 +132,15 @@ Result<ServerProcess> ServerProcess::start(const ServerOptions& options) {
 
 Result<system::Environment> ServerProcess::environment_for(system::Environment base) const {
   CUCO_TRY_ASSIGN(const system::Path libraries, find_library_folder());
-  const auto before = base.get("LD_LIBRARY_PATH");
-  base.set("LD_LIBRARY_PATH",
-           before && !before->empty() ? libraries.string() + ":" + *before : libraries.string());
+  std::string search = libraries.string();
+  if (const auto before = base.get("LD_LIBRARY_PATH"); before && !before->empty())
+    search += ":" + *before;
+  // NVRTC itself runs, on the CPU, and loads parts of its own: the loader may not know the
+  // toolkit's folder. What we replace is found before.
+  const std::string programs = base.get("PATH").value_or("") + ":/usr/local/cuda/bin";
+  if (const auto nvcc = system::find_program("nvcc", programs))
+    search += ":" + (nvcc->parent_path().parent_path() / "lib64").string();
+  base.set("LD_LIBRARY_PATH", search);
   base.set(wire::kSocketVariable, socket_.string());
   if (is_checked_) base.set(wire::kCheckVariable, "1");
   return base;
