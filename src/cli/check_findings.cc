@@ -160,6 +160,8 @@ Result<ExitCode> tell_findings(Context& context,
   std::string more = suppressed == 0 ? "" : fmt::format(", {} suppressed", suppressed);
   if (schedule_seed != 0) more += fmt::format(", under schedule {}", schedule_seed);
   if (findings.empty()) {
+    if (otherwise != ExitCode::Done)
+      more += "; the program did not end well, so it was not seen whole";
     context.terminal.note("check: no findings{}", more);
     return otherwise;
   }
