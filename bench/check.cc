@@ -19,7 +19,7 @@
 #include "best_of.h"
 #include "check/checker.h"
 #include "native_gemm.h"
-#include "vgpu/harness.h"
+#include "support/ptx_harness.h"
 
 namespace cuco::check {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "ptx/liveness.h"
-#include "ptx/parse.h"
+#include "ptx/flow/liveness.h"
+#include "ptx/parse/parse.h"
 
 namespace cuco::ptx {
 namespace {

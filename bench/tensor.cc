@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "best_of.h"
-#include "vgpu/harness.h"
+#include "support/ptx_harness.h"
 
 namespace cuco::vgpu {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "best_of.h"
 #include "native_gemm.h"
-#include "vgpu/harness.h"
+#include "support/ptx_harness.h"
 
 namespace cuco::vgpu {
 namespace {

@@ -40,7 +40,7 @@ function(cuco_module name)
   elseif(CUCO_PCH)
     target_precompile_headers(cuco_${name} REUSE_FROM cuco_base)
   endif()
-  cuco_check_headers(${name})
+  cuco_check_headers(${name} ${arg_EXCLUDE})
 endfunction()
 
 # Compiles each header of this folder on its own: a header that leans on its includer fails. One
@@ -49,6 +49,9 @@ function(cuco_check_headers name)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
   # Read by clang as CUDA, or compiled only where libclang is: their own targets check them.
   list(FILTER headers EXCLUDE REGEX "/analysis/(helper|shim)/")
+  foreach(pattern IN LISTS ARGN)
+    list(FILTER headers EXCLUDE REGEX ${pattern})
+  endforeach()
   set(probes)
   foreach(header IN LISTS headers)
     string(REGEX REPLACE "\\.h$" ".cc" namesake ${header})

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "system/environment.h"
-#include "system/process.h"
+#include "system/os/environment.h"
+#include "system/os/process.h"
 
 namespace cuco::analysis {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/graph.h"
+#include "analysis/communication_graph.h"
 #include "base/result.h"
-#include "system/files.h"
+#include "system/os/files.h"
 
 namespace cuco::analysis {
 

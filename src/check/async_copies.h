@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "check/block_order.h"
-#include "vgpu/warp.h"
+#include "vgpu/gpu/warp.h"
 
 namespace cuco::check {
 

@@ -10,9 +10,9 @@
 
 #include "base/assert.h"
 #include "check/block_state.h"
-#include "check/names.h"
+#include "check/spelling.h"
 #include "ptx/toolkit_source.h"
-#include "vgpu/code.h"
+#include "vgpu/lower/code.h"
 
 namespace cuco::check {
 std::string demangle(const std::string& name) {

@@ -24,8 +24,8 @@
 #include "check/memory_state.h"
 #include "check/race.h"
 #include "check/shared_race.h"
-#include "vgpu/grid.h"
-#include "vgpu/observer.h"
+#include "vgpu/gpu/grid.h"
+#include "vgpu/gpu/observer.h"
 
 namespace cuco::check {
 

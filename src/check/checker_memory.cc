@@ -7,8 +7,8 @@
 
 #include "check/block_state.h"
 #include "check/checker.h"
-#include "check/names.h"
-#include "vgpu/code.h"
+#include "check/spelling.h"
+#include "vgpu/lower/code.h"
 
 namespace cuco::check {
 namespace {

@@ -12,9 +12,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "check/clock.h"
 #include "check/finding.h"
-#include "vgpu/address_map.h"
+#include "check/happens_before.h"
+#include "vgpu/memory/address_map.h"
 
 namespace cuco::check {
 

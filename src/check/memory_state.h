@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "check/finding.h"
-#include "vgpu/address_map.h"
+#include "vgpu/memory/address_map.h"
 
 namespace cuco::check {
 

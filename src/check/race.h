@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "check/block_order.h"
-#include "check/clock.h"
-#include "vgpu/observer.h"
+#include "check/happens_before.h"
+#include "vgpu/gpu/observer.h"
 
 namespace cuco::check {
 

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/commands.h"
-#include "cli/help.h"
-#include "cli/parse.h"
+#include "cli/commands/commands.h"
+#include "cli/terminal/help.h"
+#include "cli/terminal/parse_arguments.h"
 #include "cli/version.h"
 
 namespace cuco::cli {

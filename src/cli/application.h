@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "cli/exit_code.h"
+#include "cli/terminal/exit_code.h"
 
 namespace cuco::cli {
 

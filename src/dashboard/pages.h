@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "system/files.h"
+#include "system/os/files.h"
 
 namespace cuco::dashboard {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/graph.h"
+#include "analysis/communication_graph.h"
 #include "candidate/proposer.h"
 #include "design/rules.h"
 

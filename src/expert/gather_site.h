@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/graph.h"
+#include "analysis/communication_graph.h"
 #include "base/result.h"
 
 namespace cuco::expert {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "ptx/parse.h"
+#include "ptx/parse/parse.h"
 
 namespace cuco::ptx {
 namespace {

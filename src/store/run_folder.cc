@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "system/os_error.h"
+#include "system/os/os_error.h"
 
 namespace cuco::store {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "system/fd.h"
-#include "system/files.h"
+#include "system/os/fd.h"
+#include "system/os/files.h"
 
 namespace cuco::store {
 

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "candidate/store.h"
-#include "system/files.h"
+#include "system/os/files.h"
 
 struct sqlite3;
 struct sqlite3_stmt;

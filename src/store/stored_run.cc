@@ -4,7 +4,7 @@
 #include <ctime>
 
 #include "store/sqlite_store.h"
-#include "system/clock.h"
+#include "system/os/system_clock.h"
 
 namespace cuco::store {
 

@@ -16,9 +16,9 @@
 
 #include "conformance/case.h"
 #include "hardware/gpu_description.h"
-#include "vgpu/formats.h"
-#include "vgpu/harness.h"
-#include "vgpu/trap.h"
+#include "support/ptx_harness.h"
+#include "vgpu/gpu/trap.h"
+#include "vgpu/numbers/formats.h"
 
 namespace cuco::conformance {
 namespace {

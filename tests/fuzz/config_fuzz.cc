@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/assert.h"
-#include "cli/config.h"
+#include "cli/config/config.h"
 
 /// Any text is either a configuration or an error that names the file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "candidate/event_json.h"
-#include "store/recording.h"
+#include "store/run_recording.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

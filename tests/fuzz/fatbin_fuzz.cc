@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <span>
 
-#include "ptx/cubin.h"
-#include "ptx/executable.h"
-#include "ptx/fatbin.h"
+#include "ptx/container/cubin.h"
+#include "ptx/container/executable.h"
+#include "ptx/container/fatbin.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(data, size));

@@ -9,9 +9,9 @@
 #include "analysis/facts.h"
 #include "base/assert.h"
 #include "design/directive.h"
-#include "evaluation/elf.h"
-#include "evaluation/rank_job.h"
-#include "system/job_codec.h"
+#include "rank/rank_job.h"
+#include "system/os/job_codec.h"
+#include "toolchain/elf.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
@@ -33,10 +33,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
       break;
     case 3:
-      (void)cuco::evaluation::decode_rank_job(bytes).has_value();
+      (void)cuco::rank::decode_rank_job(bytes).has_value();
       break;
     default:
-      (void)cuco::evaluation::read_elf(bytes).has_value();
+      (void)cuco::toolchain::read_elf(bytes).has_value();
   }
   return 0;
 }

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "ptx/liveness.h"
-#include "ptx/parse.h"
+#include "ptx/flow/liveness.h"
+#include "ptx/parse/parse.h"
 #include "ptx/print.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

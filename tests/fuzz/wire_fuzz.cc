@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "vcluster/cluster.h"
-#include "wire/messages_host.h"
+#include "shims/wire/messages_host.h"
+#include "vcluster/core/cluster.h"
 
 namespace {
 

@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include "base/assert.h"
-#include "evaluation/workload.h"
+#include "workload/workload.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto workload = cuco::evaluation::parse_workload(text, "workload.toml");
+  const auto workload = cuco::workload::parse_workload(text, "workload.toml");
   CUCO_ASSERT(workload || workload.error().message().find("workload.toml") != std::string::npos);
   return 0;
 }

@@ -13,8 +13,8 @@
 #include <netinet/in.h>
 
 #include "llm/endpoint_provider.h"
-#include "system/clock.h"
-#include "system/files.h"
+#include "system/os/files.h"
+#include "system/os/system_clock.h"
 
 namespace cuco::llm {
 namespace {

@@ -9,15 +9,15 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "evaluation/builder.h"
+#include "toolchain/object_builder.h"
 
-namespace cuco::evaluation {
+namespace cuco::judge {
 namespace {
 
 const system::Path kRoot = CUCO_SOURCE_DIR;
 
-BuildSettings settings() {
-  BuildSettings wanted;
+toolchain::BuildSettings settings() {
+  toolchain::BuildSettings wanted;
   wanted.cache = system::Path(CUCO_BINARY_DIR) / "judge-cache/builds";
   wanted.tier = system::Tier::Own;
   wanted.architecture = "90";
@@ -34,18 +34,19 @@ TEST_P(DeviceCode, IsCompiledAlone) {
   const auto text = system::read_file(kRoot / GetParam());
   ASSERT_TRUE(text) << text.error().message();
   auto begin = std::chrono::steady_clock::now();
-  const auto whole = build_candidate(*text, settings());
+  const auto whole = toolchain::build_candidate(*text, settings());
   ASSERT_TRUE(whole) << whole.error().message();
   ASSERT_TRUE(std::holds_alternative<system::Path>(*whole));
   const double by_nvcc = seconds_since(begin);
 
   // The same program with another comment: as good as any other change of device code. The first
   // one also compares what the two compilers make of the original; the second does not have to.
-  BuildSettings variant = settings();
+  toolchain::BuildSettings variant = settings();
   variant.device_only = true;
   for (const int round : {1, 2}) {
     begin = std::chrono::steady_clock::now();
-    const auto built = build_candidate(fmt::format("{}// variant {}\n", *text, round), variant);
+    const auto built =
+        toolchain::build_candidate(fmt::format("{}// variant {}\n", *text, round), variant);
     ASSERT_TRUE(built) << built.error().message();
     const auto* path = std::get_if<system::Path>(&*built);
     ASSERT_NE(path, nullptr);
@@ -78,4 +79,4 @@ INSTANTIATE_TEST_SUITE_P(all,
                                          "tests/solutions/moe_dispatch_combine/lsa_dispatch.cu"));
 
 }  // namespace
-}  // namespace cuco::evaluation
+}  // namespace cuco::judge

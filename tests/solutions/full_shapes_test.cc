@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "evaluation/judge.h"
+#include "judge/judge.h"
 
-namespace cuco::evaluation {
+namespace cuco::judge {
 namespace {
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
@@ -124,4 +124,4 @@ TEST_F(everyday_FullShapes, OneWrongElementOfAHundredThousandIsFound) {
 }
 
 }  // namespace
-}  // namespace cuco::evaluation
+}  // namespace cuco::judge

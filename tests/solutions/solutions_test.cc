@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "evaluation/judge.h"
+#include "judge/judge.h"
 
-namespace cuco::evaluation {
+namespace cuco::judge {
 namespace {
 
 const system::Path kRoot = CUCO_SOURCE_DIR;
@@ -139,4 +139,4 @@ class PrintTable : public testing::Environment {
 const auto* const kPrintTable = testing::AddGlobalTestEnvironment(new PrintTable);
 
 }  // namespace
-}  // namespace cuco::evaluation
+}  // namespace cuco::judge

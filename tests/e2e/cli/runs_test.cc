@@ -7,7 +7,7 @@
 #include "shell.h"
 #include "store/run_folder.h"
 #include "store/sqlite_store.h"
-#include "system/clock.h"
+#include "system/os/system_clock.h"
 
 namespace cuco::test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "system/files.h"
+#include "system/os/files.h"
 
 namespace cuco::test {
 

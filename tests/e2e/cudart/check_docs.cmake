@@ -4,7 +4,7 @@ foreach(pair cudart:cudart cudriver:cuda-driver)
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 module)
   list(GET pair 1 page)
-  set(table src/${module}/exports.tsv)
+  set(table src/shims/${module}/exports.tsv)
   execute_process(COMMAND ${PYTHON} ${ROOT}/tools/cudart_exports.py docs ${ROOT}/${table}
     ${WORK}/${page}.md RESULT_VARIABLE failed)
   execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${WORK}/${page}.md ${ROOT}/docs/${page}.md

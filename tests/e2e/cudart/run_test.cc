@@ -12,9 +12,9 @@
 
 #include <gtest/gtest.h>
 
-#include "system/environment.h"
-#include "system/files.h"
-#include "system/process.h"
+#include "system/os/environment.h"
+#include "system/os/files.h"
+#include "system/os/process.h"
 
 namespace cuco {
 namespace {

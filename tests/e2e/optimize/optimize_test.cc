@@ -13,8 +13,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/stored_run.h"
-#include "system/files.h"
+#include "cli/journey/run_lookup.h"
+#include "system/os/files.h"
 
 namespace cuco::cli {
 namespace {

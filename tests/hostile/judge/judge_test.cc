@@ -2,7 +2,7 @@
 //
 // The judge accepts honest programs and rejects every hostile one, each for the right reason. The
 // table at the end is the summary.
-#include "evaluation/judge.h"
+#include "judge/judge.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "program/regions.h"
 
-namespace cuco::evaluation {
+namespace cuco::judge {
 namespace {
 
 const system::Path kRoot = CUCO_SOURCE_DIR;
@@ -263,4 +263,4 @@ class PrintTable : public testing::Environment {
 const auto* const kPrintTable = testing::AddGlobalTestEnvironment(new PrintTable);
 
 }  // namespace
-}  // namespace cuco::evaluation
+}  // namespace cuco::judge

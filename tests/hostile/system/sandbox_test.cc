@@ -16,7 +16,7 @@
 #include <netinet/in.h>
 
 #include "base/text.h"
-#include "system/process.h"
+#include "system/os/process.h"
 
 namespace cuco::system {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/analyse.h"
-#include "system/files.h"
+#include "system/os/files.h"
 
 namespace cuco::analysis {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/diagnosis.h"
+#include "cli/doctor/diagnosis.h"
 
 #include <algorithm>
 

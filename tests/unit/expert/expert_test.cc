@@ -10,7 +10,7 @@
 #include "expert/edit.h"
 #include "program/regions.h"
 #include "program/tokens.h"
-#include "system/files.h"
+#include "system/os/files.h"
 
 namespace cuco::expert {
 namespace {

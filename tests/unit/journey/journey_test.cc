@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole journey with the real analysis and expert and an evaluator that only reads directives:
 // no nvcc, no virtual cluster.
-#include "cli/journey.h"
+#include "cli/journey/journey.h"
 
 #include <atomic>
 
@@ -11,8 +11,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/stored_run.h"
-#include "system/files.h"
+#include "cli/journey/run_lookup.h"
+#include "system/os/files.h"
 
 namespace cuco::cli {
 namespace {

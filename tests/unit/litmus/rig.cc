@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "ptx/parse.h"
+#include "ptx/parse/parse.h"
 
 namespace cuco::vgpu {
 namespace {

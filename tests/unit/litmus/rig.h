@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "hardware/gpu_description.h"
-#include "vgpu/gpu.h"
-#include "vgpu/memory.h"
-#include "vgpu/weak_memory.h"
+#include "vgpu/gpu/gpu.h"
+#include "vgpu/memory/memory.h"
+#include "vgpu/weak/weak_memory.h"
 
 namespace cuco::vgpu {
 

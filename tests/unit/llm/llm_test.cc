@@ -8,9 +8,9 @@
 #include "base/rng.h"
 #include "llm/chat.h"
 #include "llm/command_provider.h"
-#include "llm/recording.h"
+#include "llm/exchange_recording.h"
 #include "llm/sse.h"
-#include "system/files.h"
+#include "system/os/files.h"
 
 namespace cuco::llm {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ptx/parse.h"
+#include "ptx/parse/parse.h"
 
 namespace cuco::ptx {
 namespace {

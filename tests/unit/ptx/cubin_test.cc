@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ptx/cubin.h"
+#include "ptx/container/cubin.h"
 
 #include <cstring>
 #include <filesystem>
@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "ptx/fatbin.h"
+#include "ptx/container/fatbin.h"
 
 namespace cuco::ptx {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ptx/executable.h"
+#include "ptx/container/executable.h"
 
 #include <cstring>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ptx/fatbin.h"
+#include "ptx/container/fatbin.h"
 
 #include <cstring>
 #include <filesystem>
@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "ptx/parse.h"
+#include "ptx/parse/parse.h"
 
 namespace cuco::ptx {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ptx/liveness.h"
+#include "ptx/flow/liveness.h"
 
 #include <filesystem>
 #include <fstream>
@@ -12,8 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
-#include "ptx/parse.h"
-#include "ptx/register_access.h"
+#include "ptx/flow/register_access.h"
+#include "ptx/parse/parse.h"
 
 namespace cuco::ptx {
 namespace {

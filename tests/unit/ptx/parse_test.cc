@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ptx/parse.h"
+#include "ptx/parse/parse.h"
 
 #include <bit>
 #include <string>

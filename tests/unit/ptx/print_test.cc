@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ptx/parse.h"
+#include "ptx/parse/parse.h"
 
 namespace cuco::ptx {
 namespace {

@@ -10,8 +10,8 @@
 #include "../../fakes/scripted_proposer.h"
 #include "store/memory_store.h"
 #include "store/sqlite_store.h"
-#include "system/clock.h"
-#include "system/files.h"
+#include "system/os/files.h"
+#include "system/os/system_clock.h"
 
 namespace cuco::search {
 namespace {

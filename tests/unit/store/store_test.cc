@@ -13,13 +13,13 @@
 
 #include "candidate/run_state.h"
 #include "store/memory_store.h"
-#include "store/recording.h"
 #include "store/run_folder.h"
+#include "store/run_recording.h"
 #include "store/sqlite_store.h"
 #include "store/stored_run.h"
-#include "system/clock.h"
-#include "system/files.h"
-#include "system/streams.h"
+#include "system/os/files.h"
+#include "system/os/streams.h"
+#include "system/os/system_clock.h"
 
 namespace cuco::store {
 namespace {

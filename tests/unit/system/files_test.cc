@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "system/files.h"
+#include "system/os/files.h"
 
 #include <sys/stat.h>
 

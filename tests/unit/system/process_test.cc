@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "system/process.h"
+#include "system/os/process.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -12,9 +12,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "system/job_codec.h"
-#include "system/socket.h"
-#include "system/streams.h"
+#include "system/os/job_codec.h"
+#include "system/os/socket.h"
+#include "system/os/streams.h"
 
 namespace cuco::system {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "system/socket.h"
+#include "system/os/socket.h"
 
 #include <fcntl.h>
 
@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "system/environment.h"
-#include "system/shared_memory.h"
-#include "system/streams.h"
+#include "system/os/environment.h"
+#include "system/os/shared_memory.h"
+#include "system/os/streams.h"
 
 namespace cuco::system {
 namespace {

@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
-#include "vcluster/cluster.h"
-#include "wire/messages_host.h"
-#include "wire/status.h"
+#include "shims/wire/messages_host.h"
+#include "shims/wire/status.h"
+#include "vcluster/core/cluster.h"
 
 namespace cuco::vcluster {
 

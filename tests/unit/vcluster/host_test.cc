@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "fake_client.h"
-#include "wire/messages_memory.h"
-#include "wire/messages_module.h"
+#include "shims/wire/messages_memory.h"
+#include "shims/wire/messages_module.h"
 
 namespace cuco::vcluster {
 namespace {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "fake_client.h"
-#include "wire/messages_mail.h"
+#include "shims/wire/messages_mail.h"
 
 namespace cuco::vcluster {
 namespace {

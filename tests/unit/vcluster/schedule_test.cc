@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vcluster/schedule.h"
-
 #include <set>
 
 #include <gtest/gtest.h>
+
+#include "vcluster/core/cluster_schedule.h"
 
 namespace cuco::vcluster {
 namespace {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "fake_client.h"
-#include "wire/messages_graph.h"
-#include "wire/messages_memory.h"
-#include "wire/messages_stream.h"
+#include "shims/wire/messages_graph.h"
+#include "shims/wire/messages_memory.h"
+#include "shims/wire/messages_stream.h"
 
 namespace cuco::vcluster {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vcluster/work.h"
+#include "vcluster/core/work.h"
 
 #include <string>
 #include <vector>

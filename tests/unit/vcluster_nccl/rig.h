@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "vcluster/nccl_world.h"
+#include "vcluster/nccl/nccl_world.h"
 
 namespace cuco::vcluster {
 

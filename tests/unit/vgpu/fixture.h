@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "vgpu/harness.h"
+#include "support/ptx_harness.h"
 
 namespace cuco::vgpu {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vgpu/memory.h"
+#include "vgpu/memory/memory.h"
 
 #include <cstring>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels whose counts are known exactly.
-#include "vgpu/profile.h"
-
 #include "fixture.h"
+#include "vgpu/timing/kernel_profile.h"
 
 namespace cuco::vgpu {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time model: pipes, caches, and that what should be slower is.
-#include "vgpu/timing.h"
+#include "vgpu/timing/timing.h"
 
 #include "fixture.h"
-#include "vgpu/pipe.h"
+#include "vgpu/timing/pipe.h"
 
 namespace cuco::vgpu {
 namespace {

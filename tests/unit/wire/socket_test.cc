@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/socket.h"
-
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
+
+#include "shims/wire/frame_socket.h"
 
 namespace cuco::wire {
 namespace {

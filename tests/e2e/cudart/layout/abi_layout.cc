@@ -4,8 +4,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "cudart/abi.h"
-#include "wire/status.h"
+#include "shims/cudart/abi.h"
+#include "shims/wire/status.h"
 
 namespace cuco::cudart {
 namespace {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/happens_before.h"
+
+#include <algorithm>
+
+namespace cuco::check {
+namespace {
+
+template <typename Id, typename Value>
+Value find(const std::vector<std::pair<Id, Value>>& list, Id id) {
+  const auto at = std::lower_bound(list.begin(), list.end(), id, [](const auto& entry, Id wanted) {
+    return entry.first < wanted;
+  });
+  return at != list.end() && at->first == id ? at->second : Value{0};
+}
+
+template <typename Id, typename Value>
+void raise(std::vector<std::pair<Id, Value>>& list, Id id, Value value) {
+  const auto at = std::lower_bound(list.begin(), list.end(), id, [](const auto& entry, Id wanted) {
+    return entry.first < wanted;
+  });
+  if (at != list.end() && at->first == id) {
+    at->second = std::max(at->second, value);
+  } else {
+    list.insert(at, {id, value});
+  }
+}
+
+/// Does `a` hold everything that `b` holds?
+template <typename Id, typename Value>
+bool includes(const std::vector<std::pair<Id, Value>>& a,
+              const std::vector<std::pair<Id, Value>>& b) {
+  auto at = a.begin();
+  for (const auto& [id, value] : b) {
+    while (at != a.end() && at->first < id) {
+      ++at;
+    }
+    if (at == a.end() || at->first != id || at->second < value) return false;
+  }
+  return true;
+}
+
+template <typename Id, typename Value>
+std::vector<std::pair<Id, Value>> merge(const std::vector<std::pair<Id, Value>>& a,
+                                        const std::vector<std::pair<Id, Value>>& b) {
+  std::vector<std::pair<Id, Value>> out;
+  out.reserve(a.size() + b.size());
+  auto x = a.begin();
+  auto y = b.begin();
+  while (x != a.end() || y != b.end()) {
+    if (y == b.end() || (x != a.end() && x->first < y->first)) {
+      out.push_back(*x++);
+    } else if (x == a.end() || y->first < x->first) {
+      out.push_back(*y++);
+    } else {
+      out.emplace_back(x->first, std::max(x->second, y->second));
+      ++x;
+      ++y;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+ClockPtr Clock::zero() {
+  return std::make_shared<const Clock>();
+}
+
+std::uint32_t Clock::epoch_of(ActorId actor) const {
+  return find(actors_, actor);
+}
+
+std::uint64_t Clock::operation_of(ChainId chain) const {
+  return find(chains_, chain);
+}
+
+ClockPtr Clock::join(const ClockPtr& a, const ClockPtr& b) {
+  if (a == b || !b) return a;
+  if (!a) return b;
+  if (includes(a->actors_, b->actors_) && includes(a->chains_, b->chains_)) return a;
+  if (includes(b->actors_, a->actors_) && includes(b->chains_, a->chains_)) return b;
+  auto fresh = std::make_shared<Clock>();
+  fresh->actors_ = merge(a->actors_, b->actors_);
+  fresh->chains_ = merge(a->chains_, b->chains_);
+  return fresh;
+}
+
+ClockPtr Clock::with_actor(const ClockPtr& clock, ActorId actor, std::uint32_t epoch) {
+  if (clock && clock->epoch_of(actor) >= epoch) return clock;
+  auto fresh = clock ? std::make_shared<Clock>(*clock) : std::make_shared<Clock>();
+  raise(fresh->actors_, actor, epoch);
+  return fresh;
+}
+
+ClockPtr Clock::with_actors(const ClockPtr& clock,
+                            ActorId first,
+                            std::span<const std::uint32_t> epochs) {
+  auto added = std::make_shared<Clock>();
+  for (std::size_t i = 0; i < epochs.size(); ++i) {
+    if (epochs[i] != 0) added->actors_.emplace_back(first + static_cast<ActorId>(i), epochs[i]);
+  }
+  if (added->actors_.empty() && clock) return clock;
+  return join(clock, added);
+}
+
+ClockPtr Clock::with_chain(const ClockPtr& clock, ChainId chain, std::uint64_t operation) {
+  if (clock && clock->operation_of(chain) >= operation) return clock;
+  auto fresh = clock ? std::make_shared<Clock>(*clock) : std::make_shared<Clock>();
+  raise(fresh->chains_, chain, operation);
+  return fresh;
+}
+
+}  // namespace cuco::check

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "cli/journey/journey.h"
+#include "cli/journey/run_lookup.h"
+#include "cli/terminal/command.h"
+
+namespace cuco::cli {
+namespace {
+
+class BestCommand final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("RUN", run_, "number of the run, or 'last'")
+        .completes(Completion::Nothing);
+    arguments.option("--output", folder_, "FOLDER", "where to write it (default: the run's best/)")
+        .with_letter('o')
+        .completes(Completion::Folder);
+  }
+
+  Result<ExitCode> run(Context& context) override {
+    CUCO_TRY_ASSIGN(const StoredRun run, load_run(context.config, run_));
+    if (!run.state.best) {
+      context.terminal.error(fmt::format(
+          "run {} has no correct candidate that is faster than the seed", run.folder.name));
+      return ExitCode::JobFailed;
+    }
+    CUCO_TRY_ASSIGN(const candidate::Entry* entry, find_entry(run, *run.state.best));
+    const system::Path folder = folder_.empty() ? run.folder.best() : folder_;
+    CUCO_TRY(write_candidate(run.state, *run.state.best, run.folder.name, folder));
+    const candidate::Scored* scored = entry->scored();
+    if (context.json) {
+      context.terminal.write(to_text(Json{{"candidate", entry->candidate.number},
+                                          {"folder", folder.string()},
+                                          {"code_hash", entry->candidate.code_hash}}) +
+                             "\n");
+      return ExitCode::Done;
+    }
+    context.terminal.print(
+        "#{}  {}{}\nwritten to {}\n", entry->candidate.number,
+        design::to_text(entry->candidate.directive),
+        scored != nullptr ? fmt::format("   {} {}", time_text(*scored), speedup_text(*scored)) : "",
+        folder.string());
+    return ExitCode::Done;
+  }
+
+ private:
+  std::string run_;
+  system::Path folder_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_best_command() {
+  return std::make_unique<BestCommand>();
+}
+
+}  // namespace cuco::cli

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/terminal/command.h"
+#include "judge/whole_program.h"
+#include "program/tokens.h"
+#include "system/os/files.h"
+
+namespace cuco::cli {
+namespace {
+
+std::string filled(std::string text, std::string_view key, std::string_view value) {
+  const std::string mark = fmt::format("{{{{{}}}}}", key);
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
+    text.replace(at, mark.size(), value);
+    at += value.size();
+  }
+  return text;
+}
+
+/// A program defines main, "int main(" or "auto main(... ) -> int"; a split one has three entry
+/// points instead.
+bool has_main(std::span<const std::string> tokens) {
+  for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
+    const bool typed = tokens[i] == "int" || tokens[i] == "auto";
+    if (typed && tokens[i + 1] == "main" && tokens[i + 2] == "(") return true;
+  }
+  return false;
+}
+
+/// The entry point that a split program lacks, if it lacks one.
+std::optional<std::string> missing_entry(std::span<const std::string> tokens) {
+  for (const char* name : {"cuco_setup", "cuco_run", "cuco_teardown"}) {
+    if (std::ranges::find(tokens, name) == tokens.end()) return name;
+  }
+  return std::nullopt;
+}
+
+class InitCommand final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("FOLDER", folder_, "the workload to make, e.g. workloads/mine")
+        .completes(Completion::Folder);
+    arguments
+        .option("--from", program_, "FILE",
+                "start from this program; one with main() is taken whole")
+        .completes(Completion::File);
+    arguments.option("--ranks", ranks_, "N", "GPUs (default: 4)");
+    arguments.option("--topology", topology_, "NAME", "cluster to predict for: nvlink8, roce2x4 …");
+    arguments
+        .option("--include", includes_, "DIR", "a folder of headers of --from; may be repeated")
+        .completes(Completion::Folder);
+    arguments.option("--nvcc", flags_, "FLAG", "for the compiler of --from; may be repeated");
+    arguments.rest("ARGS", args_, "arguments of a whole program");
+  }
+
+  Result<ExitCode> run(Context& context) override {
+    CUCO_TRY(check());
+    std::string source;
+    if (!program_.empty()) {
+      CUCO_TRY_ASSIGN(source, system::read_file(program_, 4U << 20U));
+    }
+    const auto tokens = program::tokens(source);
+    const bool whole = has_main(tokens);
+    const auto missing = source.empty() || whole ? std::nullopt : missing_entry(tokens);
+    if (missing) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("{} has neither main() nor {}: it is no program to start from",
+                               program_.string(), *missing)};
+    }
+    if (!whole && (!flags_.empty() || !includes_.empty())) {
+      return Error{ErrorKind::InvalidInput,
+                   "--nvcc and --include are for whole programs, with main(); a split program is "
+                   "one file, and its flags are the judge's"};
+    }
+    CUCO_TRY(system::make_folder(folder_));
+    CUCO_TRY(whole ? write_whole(source) : write_split(source));
+    context.terminal.write(
+        fmt::format("{} {}\n", context.terminal.tick(), std::filesystem::path(folder_).string()));
+    if (whole) context.terminal.write(fmt::format("  {}\n", judge::kWholeProgramMark));
+    context.terminal.write(fmt::format("  next: cuco check {}\n", folder_.string()));
+    return ExitCode::Done;
+  }
+
+ private:
+  Result<void> check() {
+    if (ranks_ < 1 || ranks_ > 64) {
+      return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", ranks_)};
+    }
+    if (folder_.filename().empty()) folder_ = folder_.parent_path();  // "mine/"
+    const std::string name = folder_.filename().string();
+    const bool plain = std::ranges::all_of(name, [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+    });
+    if (name.empty() || !plain) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("a workload's name has letters, digits, _ and -: {}", name)};
+    }
+    std::error_code code;
+    if (std::filesystem::exists(folder_ / "workload.toml", code)) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("{} is there already", (folder_ / "workload.toml").string())};
+    }
+    if (topology_.empty()) {
+      topology_ = ranks_ == 1   ? "single"
+                  : ranks_ <= 4 ? "nvlink4"
+                  : ranks_ <= 8 ? "nvlink8"
+                                : "ib2x8";
+    }
+    return {};
+  }
+
+  /// All four files; a given program takes the place of the example.
+  Result<void> write_split(const std::string& source) const {
+    CUCO_TRY_ASSIGN(const system::Path templates, system::find_data("templates/workload"));
+    for (const char* name : {"workload.toml", "program.cu", "oracle.cpp", "README.md"}) {
+      CUCO_TRY_ASSIGN(std::string text, system::read_file(templates / name));
+      if (std::string_view(name) == "program.cu" && !source.empty()) text = source;
+      text = filled(std::move(text), "name", folder_.filename().string());
+      text = filled(std::move(text), "ranks", std::to_string(ranks_));
+      text = filled(std::move(text), "topology", topology_);
+      CUCO_TRY(system::write_file(folder_ / name, text));
+    }
+    return {};
+  }
+
+  /// As a list of TOML.
+  static std::string list_of(const std::vector<std::string>& words) {
+    std::string list;
+    for (const std::string& word : words)
+      list += fmt::format("{}'{}'", list.empty() ? "" : ", ", word);
+    return list;
+  }
+
+  /// Those given, and what the program's own includes show that it needs.
+  [[nodiscard]] std::vector<std::string> flags_for(const std::string& source) const {
+    std::vector<std::string> flags;
+    std::error_code code;
+    for (const auto& folder : includes_)
+      flags.push_back("-I" + std::filesystem::absolute(folder).lexically_normal().string());
+    const auto beside = std::filesystem::absolute(program_).parent_path();
+    bool has_headers_beside = false;
+    for (std::size_t at = source.find("#include \""); at != std::string::npos;
+         at = source.find("#include \"", at + 1)) {
+      const std::size_t begin = at + 10;
+      const std::string header = source.substr(begin, source.find('"', begin) - begin);
+      has_headers_beside = has_headers_beside || std::filesystem::exists(beside / header, code);
+    }
+    if (has_headers_beside) flags.push_back("-I" + beside.string());
+    flags.insert(flags.end(), flags_.begin(), flags_.end());
+    return flags;
+  }
+
+  Result<void> write_whole(const std::string& source) const {
+    const std::string name = folder_.filename().string();
+    CUCO_TRY(system::write_file(
+        folder_ / "workload.toml",
+        fmt::format(
+            "# A whole program with main(): second class. It is compared with what program.cu\n"
+            "# itself brings back from the devices; nothing is known of its inputs, and its\n"
+            "# clock is its own. To have it judged in full, split it: cuco init --help.\n"
+            "name = \"{}\"\nsummary = \"{}, as a whole\"\nranks = {}\ntopology = \"{}\"\n\n"
+            "[whole]\nargs = [{}]\nflags = [{}]\n",
+            name, program_.filename().string(), ranks_, topology_, list_of(args_),
+            list_of(flags_for(source)))));
+    CUCO_TRY(system::write_file(folder_ / "program.cu", source));
+    return system::write_file(folder_ / "README.md",
+                              fmt::format("# {}\n\nA {}.\n", name, judge::kWholeProgramMark));
+  }
+
+  std::filesystem::path folder_;
+  std::filesystem::path program_;
+  int ranks_ = 4;
+  std::string topology_;
+  std::vector<std::string> includes_;
+  std::vector<std::string> flags_;
+  std::vector<std::string> args_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_init_command() {
+  return std::make_unique<InitCommand>();
+}
+
+}  // namespace cuco::cli

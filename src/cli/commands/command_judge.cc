@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/assert.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "candidate/event_json.h"
+#include "cli/journey/judge_report.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/interrupt.h"
+#include "judge/judge.h"
+#include "judge/whole_program.h"
+
+namespace cuco::cli {
+namespace {
+
+class JudgeCommand final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("WORKLOAD", workload_, "folder with workload.toml")
+        .completes(Completion::Folder);
+    arguments.positional("CANDIDATE", candidate_, "the program to judge, a .cu file");
+    arguments.option("--fidelity", fidelity_, "LEVEL", "how thorough (default: final)")
+        .one_of({"check", "quick", "standard", "final"});
+    arguments.option("--topology", topology_, "NAME",
+                     "another cluster than the workload's: ib2x1, nvlink8 …");
+    arguments.option("--on", on_, "TARGET", "virtual (default), or gpu: this machine's, one rank")
+        .one_of({"virtual", "gpu"});
+    arguments.option("--seed", seed_, "N", "of the inputs; the same seed gives the same verdict");
+    arguments.flag("--full", full_,
+                   "check the full shapes too, every element against the GPU reference");
+    arguments.flag("--check", check_,
+                   "watch every access on check and hidden shapes: a race becomes the verdict");
+    arguments.flag("--own", own_,
+                   "the code is yours: run it even where a sandbox fence is missing");
+  }
+
+  Result<ExitCode> run(Context& context) override {
+    CUCO_TRY_ASSIGN(const auto whole, judge::load_whole_program(workload_));
+    if (whole) return judge_whole(context, *whole);
+    const judge::JudgeOptions options{.workload = workload_,
+                                      .cache = system::cache_folder(system::Environment::current()),
+                                      .seed = seed_,
+                                      .tier = own_ ? system::Tier::Own : system::Tier::Hostile,
+                                      .topology = topology_,
+                                      .on_gpu = on_ == "gpu",
+                                      .full = full_,
+                                      .check = check_};
+    CUCO_TRY_ASSIGN(const auto judge, judge::Judge::create(options));
+    CUCO_TRY_ASSIGN(const std::string program, system::read_file(candidate_, 4U << 20U));
+    context.terminal.progress(fmt::format("judging {} …", candidate_.filename().string()));
+    const auto fidelity = fidelity_ == "quick"      ? candidate::Fidelity::Quick
+                          : fidelity_ == "standard" ? candidate::Fidelity::Standard
+                                                    : candidate::Fidelity::Final;
+    if (fidelity_ == "check") return check_only(context, *judge, program);
+    auto judged = judge->judge(program, fidelity);
+    context.terminal.clear_progress();
+    CUCO_TRY_ASSIGN(const candidate::Outcome outcome, std::move(judged));
+    const auto* scored = std::get_if<candidate::Scored>(&outcome);
+    context.terminal.write(context.json ? as_json(*judge, outcome)
+                                        : verdict_text(context.terminal, *judge, outcome));
+    return scored != nullptr ? ExitCode::Done : ExitCode::JobFailed;
+  }
+
+ private:
+  /// No time, no schedules: the quickest answer to "is it right?".
+  Result<ExitCode> check_only(Context& context,
+                              judge::Judge& judge,
+                              const std::string& program) const {
+    auto checked = judge.check(program);
+    context.terminal.clear_progress();
+    CUCO_TRY_ASSIGN(const auto outcome, std::move(checked));
+    if (outcome) {
+      context.terminal.write(context.json ? as_json(judge, *outcome)
+                                          : verdict_text(context.terminal, judge, *outcome));
+      return ExitCode::JobFailed;
+    }
+    context.terminal.write(context.json ? to_text(Json{{"workload", judge.workload().name},
+                                                       {"candidate", candidate_.string()},
+                                                       {"verdict", "correct"},
+                                                       {"stages", judge.stages()}}) +
+                                              "\n"
+                                        : fmt::format("{} correct on the check shapes; not timed\n",
+                                                      context.terminal.tick()));
+    return ExitCode::Done;
+  }
+
+  Result<ExitCode> judge_whole(Context& context, const judge::WholeProgram& program) const {
+    const InterruptScope interrupts;
+    const int schedules = fidelity_ == "quick" ? 0 : fidelity_ == "standard" ? 1 : 4;
+    const system::Tier tier = own_ ? system::Tier::Own : system::Tier::Hostile;
+    CUCO_TRY_ASSIGN(
+        const judge::WholeVerdict verdict,
+        judge::judge_whole_program(program, {.candidate = candidate_,
+                                             .schedules = schedules,
+                                             .tier = tier,
+                                             .interrupted = InterruptScope::requested}));
+    if (context.json) {
+      context.terminal.write(to_text(Json{{"workload", program.name},
+                                          {"candidate", candidate_.string()},
+                                          {"verdict", verdict.same ? "same" : "different"},
+                                          {"mode", "whole program"},
+                                          {"note", judge::kWholeProgramMark},
+                                          {"copies", verdict.copies},
+                                          {"seconds", verdict.seconds},
+                                          {"seed_seconds", verdict.seed_seconds},
+                                          {"predicted", true},
+                                          {"hardware", verdict.hardware},
+                                          {"differences", verdict.differences}}) +
+                             "\n");
+    } else if (verdict.same) {
+      context.terminal.write(fmt::format(
+          "{} as the seed: {} pieces of data came back from devices, the same under {} "
+          "schedules\n  predicted {} on {}: {:.2f} x the seed ({})\n  {}\n",
+          context.terminal.tick(), verdict.copies, schedules + 1, human_seconds(verdict.seconds),
+          verdict.hardware, verdict.seed_seconds / verdict.seconds,
+          human_seconds(verdict.seed_seconds), judge::kWholeProgramMark));
+    } else {
+      context.terminal.write(
+          fmt::format("{} differs from the seed\n  {}\n  {}\n", context.terminal.cross(),
+                      join(verdict.differences, "\n  "), judge::kWholeProgramMark));
+    }
+    return verdict.same ? ExitCode::Done : ExitCode::JobFailed;
+  }
+
+  std::string as_json(const judge::Judge& judge, const candidate::Outcome& outcome) const {
+    CUCO_ASSERT(parse_json(candidate::to_json(outcome)));
+    Json object = *parse_json(candidate::to_json(outcome));
+    const candidate::Target target = judge.target();
+    object["workload"] = judge.workload().name;
+    object["candidate"] = candidate_.string();
+    object["verdict"] = candidate::verdict(outcome);
+    object["target"] = target.name;
+    object["topology"] = target.topology;
+    object["stages"] = judge.stages();
+    for (const judge::MeasuredShape& measured : judge.measured())
+      object["measured"].push_back(as_json(measured));
+    return to_text(object) + "\n";
+  }
+
+  /// Every sample, also those that were dropped, with what was seen around it.
+  static Json as_json(const judge::MeasuredShape& measured) {
+    const auto list = [](const std::vector<measure::Sample>& samples) {
+      Json items = Json::array();
+      for (const measure::Sample& sample : samples) {
+        items.push_back({{"seconds", sample.seconds},
+                         {"after_seconds", sample.after_seconds},
+                         {"probe_seconds", sample.probe_seconds},
+                         {"clock_mhz", sample.clock_mhz},
+                         {"throttled", sample.throttled}});
+      }
+      return items;
+    };
+    const judge::PairTimes& times = measured.times;
+    return {{"shape", measured.shape},
+            {"decision", describe(measured)},
+            {"starts", times.starts},
+            {"throttled", times.throttled},
+            {"disturbed", times.disturbed},
+            {"speedup", {times.speedup.low, times.speedup.high}},
+            {"incumbent", list(times.incumbent.samples)},
+            {"candidate", list(times.candidate.samples)}};
+  }
+
+  std::filesystem::path workload_;
+  std::filesystem::path candidate_;
+  std::string fidelity_ = "final";
+  std::string topology_;
+  std::string on_ = "virtual";
+  std::uint64_t seed_ = 0;
+  bool own_ = false;
+  bool full_ = false;
+  bool check_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_judge_command() {
+  return std::make_unique<JudgeCommand>();
+}
+
+}  // namespace cuco::cli

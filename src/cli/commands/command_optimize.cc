@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "cli/journey/journey.h"
+#include "cli/terminal/command.h"
+#include "store/run_folder.h"
+
+namespace cuco::cli {
+
+namespace {
+
+class OptimizeCommand final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("WORKLOAD", workload_, "folder with workload.toml and program.cu")
+        .completes(Completion::Folder);
+    arguments.option("--proposer", proposers_, "WHO",
+                     "who proposes: expert, model or command:PROGRAM; may be repeated");
+    arguments.option("--model", model_, "NAME", "model to ask (implies --proposer model)");
+    arguments.option("--endpoint", endpoint_, "URL", "OpenAI-compatible service to ask");
+    arguments.option("--candidates", candidates_, "N", "at most so many candidates (default 40)");
+    arguments.option("--budget", budget_, "TIME", "at most so long: 90s, 30m, 2h");
+    arguments.option("--seed", seed_, "N", "same seed, same search");
+    arguments.option("--jobs", jobs_, "N", "candidates evaluated side by side");
+    arguments.option("--topology", topology_, "NAME", "instead of the workload's own");
+    arguments.option("--record", record_, "FILE", "write every exchange with a model to FILE")
+        .completes(Completion::File);
+    arguments.option("--replay", replay_, "FILE", "answer from a recording, offline")
+        .completes(Completion::File);
+  }
+
+  Result<ExitCode> run(Context& context) override {
+    if (!std::filesystem::exists(workload_ / "workload.toml")) {
+      return Error(ErrorKind::NotFound,
+                   fmt::format("{} has no workload.toml; workloads shipped with cuco are under "
+                               "workloads/",
+                               workload_.string()));
+    }
+    CUCO_TRY_ASSIGN(const JourneyOptions options, chosen(context.config));
+    CUCO_TRY_ASSIGN(const store::RunFolder folder,
+                    store::create_run(context.config.text("store.folder")));
+    return start_journey(context, options, folder);
+  }
+
+ private:
+  Result<JourneyOptions> chosen(const Config& config) const {
+    JourneyOptions options;
+    options.workload = workload_.string();
+    options.proposers = proposers_;
+    if (options.proposers.empty()) {
+      options.proposers = {model_.empty() ? config.text("search.proposer") : "model"};
+    }
+    options.model = model_.empty() ? config.text("llm.model") : model_;
+    options.endpoint = endpoint_.empty() ? config.text("llm.endpoint") : endpoint_;
+    options.key_variable = config.text("llm.key_variable");
+    options.key_file = config.text("llm.key_file");
+    options.record = record_;
+    options.replay = replay_;
+    options.topology = topology_;
+    options.candidates = candidates_;
+    options.seed = seed_.value_or(static_cast<std::uint64_t>(config.integer("search.seed")));
+    options.budget_seconds = config.seconds("search.budget");
+    if (!budget_.empty()) {
+      const auto seconds = parse_duration(budget_);
+      if (!seconds) {
+        return Error{ErrorKind::InvalidInput,
+                     fmt::format("--budget {}: not a time; 90s, 30m and 2h are", budget_)};
+      }
+      options.budget_seconds = *seconds;
+    }
+    const auto jobs = jobs_.value_or(static_cast<int>(config.integer("search.jobs")));
+    options.jobs =
+        jobs > 0 ? jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    return options;
+  }
+
+  std::filesystem::path workload_;
+  std::vector<std::string> proposers_;
+  std::string model_;
+  std::string endpoint_;
+  std::string budget_;
+  std::string topology_;
+  std::filesystem::path record_;
+  std::filesystem::path replay_;
+  int candidates_ = 40;
+  std::optional<std::uint64_t> seed_;
+  std::optional<int> jobs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_optimize_command() {
+  return std::make_unique<OptimizeCommand>();
+}
+
+}  // namespace cuco::cli

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/terminal/command.h"
+#include "cli/terminal/interrupt.h"
+#include "fabric/topology.h"
+#include "hardware/gpu_description.h"
+#include "ptx/container/executable.h"
+#include "run/check_findings.h"
+#include "run/delay_probe.h"
+#include "run/profile_view.h"
+#include "run/program_build.h"
+#include "run/schedule_runs.h"
+#include "targets/virtual/program_run.h"
+#include "targets/virtual/rank_start.h"
+
+namespace cuco::cli {
+namespace {
+
+class RunCommand final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("PROGRAM", programs_, "CUDA sources (.cu …), or one built program");
+    arguments.option("--on", target_, "TARGET", "where to run").one_of({"virtual"});
+    arguments.option("--hardware", hardware_, "GPU", "GPU to imitate: h200, a100 or a file")
+        .completes(Completion::File);
+    arguments
+        .option("--topology", topology_, "NAME", "cluster to imitate: nvlink8, roce2x4 … or a file")
+        .completes(Completion::File);
+    arguments.option("--ranks", ranks_, "N",
+                     "GPUs, and processes if the program uses MPI; all of the topology's");
+    arguments.option("--processes", processes_, "N",
+                     "processes of a program that uses MPI; one for each GPU");
+    arguments.option("--seed", seed_, "N", "order of what the hardware leaves open");
+    check_.declare(arguments);
+    schedules_.declare(arguments);
+    probe_.declare(arguments);
+    profile_.declare(arguments);
+    arguments.option("--nvcc", flags_, "FLAG", "a further flag for nvcc");
+    arguments.rest("ARGS", arguments_, "arguments of the program");
+  }
+
+  Result<ExitCode> run(Context& context) override {
+    CUCO_TRY(check_arguments());
+    CUCO_TRY_ASSIGN(targets::ServerOptions server_options, server_options_for(context));
+    CUCO_TRY_ASSIGN(const hardware::GpuDescription gpu,
+                    hardware::load_gpu_description(server_options.gpu.string(), {}));
+    CUCO_TRY_ASSIGN(const system::Path program, find_program(gpu));
+    const bool uses_mpi = links_mpi(program);
+    if (uses_mpi) {
+      server_options.processes =
+          processes_ ? static_cast<std::uint32_t>(*processes_) : server_options.devices;
+    } else if (processes_.value_or(1) > 1) {
+      return Error{ErrorKind::InvalidInput,
+                   "--processes is for programs that link MPI; any other is one process"};
+    }
+    const InterruptScope interrupts;
+    std::vector<std::string> argv = {program.string()};
+    argv.insert(argv.end(), arguments_.begin(), arguments_.end());
+    return run_all(context, server_options, {argv, uses_mpi});
+  }
+
+ private:
+  /// What was asked for, one after the other, each in runs of its own; the first that is not
+  /// content decides.
+  Result<ExitCode> run_all(Context& context,
+                           targets::ServerOptions options,
+                           const targets::ProgramStart& start) const {
+    const bool probes = !probe_.delay.empty();
+    const bool profiles = profile_.enabled || !profile_.file.empty();
+    ExitCode code = ExitCode::Done;
+    if (schedules_.count > 0) {
+      CUCO_TRY_ASSIGN(code, run::run_schedules(context, schedules_, check_, start, options));
+    } else if (check_.enabled || (!probes && !profiles)) {
+      CUCO_TRY_ASSIGN(code, run_once(context, options, start.argv, start.uses_mpi));
+    }
+    options.check = false;
+    // What kernels did is worth knowing of a program with findings, too.
+    const auto goes_on = [&] { return code == ExitCode::Done || code == ExitCode::Findings; };
+    if (probes && goes_on()) {
+      CUCO_TRY_ASSIGN(const ExitCode probed, run::run_probe(context, probe_, start, options));
+      if (code == ExitCode::Done) code = probed;
+    }
+    if (profiles && goes_on()) {
+      CUCO_TRY_ASSIGN(const ExitCode profiled,
+                      run::run_profiled(context, profile_, start, options));
+      if (code == ExitCode::Done) code = profiled;
+    }
+    return code;
+  }
+
+  Result<ExitCode> run_once(Context& context,
+                            const targets::ServerOptions& server_options,
+                            const std::vector<std::string>& argv,
+                            bool uses_mpi) const {
+    CUCO_TRY_ASSIGN(targets::ServerProcess server, targets::ServerProcess::start(server_options));
+    CUCO_TRY_ASSIGN(const targets::RankStart ranks,
+                    uses_mpi ? targets::start_under_mpi(server, argv, server_options.processes)
+                             : targets::start_as_one(server, argv));
+    const auto ending = targets::run_against(server, ranks, InterruptScope::requested);
+    if (!ending) {
+      context.terminal.error(ending.error().message());
+      return ExitCode::Internal;
+    }
+    const ExitCode code = exit_code(context, *ending);
+    if (!check_.enabled || ending->interrupted) return code;
+    CUCO_TRY_ASSIGN(const std::string found, server.findings());
+    return run::tell_findings(context, check_, found, server_options.schedule_seed, code);
+  }
+
+  Result<void> check_arguments() const {
+    CUCO_TRY(check_.check());
+    CUCO_TRY(schedules_.check());
+    for (const auto& [name, number] : {std::pair("--ranks", ranks_), {"--processes", processes_}}) {
+      if (number && (*number < 1 || *number > 64)) {
+        return Error{ErrorKind::InvalidInput, fmt::format("{} must be 1 to 64: {}", name, *number)};
+      }
+    }
+    for (const system::Path& path : programs_) {
+      if (!std::filesystem::exists(path)) {
+        return Error{ErrorKind::NotFound, fmt::format("there is no file {}", path.string())};
+      }
+      if (std::filesystem::is_directory(path)) {
+        return Error{ErrorKind::InvalidInput, fmt::format("{} is a folder", path.string())};
+      }
+    }
+    return {};
+  }
+
+  Result<targets::ServerOptions> server_options_for(Context& context) const {
+    targets::ServerOptions options;
+    options.devices = static_cast<std::uint32_t>(ranks_.value_or(1));
+    std::string name = hardware_.empty() ? context.config.text("run.hardware") : hardware_;
+    if (!topology_.empty()) {
+      CUCO_TRY_ASSIGN(options.topology, find_topology());
+      CUCO_TRY_ASSIGN(const std::string text, system::read_file(*options.topology));
+      CUCO_TRY_ASSIGN(const fabric::Topology topology,
+                      fabric::parse_topology(text, options.topology->string()));
+      if (!ranks_) options.devices = static_cast<std::uint32_t>(topology.gpus());
+      if (hardware_.empty()) name = topology.gpu;
+    }
+    if (std::filesystem::exists(name)) {
+      options.gpu = std::filesystem::absolute(name);
+    } else {
+      auto found = system::find_data("hardware/" + name + ".toml");
+      if (!found) {
+        return Error{
+            ErrorKind::NotFound,
+            fmt::format("unknown GPU {}: neither a file nor one of hardware/*.toml", name)};
+      }
+      options.gpu = *std::move(found);
+    }
+    options.seed = seed_;
+    options.patience_ms = static_cast<std::int64_t>(context.config.seconds("run.patience") * 1000);
+    options.check = check_.enabled;
+    options.schedule_seed = schedules_.seed;
+    return options;
+  }
+
+  Result<system::Path> find_topology() const {
+    if (std::filesystem::exists(topology_)) return std::filesystem::absolute(topology_);
+    auto found = system::find_data("topology/" + topology_ + ".toml");
+    if (found) return found;
+    return Error{
+        ErrorKind::NotFound,
+        fmt::format("unknown topology {}: neither a file nor one of topology/*.toml", topology_)};
+  }
+
+  /// A script is taken for what it is: what it starts is its own business.
+  static bool links_mpi(const system::Path& program) {
+    const auto bytes = system::read_file(program);
+    if (!bytes) return false;
+    const auto executable =
+        ptx::probe_executable(std::as_bytes(std::span(bytes->data(), bytes->size())));
+    return executable && executable->mpi == ptx::Linked::Dynamically;
+  }
+
+  /// The program to start: built if sources were given, and checked to be one we can run.
+  Result<system::Path> find_program(const hardware::GpuDescription& gpu) const {
+    const std::uint32_t sm = gpu.compute_major * 10 + gpu.compute_minor;
+    if (run::is_source(programs_.front())) {
+      std::vector<std::string> flags = flags_;
+      // Findings name lines of the host's code too.
+      if (check_.enabled) flags.emplace_back("-g");
+      return run::build_program({.sources = programs_,
+                                 .flags = std::move(flags),
+                                 .cache = system::cache_folder(system::Environment::current()),
+                                 .sm = sm});
+    }
+    const system::Path program = std::filesystem::absolute(programs_.front());
+    if (programs_.size() > 1) {
+      return Error{ErrorKind::InvalidInput,
+                   "one built program, or sources; arguments of the program come after --"};
+    }
+    CUCO_TRY_ASSIGN(const std::string bytes, system::read_file(program));
+    // A script may start a program of ours; what it starts is checked by the runtime itself.
+    if (bytes.starts_with("#!")) return program;
+    auto executable = ptx::probe_executable(std::as_bytes(std::span(bytes.data(), bytes.size())));
+    if (!executable) {
+      return std::move(executable).error().while_doing(programs_.front().string());
+    }
+    if (executable->cuda_runtime == ptx::Linked::Statically) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("{} links the CUDA runtime statically; rebuild with: nvcc -cudart "
+                               "shared -gencode arch=compute_{},code=compute_{}",
+                               programs_.front().string(), sm, sm)};
+    }
+    if (const std::string reason = ptx::reason_not_runnable(*executable, sm); !reason.empty()) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("{}: {}", programs_.front().string(), reason)};
+    }
+    if (executable->nccl == ptx::Linked::Dynamically) {
+      for (const std::string& text :
+           ptx::ptx_texts(std::as_bytes(std::span(bytes.data(), bytes.size())), sm)) {
+        run::tell_nccl_warnings(program::lint_nccl_2_28_ptx(text), programs_.front());
+      }
+    }
+    if (ptx::takes_newer_ptx(*executable, sm)) {
+      fmt::print(stderr,
+                 "cuco: note: {} has machine code for sm_{} but PTX only for compute_{}; that PTX "
+                 "is run, where __CUDA_ARCH__ is {}0\n",
+                 programs_.front().string(), sm, executable->ptx_versions.front(),
+                 executable->ptx_versions.front());
+    }
+    return program;
+  }
+
+  static ExitCode exit_code(Context& context, const targets::RunEnding& ending) {
+    if (ending.interrupted) return ExitCode::Interrupted;
+    if (ending.server_failed) return ExitCode::Internal;
+    const system::JobOutcome& program = ending.program;
+    if (program.ending == system::Ending::Exited) return passed_on(program.code);
+    if (program.ending == system::Ending::Signalled) {
+      context.terminal.error("the program was " + system::describe(program));
+      return passed_on(128 + program.code);
+    }
+    context.terminal.error("the program did not run: " + system::describe(program));
+    return ExitCode::Internal;
+  }
+
+  std::vector<system::Path> programs_;
+  std::string target_ = "virtual";
+  std::string hardware_;
+  std::string topology_;
+  std::optional<int> ranks_;      ///< One, or as many as the topology has.
+  std::optional<int> processes_;  ///< One for each GPU.
+  std::uint64_t seed_ = 0;
+  run::CheckFlags check_;
+  run::ScheduleFlags schedules_;
+  run::ProbeFlags probe_;
+  run::ProfileFlags profile_;
+  std::vector<std::string> flags_;
+  std::vector<std::string> arguments_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run_command() {
+  return std::make_unique<RunCommand>();
+}
+
+}  // namespace cuco::cli

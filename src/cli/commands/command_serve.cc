@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "cli/terminal/command.h"
+#include "system/os/files.h"
+#include "system/os/os_error.h"
+
+namespace cuco::cli {
+namespace {
+
+class ServeCommand final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.option("--port", port_, "N", "port on this machine (default: 8765; 0: a free one)");
+  }
+
+  /// The server is a program of its own: it links an HTTP library that the others need not load.
+  Result<ExitCode> run(Context& context) override {
+    if (port_ < 0 || port_ > 65535) {
+      return Error{ErrorKind::InvalidInput, "--port: 0 to 65535 is wanted"};
+    }
+    CUCO_TRY_ASSIGN(const system::Path helper, system::find_helper("cuco-serve"));
+    const std::string root = context.config.text("store.folder");
+    const std::string port = std::to_string(port_);
+    const char* words[] = {helper.c_str(), root.c_str(), port.c_str(), nullptr};
+    ::execv(helper.c_str(), const_cast<char**>(words));
+    return system::os_error(fmt::format("start '{}'", helper.string()));
+  }
+
+ private:
+  int port_ = 8765;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_serve_command() {
+  return std::make_unique<ServeCommand>();
+}
+
+}  // namespace cuco::cli

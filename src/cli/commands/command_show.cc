@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "candidate/event_json.h"
+#include "cli/journey/run_lookup.h"
+#include "cli/terminal/command.h"
+#include "program/diff.h"
+#include "store/run_recording.h"
+
+namespace cuco::cli {
+namespace {
+
+using candidate::Entry;
+
+class ShowCommand final : public Command {
+ public:
+  void declare(Arguments& arguments) override {
+    arguments.positional("RUN", run_, "number of the run, or 'last'")
+        .completes(Completion::Nothing);
+    arguments.positional("CANDIDATE", number_, "show this one in full")
+        .optional()
+        .completes(Completion::Nothing);
+    arguments.flag("--code", code_, "print the candidate's source and nothing else");
+    arguments.flag("--diff", diff_, "print its difference to the seed and nothing else");
+    arguments.flag("--events", events_, "print everything that happened, one JSON object a line");
+  }
+
+  Result<ExitCode> run(Context& context) override {
+    CUCO_TRY_ASSIGN(const StoredRun run, load_run(context.config, run_));
+    if (events_) {
+      CUCO_TRY_ASSIGN(const auto events, store::load_events(run.folder));
+      context.terminal.write(store::to_recording(events));
+      return ExitCode::Done;
+    }
+    if (!number_) {
+      if (code_ || diff_) {
+        return Error(ErrorKind::InvalidInput, "--code and --diff need a CANDIDATE");
+      }
+      context.terminal.write(context.json ? as_json(run) : overview(run, context.terminal));
+      return ExitCode::Done;
+    }
+    CUCO_TRY_ASSIGN(const Entry* entry, find_entry(run, *number_));
+    if (code_) {
+      for (const auto& file : entry->candidate.source.files)
+        context.terminal.write(file.text);
+    } else if (diff_) {
+      context.terminal.write(program::unified_diff(run.state.entries.front().candidate.source,
+                                                   entry->candidate.source));
+    } else {
+      context.terminal.write(context.json ? to_text(as_json(*entry)) + "\n"
+                                          : in_full(*entry, context.terminal));
+    }
+    return ExitCode::Done;
+  }
+
+ private:
+  static std::string verdict_text(const Entry& entry) {
+    const candidate::Outcome* outcome = entry.latest();
+    if (outcome == nullptr) return "not judged";
+    if (const candidate::Scored* scored = entry.scored()) {
+      return fmt::format("{} {}", time_text(*scored), speedup_text(*scored));
+    }
+    return candidate::summary(*outcome);
+  }
+
+  static std::string overview(const StoredRun& run, const Terminal& terminal) {
+    const candidate::RunState& state = run.state;
+    std::string text;
+    if (state.started) {
+      text += fmt::format("run {}   {}   {}   {}   seed {}   {}\n\n", run.folder.name,
+                          state.started->workload, state.started->target, state.started->hardware,
+                          state.started->seed, state_text(run));
+    }
+    for (const candidate::StepDone& step : state.steps) {
+      text += fmt::format("{} {}  {}\n", step.ok ? terminal.tick() : terminal.cross(), step.step,
+                          terminal.styled(Style::Dim, step.detail));
+    }
+    if (!state.steps.empty()) text += "\n";
+    Table table({Table::Align::Right});
+    for (const Entry& entry : state.entries) {
+      const bool best = state.best == entry.candidate.number;
+      table.row({fmt::format("#{}", entry.candidate.number),
+                 design::to_text(entry.candidate.directive),
+                 clipped(verdict_text(entry), 70) +
+                     (best ? terminal.styled(Style::Good, "  ← best") : "")});
+    }
+    return text + table.text();
+  }
+
+  static std::string in_full(const Entry& entry, const Terminal& terminal) {
+    const candidate::Candidate& candidate = entry.candidate;
+    const candidate::Lineage& lineage = candidate.lineage;
+    std::string text =
+        fmt::format("{}  {}\n", terminal.styled(Style::Bold, fmt::format("#{}", candidate.number)),
+                    design::to_text(candidate.directive));
+    Table table;
+    table.row(
+        {"from",
+         fmt::format("{}{}{}", lineage.proposer, lineage.phase.empty() ? "" : ", " + lineage.phase,
+                     lineage.parent ? fmt::format(", parent #{}", *lineage.parent) : "")});
+    if (!lineage.because.empty()) table.row({"because", lineage.because});
+    table.row({"verdict", verdict_text(entry)});
+    table.row({"code", candidate.code_hash});
+    text += table.text(2);
+    if (const candidate::Scored* scored = entry.scored()) {
+      text += shapes(*scored);
+    } else if (const candidate::Outcome* outcome = entry.latest()) {
+      text += "\n" + candidate::explanation(*outcome) + "\n";
+    }
+    return text;
+  }
+
+  static std::string shapes(const candidate::Scored& scored) {
+    Table table(
+        {Table::Align::Left, Table::Align::Right, Table::Align::Right, Table::Align::Right});
+    table.row({"shape", "time", "seed", "bound"});
+    for (const candidate::ShapeTime& shape : scored.shapes) {
+      table.row({shape.shape, human_seconds(shape.seconds),
+                 shape.baseline_seconds > 0 ? human_seconds(shape.baseline_seconds) : "–",
+                 shape.bound_seconds > 0 ? human_seconds(shape.bound_seconds) : "–"});
+    }
+    return fmt::format("\n{}  checked on {} shapes ({} hidden), {} schedules; times are {}, {}\n",
+                       table.text(2), scored.checked_shapes, scored.checked_hidden_shapes,
+                       scored.checked_schedules, scored.predicted ? "predicted" : "measured",
+                       scored.hardware);
+  }
+
+  static Json as_json(const Entry& entry) {
+    const candidate::Candidate& candidate = entry.candidate;
+    Json object = {{"candidate", candidate.number},
+                   {"directive", design::to_text(candidate.directive)},
+                   {"proposer", candidate.lineage.proposer},
+                   {"because", candidate.lineage.because},
+                   {"code_hash", candidate.code_hash}};
+    if (candidate.lineage.parent) object["parent"] = *candidate.lineage.parent;
+    if (const candidate::Outcome* outcome = entry.latest()) {
+      object["verdict"] = candidate::verdict(*outcome);
+      if (auto parsed = parse_json(candidate::to_json(*outcome))) {
+        object["outcome"] = *std::move(parsed);
+      }
+    }
+    return object;
+  }
+
+  static std::string as_json(const StoredRun& run) {
+    Json object = {{"run", run.folder.name}, {"state", state_text(run)}};
+    if (run.state.best) object["best"] = *run.state.best;
+    object["candidates"] = Json::array();
+    for (const Entry& entry : run.state.entries)
+      object["candidates"].push_back(as_json(entry));
+    return to_text(object) + "\n";
+  }
+
+  std::string run_;
+  std::optional<int> number_;
+  bool code_ = false;
+  bool diff_ = false;
+  bool events_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_show_command() {
+  return std::make_unique<ShowCommand>();
+}
+
+}  // namespace cuco::cli

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/doctor/diagnosis.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace cuco::cli {
+namespace {
+
+using State = Finding::State;
+
+constexpr std::string_view kCudaAdvice =
+    "install the CUDA toolkit 13.0, then put nvcc on PATH or set CUDA_HOME";
+
+Finding compiler(const Machine& machine) {
+  if (!machine.nvcc) {
+    return {"compiler", "no nvcc", State::Absent,
+            fmt::format("programs cannot be compiled: {}", kCudaAdvice)};
+  }
+  Finding finding{"compiler", fmt::format("nvcc {}", machine.nvcc->version)};
+  if (!machine.nvcc->version.starts_with("13.")) {
+    finding.state = State::Bad;
+    finding.advice = fmt::format("CUDA 13.0 is needed: {}", kCudaAdvice);
+  }
+  return finding;
+}
+
+Finding nccl(const Machine& machine) {
+  if (!machine.nccl) {
+    return {
+        "NCCL", "no headers", State::Absent,
+        "get nccl.h and nccl_device.h of NCCL 2.28.9 or newer into the toolkit's include folder"};
+  }
+  const NcclHeaders& headers = *machine.nccl;
+  Finding finding{"NCCL", fmt::format("{}.{}.{}{}", headers.major, headers.minor, headers.patch,
+                                      headers.device_api ? ", device API" : ", no device API")};
+  if (std::tie(headers.major, headers.minor, headers.patch) < std::make_tuple(2, 28, 9) ||
+      !headers.device_api) {
+    finding.state = State::Bad;
+    finding.advice = "headers of NCCL 2.28.9 or newer are needed";
+  }
+  return finding;
+}
+
+Finding gpus(const Machine& machine) {
+  if (!machine.driver || machine.driver->gpus.empty()) {
+    return {"GPUs",
+            machine.driver ? fmt::format("none (driver {})", machine.driver->version) : "none",
+            State::Absent, "times are predicted; loopback and cluster targets need one"};
+  }
+  const DriverFacts& driver = *machine.driver;
+  const GpuFacts& first = driver.gpus.front();
+  const bool alike =
+      std::ranges::all_of(driver.gpus, [&](const GpuFacts& gpu) { return gpu.name == first.name; });
+  return {"GPUs", fmt::format("{} × {}{}, {}, driver for CUDA {}, MPS {}, green contexts {}",
+                              driver.gpus.size(), first.name, alike ? "" : " and others",
+                              human_bytes(static_cast<double>(first.memory_bytes)), driver.version,
+                              driver.mps ? "on" : "off", driver.green_contexts ? "yes" : "no")};
+}
+
+Finding processor(const Machine& machine) {
+  Finding finding{"CPU", fmt::format("{} cores, {}", machine.cores,
+                                     human_bytes(static_cast<double>(machine.memory_bytes)))};
+  std::string missing;
+  for (const auto& [name, there] : machine.cpu_features) {
+    (there ? finding.found : missing) += (there ? " " : missing.empty() ? "" : " ") + name;
+  }
+  if (!missing.empty()) {
+    finding.state = State::Bad;
+    finding.advice = fmt::format("the virtual GPU needs {}", missing);
+  }
+  return finding;
+}
+
+Finding mpi(const Machine& machine) {
+  if (machine.mpi) return {"MPI", machine.mpi->version};
+  return {"MPI", "not found", State::Absent,
+          "for programs that use MPI: apt-get install openmpi-bin libopenmpi-dev"};
+}
+
+Finding slurm(const Machine& machine) {
+  if (machine.slurm) return {"Slurm", machine.slurm->version};
+  return {"Slurm", "not found", State::Absent, "only for many machines: apt-get install slurm-wlm"};
+}
+
+Finding models(const Machine& machine) {
+  if (machine.model.name.empty()) {
+    return {"models", "none configured", State::Absent,
+            "the built-in expert proposes; to add one set llm.endpoint and llm.model, or "
+            "search.proposer to command:PROGRAM"};
+  }
+  if (!machine.model.problem.empty()) {
+    return {"models", machine.model.name, State::Bad, machine.model.problem};
+  }
+  return {"models", machine.model.name};
+}
+
+TargetState virtual_target(const Machine& machine) {
+  if (std::ranges::any_of(machine.cpu_features, [](const auto& f) { return !f.second; })) {
+    return {"virtual", false, "the CPU lacks instructions that it needs"};
+  }
+  if (!machine.has_virtual_cluster) {
+    return {"virtual", false, "its server or libraries are not built"};
+  }
+  return {"virtual", true, machine.nvcc ? "" : "only programs that are compiled already"};
+}
+
+/// These two do not exist yet; saying that a GPU is missing would promise too much.
+constexpr std::string_view kNotBuilt = "not in this version";
+
+}  // namespace
+
+Diagnosis diagnose(const Machine& machine, std::string_view wanted_target) {
+  Diagnosis diagnosis;
+  diagnosis.findings = {compiler(machine), nccl(machine),   gpus(machine), processor(machine),
+                        mpi(machine),      models(machine), slurm(machine)};
+  diagnosis.targets = {virtual_target(machine),
+                       {"loopback", false, std::string(kNotBuilt)},
+                       {"cluster", false, std::string(kNotBuilt)}};
+  for (const TargetState& target : diagnosis.targets) {
+    const bool wanted = wanted_target == "auto" || wanted_target == target.name;
+    if (target.usable && wanted && diagnosis.default_target.empty()) {
+      diagnosis.default_target = target.name;
+    }
+  }
+  return diagnosis;
+}
+
+}  // namespace cuco::cli

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/doctor/machine.h"
+
+#include <chrono>
+#include <regex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/doctor/machine_driver.h"
+#include "system/os/process.h"
+
+namespace cuco::cli {
+namespace {
+
+/// What a tool prints; nothing if it does not run or does not end in time.
+std::optional<std::string> output_of(const std::vector<std::string>& argv,
+                                     const system::Environment& environment) {
+  system::JobSpec spec{.command = {.argv = argv, .environment = environment}};
+  spec.limits.wall = std::chrono::seconds(10);
+  const auto outcome = system::run_job(spec);
+  if (!outcome || !outcome->succeeded()) return std::nullopt;
+  return outcome->out;
+}
+
+/// The first match of `pattern`'s first group.
+std::optional<std::string> first_match(const std::string& text, const char* pattern) {
+  std::smatch match;
+  if (!std::regex_search(text, match, std::regex(pattern))) return std::nullopt;
+  return match[1].str();
+}
+
+std::optional<Tool> find_tool(const char* name,
+                              const char* version_option,
+                              const char* pattern,
+                              const system::Environment& environment) {
+  const auto path = system::find_program(name, environment.get("PATH").value_or(""));
+  if (!path) return std::nullopt;
+  const auto text = output_of({path->string(), version_option}, environment);
+  if (!text) return std::nullopt;
+  return Tool{*path, first_match(*text, pattern).value_or("of unknown version")};
+}
+
+std::optional<Tool> find_nvcc(const system::Environment& environment) {
+  const auto cuda = find_cuda(environment);
+  if (!cuda) return std::nullopt;
+  const system::Path path = *cuda / "bin/nvcc";
+  const auto text = output_of({path.string(), "--version"}, environment);
+  if (!text) return std::nullopt;
+  return Tool{path, first_match(*text, R"(V([0-9.]+))").value_or("of unknown version")};
+}
+
+std::optional<NcclHeaders> find_nccl(const system::Environment& environment) {
+  std::vector<system::Path> folders;
+  if (const auto home = environment.get("NCCL_HOME"))
+    folders.push_back(system::Path(*home) / "include");
+  if (const auto cuda = find_cuda(environment)) folders.push_back(*cuda / "include");
+  folders.emplace_back("/usr/include");
+  for (const system::Path& folder : folders) {
+    const auto text = system::read_file(folder / "nccl.h");
+    if (!text) continue;
+    auto headers = parse_nccl_header(*text);
+    if (!headers) continue;
+    headers->folder = folder;
+    headers->device_api = std::filesystem::exists(folder / "nccl_device.h");
+    return headers;
+  }
+  return std::nullopt;
+}
+
+ModelFacts inspect_model(const Config& config, const system::Environment& environment) {
+  const std::string& proposer = config.text("search.proposer");
+  if (proposer.starts_with("command:")) return {.name = proposer, .problem = ""};
+  const std::string& model = config.text("llm.model");
+  const std::string& endpoint = config.text("llm.endpoint");
+  if (model.empty() && endpoint.empty()) return {};
+  ModelFacts facts{.name = fmt::format("{} at {}", model.empty() ? "?" : model,
+                                       endpoint.empty() ? "?" : endpoint),
+                   .problem = ""};
+  if (model.empty()) facts.problem = "set llm.model";
+  if (endpoint.empty()) facts.problem = "set llm.endpoint";
+  const std::string& variable = config.text("llm.key_variable");
+  const std::string& file = config.text("llm.key_file");
+  if (file.empty() && !environment.get(variable)) {
+    facts.problem = fmt::format("no key: set {}, or name a file with llm.key_file", variable);
+  } else if (!file.empty() && !std::filesystem::exists(file)) {
+    facts.problem = "the file named by llm.key_file does not exist";
+  }
+  return facts;
+}
+
+std::vector<FenceFacts> inspect_fences() {
+  std::vector<FenceFacts> facts;
+  const auto reports = system::probe_fences();
+  if (!reports) return {{.name = "probe", .works = false, .how = reports.error().message()}};
+  for (const system::FenceReport& report : *reports) {
+    facts.push_back({std::string(system::name_of(report.fence)), report.works, report.how});
+  }
+  return facts;
+}
+
+bool is_mps_running(const system::Environment& environment) {
+  const auto folder = environment.get("CUDA_MPS_PIPE_DIRECTORY").value_or("/tmp/nvidia-mps");
+  return std::filesystem::exists(system::Path(folder) / "control");
+}
+
+/// The libraries that ranks load, in lib/cuco/ beside the server's bin/.
+bool has_libraries(const system::Path& programs) {
+  const system::Path libraries = programs.parent_path() / "lib/cuco";
+  return std::filesystem::exists(libraries / "libcudart.so.13") &&
+         std::filesystem::exists(libraries / "libnccl.so.2");
+}
+
+std::uint64_t memory_of_machine() {
+  const auto text = system::read_file("/proc/meminfo");
+  const auto kibibytes = text ? first_match(*text, R"(MemTotal:\s+(\d+))") : std::nullopt;
+  return kibibytes ? std::stoull(*kibibytes) * 1024 : 0;
+}
+
+}  // namespace
+
+std::optional<NcclHeaders> parse_nccl_header(std::string_view text) {
+  const std::string copy(text);
+  const auto major = first_match(copy, R"(#define NCCL_MAJOR (\d{1,6})\b)");
+  const auto minor = first_match(copy, R"(#define NCCL_MINOR (\d{1,6})\b)");
+  const auto patch = first_match(copy, R"(#define NCCL_PATCH (\d{1,6})\b)");
+  if (!major || !minor || !patch) return std::nullopt;
+  return NcclHeaders{.folder = {},
+                     .major = std::stoi(*major),
+                     .minor = std::stoi(*minor),
+                     .patch = std::stoi(*patch)};
+}
+
+std::optional<system::Path> find_cuda(const system::Environment& environment) {
+  std::vector<system::Path> folders;
+  if (const auto nvcc = system::find_program("nvcc", environment.get("PATH").value_or(""))) {
+    std::error_code ignored;
+    folders.push_back(std::filesystem::canonical(*nvcc, ignored).parent_path().parent_path());
+  }
+  if (const auto home = environment.get("CUDA_HOME")) folders.emplace_back(*home);
+  folders.emplace_back("/usr/local/cuda");
+  for (const system::Path& folder : folders) {
+    if (std::filesystem::exists(folder / "bin/nvcc")) return folder;
+  }
+  return std::nullopt;
+}
+
+Machine inspect_machine(const Config& config, const system::Environment& environment) {
+  Machine machine;
+  machine.cores = std::thread::hardware_concurrency();
+  machine.memory_bytes = memory_of_machine();
+  machine.cpu_features = {{"AVX2", __builtin_cpu_supports("avx2") != 0},
+                          {"FMA", __builtin_cpu_supports("fma") != 0},
+                          {"F16C", __builtin_cpu_supports("f16c") != 0}};
+  machine.nvcc = find_nvcc(environment);
+  machine.nccl = find_nccl(environment);
+  machine.mpi = find_tool("mpirun", "--version", R"(mpirun \((.*)\n)", environment);
+  // "mpirun (Open MPI) 4.1.4" reads better without the parenthesis.
+  if (machine.mpi) {
+    std::erase(machine.mpi->version, ')');
+  }
+  machine.slurm = find_tool("sinfo", "--version", R"(slurm\S* ([0-9.]+))", environment);
+  machine.driver = inspect_driver();
+  if (machine.driver) machine.driver->mps = is_mps_running(environment);
+  machine.fences = inspect_fences();
+  machine.model = inspect_model(config, environment);
+  const auto server = system::find_helper("cuco-vcluster");
+  machine.has_virtual_cluster = server.has_value() && has_libraries(server->parent_path());
+  return machine;
+}
+
+}  // namespace cuco::cli

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/journey/journey.h"
+
+#include <fmt/format.h>
+
+#include "analysis/analyse.h"
+#include "base/text.h"
+#include "cli/journey/journey_view.h"
+#include "cli/journey/proposers.h"
+#include "cli/terminal/interrupt.h"
+#include "expert/expert.h"
+#include "fastpath/fastpath.h"
+#include "report/export.h"
+#include "report/progress.h"
+#include "search/search.h"
+#include "store/sqlite_store.h"
+#include "system/os/system_clock.h"
+
+namespace cuco::cli {
+namespace {
+using candidate::Fidelity;
+using candidate::kSeed;
+using candidate::Run;
+
+constexpr int kLabelWidth = 16;
+
+candidate::RunSettings settings(Context& context, const JourneyOptions& options) {
+  candidate::RunSettings made{.seed = options.seed, .parallel = options.jobs};
+  made.stop_requested = [] { return InterruptScope::requested(); };
+  made.observer = [&context, candidates = options.candidates](const candidate::Event& event,
+                                                              const candidate::RunState& state) {
+    show_event(context, event, state, candidates);
+  };
+  return made;
+}
+
+template <typename Number>
+std::string count(Number number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
+/// The seed is candidate 0 and has to be correct: everything is compared with it.
+Result<void> judge_seed(Run& run, const Subject& subject) {
+  candidate::Proposal seed{.source = program::single_file("program.cu", subject.program)};
+  seed.lineage.proposer = "seed";
+  seed.lineage.because = "the program as it was given";
+  CUCO_TRY(run.add_candidate(std::move(seed)));
+  CUCO_TRY_ASSIGN(const candidate::Outcome outcome, run.evaluate(kSeed, Fidelity::Standard));
+  if (std::holds_alternative<candidate::Scored>(outcome)) return {};
+  return Error{ErrorKind::InvalidInput,
+               fmt::format("the seed itself is not accepted: {}", candidate::explanation(outcome))};
+}
+
+Result<analysis::CommunicationGraph> analyse_seed(Run& run,
+                                                  const Subject& subject,
+                                                  const system::Path& cuda) {
+  CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
+  CUCO_TRY_ASSIGN(auto graph, analysis::analyse("program.cu", subject.program, {cuda, {include}}));
+  std::vector<std::string> found;
+  for (const auto& collective : graph.collectives) {
+    found.push_back(fmt::format("{} (line {})", collective.name, collective.span.line));
+  }
+  CUCO_TRY(run.record_step(
+      {"analyse", graph.problems.empty(),
+       fmt::format("{}, {}, {}", count(graph.kernels.size(), "kernel"),
+                   graph.launches.size() == 1 ? "1 launch"
+                                              : fmt::format("{} launches", graph.launches.size()),
+                   found.empty() ? "no collective" : join(found, ", "))}));
+  return graph;
+}
+
+/// Windows first, then the conservative replacement; the slow path starts from what comes out.
+Result<void> walk_fast_path(Run& run,
+                            const Subject& subject,
+                            const analysis::CommunicationGraph& graph,
+                            const system::Path& cuda) {
+  auto ideas = expert::make_fast_path_ideas(graph, subject.program);
+  if (!ideas) {
+    return run.record_step({"infrastructure", false, ideas.error().message()});
+  }
+  expert::Expert infrastructure({{ideas->infrastructure}, {}}, "program.cu");
+  expert::Expert replacement({{ideas->replacement}, {}}, "program.cu");
+  fastpath::FastPath path{.infrastructure = &infrastructure, .replacement = &replacement};
+  path.host_collectives = [&](const program::Source& source) -> Result<std::vector<std::string>> {
+    CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
+    CUCO_TRY_ASSIGN(
+        const auto rewritten,
+        analysis::analyse("program.cu", source.find("program.cu")->text, {cuda, {include}}));
+    std::vector<std::string> names;
+    for (const auto& collective : rewritten.collectives)
+      names.push_back(collective.name);
+    return names;
+  };
+  CUCO_TRY_ASSIGN(const auto device_seed, fastpath::walk(run, path));
+  if (device_seed && run.speedup(*device_seed) > candidate::kLeastSpeedup)
+    CUCO_TRY(run.set_best(*device_seed));
+  return {};
+}
+
+void show_discarded(Context& context, const ProposerSet& proposers) {
+  if (proposers.expert == nullptr) return;
+  const expert::Ideas& ideas = proposers.expert->ideas();
+  if (ideas.ideas.empty() && !ideas.discarded.empty()) {
+    show_line(context,
+              {"expert", fmt::format("has no design for this program: {}; all reasons with "
+                                     "--verbose, other proposers with --model",
+                                     ideas.discarded.front().reason)});
+  }
+  for (const auto& discarded : ideas.discarded) {
+    context.terminal.detail("{:<{}}not tried: {}: {}", "expert", kLabelWidth, discarded.design,
+                            discarded.reason);
+  }
+}
+
+void show_target(Context& context,
+                 const JourneyOptions& options,
+                 const Subject& subject,
+                 const candidate::Target& target) {
+  show_line(context, {subject.name,
+                      fmt::format("{} · {}", count(target.facts.ranks, "rank"), subject.summary)});
+  show_line(context,
+            {"target",
+             fmt::format("{}, {}, {}{}   seed {}", target.name, target.hardware, target.topology,
+                         target.predicted ? " (times are predicted)" : "", options.seed)});
+}
+
+void show_bound(Context& context, const candidate::Scored& seed) {
+  if (seed.bound_seconds <= 0) return;
+  std::vector<std::string> shapes;
+  for (const auto& shape : seed.shapes)
+    shapes.push_back(fmt::format("{} {}", shape.shape, human_seconds(shape.seconds)));
+  // Candidates are tried on the first shape before they are timed on all.
+  const std::string parts =
+      shapes.size() > 1 ? fmt::format(": the mean of {}", join(shapes, ", ")) : std::string();
+  show_line(context, {"bound", fmt::format("{} (speed of light)   seed program correct, {}{}",
+                                           human_seconds(seed.bound_seconds),
+                                           report::time_text(seed), parts)});
+}
+
+}  // namespace
+
+Result<void> write_candidate(const candidate::RunState& state,
+                             candidate::Number number,
+                             std::string_view run,
+                             const system::Path& folder) {
+  CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
+  CUCO_TRY_ASSIGN(const std::string header, system::read_file(include / "cuco/workload.h"));
+  for (const auto& file : report::export_folder(state, number, run, header)) {
+    const auto path = folder / file.path;
+    CUCO_TRY(system::make_folder(path.parent_path()));
+    CUCO_TRY(system::write_file(path, file.text));
+  }
+  return {};
+}
+
+// NOLINTNEXTLINE(readability-function-size): contents page
+Result<ExitCode> travel(Context& context,
+                        const JourneyOptions& options,
+                        const store::RunFolder& folder,
+                        const Subject& subject,
+                        candidate::Evaluator& evaluator) {
+  const InterruptScope interrupts;
+  system::SystemClock clock;
+  context.resume_with = "cuco resume " + folder.name;
+  CUCO_TRY_ASSIGN(const system::Fd lock, store::lock_run(folder));
+  CUCO_TRY_ASSIGN(const auto store,
+                  store::SqliteStore::open(folder.database(), store::OpenMode::ReadWrite, clock));
+  CUCO_TRY_ASSIGN(Run run, Run::open(*store, evaluator, clock, settings(context, options)));
+  const auto target = evaluator.target();
+  show_target(context, options, subject, target);
+  CUCO_TRY(
+      run.start({options.workload, options.seed, target.name, target.hardware, to_json(options)}));
+
+  CUCO_TRY(judge_seed(run, subject));
+  show_bound(context, *run.entry(kSeed).scored());
+  CUCO_TRY_ASSIGN(const system::Path cuda, analysis::find_cuda());
+  CUCO_TRY_ASSIGN(const analysis::CommunicationGraph graph, analyse_seed(run, subject, cuda));
+  CUCO_TRY_ASSIGN(
+      const ProposerSet proposers,
+      make_proposers(options, {subject, graph, target, installed_nccl(cuda), cuda}, clock));
+  show_discarded(context, proposers);
+  if (proposers.expert != nullptr) CUCO_TRY(walk_fast_path(run, subject, graph, cuda));
+
+  search::SearchOptions race;
+  race.budget = {options.candidates, options.budget_seconds};
+  race.batch = proposers.providers.empty() ? options.jobs : 1;  // models see every verdict
+  const auto askable = proposers.pointers();
+  CUCO_TRY_ASSIGN(const search::SearchResult result, search::search(run, askable, race));
+  if (InterruptScope::requested()) return ExitCode::Interrupted;
+  if (const auto* winner = report::winner(run.state())) {
+    CUCO_TRY(write_candidate(run.state(), winner->candidate.number, folder.name, folder.best()));
+  }
+  CUCO_TRY(run.finish(result.reason));
+  return show_closing(context, run.state(), folder);
+}
+
+}  // namespace cuco::cli

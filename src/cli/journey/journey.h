@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The journey of `cuco optimize` and `cuco resume`: seed, analysis, fast path, slow path, winner.
+/// One named step after the other; each lives in the folder of its name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "candidate/evaluator.h"
+#include "candidate/run_state.h"
+#include "cli/terminal/command.h"
+#include "store/run_folder.h"
+
+namespace cuco::cli {
+
+/// What the user asked for; stored with the run, so that it can be resumed. No keys in here.
+struct JourneyOptions {
+  std::string workload;
+  std::uint64_t seed = 1;
+  std::vector<std::string> proposers;  ///< "expert", "model", "command:PROGRAM".
+  std::string model;
+  std::string endpoint;
+  std::string key_variable;  ///< Name of the variable that holds the key.
+  std::string key_file;      ///< Or of the file that does.
+  std::string record;
+  std::string replay;
+  std::string topology;
+  int candidates = 40;
+  double budget_seconds = 600;
+  int jobs = 1;
+};
+
+[[nodiscard]] std::string to_json(const JourneyOptions& options);
+[[nodiscard]] Result<JourneyOptions> parse_journey_options(std::string_view json);
+
+/// The program that is optimised.
+struct Subject {
+  std::string name;
+  std::string summary;
+  std::string program;  ///< Text of program.cu.
+};
+
+/// Everything from the seed to the winner's folder. Done: a faster candidate was found; JobFailed:
+/// none was; Interrupted: the run can be resumed.
+[[nodiscard]] Result<ExitCode> travel(Context& context,
+                                      const JourneyOptions& options,
+                                      const store::RunFolder& folder,
+                                      const Subject& subject,
+                                      candidate::Evaluator& evaluator);
+
+/// Writes a candidate as a folder that builds with plain nvcc and NCCL.
+[[nodiscard]] Result<void> write_candidate(const candidate::RunState& state,
+                                           candidate::Number number,
+                                           std::string_view run,
+                                           const system::Path& folder);
+
+/// Makes the judge that the options ask for, and travels.
+[[nodiscard]] Result<ExitCode> start_journey(Context& context,
+                                             const JourneyOptions& options,
+                                             const store::RunFolder& folder);
+
+}  // namespace cuco::cli

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/journey/journey_view.h"
+
+namespace cuco::cli {
+namespace {
+
+constexpr int kLabelWidth = 16;
+
+}  // namespace
+
+void show_line(Context& context, const report::Line& line) {
+  if (context.json) return;
+  // A workload's name may be longer than the column.
+  const char* gap = line.label.size() < static_cast<std::size_t>(kLabelWidth) ? "" : "  ";
+  context.terminal.note("{}{}{}",
+                        padded(context.terminal.styled(Style::Dim, line.label), kLabelWidth), gap,
+                        line.text);
+}
+
+void show_event(Context& context,
+                const candidate::Event& event,
+                const candidate::RunState& state,
+                int candidates) {
+  if (context.json) {
+    context.terminal.write(report::event_json(event) + "\n");
+    return;
+  }
+  for (const auto& line : report::describe(event, state))
+    show_line(context, line);
+  context.terminal.progress(report::live_line(state, candidates));
+}
+
+ExitCode show_closing(Context& context,
+                      const candidate::RunState& state,
+                      const store::RunFolder& folder) {
+  context.terminal.clear_progress();
+  const auto best = folder.best().string();
+  if (context.json) {
+    context.terminal.write(report::result_json(state, folder.name, best) + "\n");
+  } else {
+    for (const auto& line : report::closing(state, folder.name, best)) {
+      context.terminal.print("{}{}\n",
+                             padded(context.terminal.styled(Style::Bold, line.label), kLabelWidth),
+                             line.text);
+    }
+  }
+  return report::winner(state) == nullptr ? ExitCode::JobFailed : ExitCode::Done;
+}
+
+}  // namespace cuco::cli

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// How a run looks in a terminal while it goes on and when it ends, live or played back.
+#pragma once
+
+#include "candidate/run_state.h"
+#include "cli/terminal/command.h"
+#include "report/progress.h"
+#include "store/run_folder.h"
+
+namespace cuco::cli {
+
+/// "label           text" as a remark; nothing where only JSON is wanted.
+void show_line(Context& context, const report::Line& line);
+
+/// The event's lines and the live line, or the event as JSON.
+void show_event(Context& context,
+                const candidate::Event& event,
+                const candidate::RunState& state,
+                int candidates);
+
+/// What came out, and where to look next. Done if there is a winner, JobFailed if not.
+ExitCode show_closing(Context& context,
+                      const candidate::RunState& state,
+                      const store::RunFolder& folder);
+
+}  // namespace cuco::cli

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/journey/judge_report.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace cuco::cli {
+namespace {
+
+using candidate::Scored;
+using candidate::ShapeTime;
+
+std::string time_table(const Scored& scored) {
+  using Align = Table::Align;
+  Table table({Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right,
+               Align::Left});
+  table.row({"shape", "time", "seed", "gain", "bound", "of it", "bound by"});
+  for (const ShapeTime& time : scored.shapes) {
+    table.row({time.shape, human_seconds(time.seconds), human_seconds(time.baseline_seconds),
+               fmt::format("{:.2f}x", time.baseline_seconds / time.seconds),
+               human_seconds(time.bound_seconds),
+               fmt::format("{:.0f} %", 100 * time.bound_seconds / time.seconds), time.limited_by});
+  }
+  return table.text(2);
+}
+
+/// Of one shape: where the time goes, and the lines where the warps spend theirs.
+std::string profile_text(const ShapeTime& time) {
+  std::string text = fmt::format("  where the time of {} goes, on its slowest rank\n", time.shape);
+  double all = 0;
+  for (const candidate::PhaseTime& phase : time.phases)
+    all += phase.seconds;
+  for (const candidate::PhaseTime& phase : time.phases) {
+    text += fmt::format("    {:>9} {:>4.0f} %  {}\n", human_seconds(phase.seconds),
+                        100 * phase.seconds / all, phase.phase);
+  }
+  if (time.hot_spots.empty()) return text;
+  text += "  hottest lines, by the share of all warps' time\n";
+  for (const candidate::HotSpot& spot : time.hot_spots) {
+    text += fmt::format("    {:>3.0f} %  {}:{}  {}\n", 100 * spot.share, spot.where.file,
+                        spot.where.line, spot.what);
+  }
+  return text;
+}
+
+std::string scored_text(const Terminal& terminal, const judge::Judge& judge, const Scored& scored) {
+  const candidate::Target target = judge.target();
+  std::string text = fmt::format(
+      "{} correct: {} shapes, {} hidden shapes, {} schedules, every iteration checked\n",
+      terminal.tick(), scored.checked_shapes, scored.checked_hidden_shapes,
+      scored.checked_schedules);
+  text += time_table(scored);
+  // The largest of the timed shapes says most; all are in --json.
+  const ShapeTime* longest = nullptr;
+  for (const ShapeTime& time : scored.shapes) {
+    if (!time.phases.empty() && (longest == nullptr || time.seconds > longest->seconds))
+      longest = &time;
+  }
+  if (longest != nullptr) text += profile_text(*longest);
+  text += fmt::format("  {} {} on {} ({}): {:.2f} x the seed, score {:.3f}\n",
+                      scored.predicted ? "predicted" : "measured", human_seconds(scored.seconds),
+                      scored.predicted ? target.hardware : scored.hardware, target.topology,
+                      scored.baseline_seconds / scored.seconds, scored.score);
+  for (const judge::MeasuredShape& measured : judge.measured())
+    text += fmt::format("  {}\n", describe(measured));
+  return text;
+}
+
+}  // namespace
+
+std::string verdict_text(const Terminal& terminal,
+                         const judge::Judge& judge,
+                         const candidate::Outcome& outcome) {
+  if (const auto* scored = std::get_if<Scored>(&outcome))
+    return scored_text(terminal, judge, *scored);
+  const std::string summary = candidate::summary(outcome);
+  std::string text = fmt::format("{} {}\n", terminal.cross(), summary);
+  const std::string explanation = candidate::explanation(outcome);
+  if (explanation == summary) return text;
+  for (const std::string_view line : split(explanation, '\n')) {
+    // The first line of many explanations is the summary again.
+    if (!line.empty() && line != summary) text += fmt::format("  {}\n", line);
+  }
+  return text;
+}
+
+}  // namespace cuco::cli

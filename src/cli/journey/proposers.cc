@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/journey/proposers.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "agents/model_proposer.h"
+#include "base/text.h"
+#include "llm/command_provider.h"
+#include "llm/endpoint_provider.h"
+#include "llm/exchange_recording.h"
+#include "system/os/environment.h"
+
+namespace cuco::cli {
+namespace {
+
+constexpr std::string_view kCommand = "command:";
+constexpr auto kDeadline = std::chrono::seconds(300);
+
+Result<std::unique_ptr<llm::Provider>> make_endpoint(const JourneyOptions& options, Clock& clock) {
+  llm::Endpoint endpoint;
+  if (!options.endpoint.empty()) endpoint.url = options.endpoint;
+  endpoint.model = options.model;
+  if (endpoint.model.empty()) {
+    return Error{ErrorKind::InvalidInput, "which model? --model NAME (or llm.model in cuco.toml)"};
+  }
+  endpoint.key = system::Environment::current().get(options.key_variable).value_or("");
+  if (endpoint.key.empty() && !options.key_file.empty()) {
+    CUCO_TRY_ASSIGN(const std::string text, system::read_file(options.key_file, 4096));
+    endpoint.key = std::string(trim(text));
+  }
+  if (endpoint.key.empty() && options.endpoint.empty()) {
+    return Error{
+        ErrorKind::Unavailable,
+        fmt::format("provider 'openai' has no key: set {}, or use --proposer expert (needs "
+                    "none)",
+                    options.key_variable)};
+  }
+  return std::unique_ptr<llm::Provider>(
+      std::make_unique<llm::EndpointProvider>(std::move(endpoint), llm::RetryPolicy{}, clock));
+}
+
+Result<std::unique_ptr<llm::Provider>> make_provider(const std::string& proposer,
+                                                     const JourneyOptions& options,
+                                                     Clock& clock) {
+  if (!options.replay.empty()) {
+    CUCO_TRY_ASSIGN(auto replay, llm::ReplayProvider::open(options.replay));
+    return std::unique_ptr<llm::Provider>(std::move(replay));
+  }
+  std::unique_ptr<llm::Provider> provider;
+  if (proposer.starts_with(kCommand)) {
+    provider = std::make_unique<llm::CommandProvider>(proposer.substr(kCommand.size()));
+  } else if (proposer == "model") {
+    CUCO_TRY_ASSIGN(provider, make_endpoint(options, clock));
+  } else {
+    const std::vector<std::string> known = {"expert", "model", "command:PROGRAM"};
+    const auto near = nearest(proposer, known);
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("no proposer '{}'{}; there are expert, model and command:PROGRAM",
+                             proposer, near ? fmt::format(" (did you mean '{}'?)", *near) : "")};
+  }
+  if (options.record.empty()) return provider;
+  return std::unique_ptr<llm::Provider>(
+      std::make_unique<llm::RecordingProvider>(std::move(provider), options.record));
+}
+
+Result<agents::Problem> describe_problem(const Surroundings& surroundings) {
+  agents::Problem problem;
+  problem.summary = fmt::format("{}: {}", surroundings.subject.name, surroundings.subject.summary);
+  problem.target =
+      fmt::format("It runs on {} ranks: {}, topology {}.", surroundings.target.facts.ranks,
+                  surroundings.target.hardware, surroundings.target.topology);
+  problem.analysis = analysis::to_text(surroundings.graph);
+  problem.program = analysis::program_facts(surroundings.graph);
+  problem.topology = surroundings.target.facts;
+  problem.nccl = surroundings.nccl;
+  std::vector<std::string> headers;
+  for (const auto& name : agents::api_headers()) {
+    CUCO_TRY_ASSIGN(std::string text, system::read_file(surroundings.cuda / "include" / name));
+    headers.push_back(std::move(text));
+  }
+  problem.api = agents::cut_api(headers);
+  return problem;
+}
+
+}  // namespace
+
+std::vector<candidate::Proposer*> ProposerSet::pointers() const {
+  std::vector<candidate::Proposer*> list;
+  for (const auto& proposer : proposers)
+    list.push_back(proposer.get());
+  return list;
+}
+
+Result<ProposerSet> make_proposers(const JourneyOptions& options,
+                                   const Surroundings& surroundings,
+                                   Clock& clock) {
+  ProposerSet set;
+  for (const auto& name : options.proposers) {
+    if (name == "expert") {
+      auto expert = std::make_unique<expert::Expert>(
+          expert::make_ideas(surroundings.graph, surroundings.subject.program,
+                             surroundings.target.facts, surroundings.nccl),
+          "program.cu");
+      set.expert = expert.get();
+      set.proposers.push_back(std::move(expert));
+      continue;
+    }
+    CUCO_TRY_ASSIGN(auto provider, make_provider(name, options, clock));
+    CUCO_TRY_ASSIGN(agents::Problem problem, describe_problem(surroundings));
+    set.proposers.push_back(std::make_unique<agents::ModelProposer>(*provider, std::move(problem),
+                                                                    "program.cu", kDeadline));
+    set.providers.push_back(std::move(provider));
+  }
+  return set;
+}
+
+design::NcclVersion installed_nccl(const system::Path& cuda) {
+  design::NcclVersion version;
+  const auto header = system::read_file(cuda / "include" / "nccl.h");
+  constexpr std::string_view kMacro = "#define NCCL_VERSION_CODE ";
+  const auto at = header ? header->find(kMacro) : std::string::npos;
+  if (at == std::string::npos) return version;
+  const auto digits = std::string_view(*header).substr(at + kMacro.size());
+  int code = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code);
+  if (error == std::errc() && end != digits.data()) version.code = code;
+  return version;
+}
+
+}  // namespace cuco::cli

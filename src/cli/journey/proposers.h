@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// From what the user asked for to proposers that can be asked.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "analysis/communication_graph.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "candidate/proposer.h"
+#include "cli/journey/journey.h"
+#include "expert/expert.h"
+#include "llm/provider.h"
+
+namespace cuco::cli {
+
+/// What proposers need to know.
+struct Surroundings {
+  const Subject& subject;
+  const analysis::CommunicationGraph& graph;
+  candidate::Target target;
+  design::NcclVersion nccl;
+  system::Path cuda;
+};
+
+/// Owns the proposers and what they lean on.
+struct ProposerSet {
+  std::vector<std::unique_ptr<llm::Provider>> providers;
+  std::vector<std::unique_ptr<candidate::Proposer>> proposers;
+  expert::Expert* expert = nullptr;  ///< One of the proposers, if it was asked for.
+
+  [[nodiscard]] std::vector<candidate::Proposer*> pointers() const;
+};
+
+/// `clock` must outlive the set. Unavailable names the variable when a key is missing.
+[[nodiscard]] Result<ProposerSet> make_proposers(const JourneyOptions& options,
+                                                 const Surroundings& surroundings,
+                                                 Clock& clock);
+
+/// From the installed header; the version that this code was written for when it cannot be read.
+[[nodiscard]] design::NcclVersion installed_nccl(const system::Path& cuda);
+
+}  // namespace cuco::cli

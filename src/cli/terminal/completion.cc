@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/terminal/completion.h"
+
+#include <fmt/format.h>
+
+namespace cuco::cli {
+namespace {
+
+const std::string& global_words() {
+  static const std::string words = fmt::format("{}", fmt::join(kGlobalOptions, " "));
+  return words;
+}
+
+std::string option_words(const Arguments& arguments) {
+  std::string words;
+  for (const Argument& argument : arguments.list()) {
+    if (argument.kind != Argument::Kind::Positional) words += argument.name + " ";
+  }
+  return words;
+}
+
+/// What completes the value of an argument, as bash's compgen wants it.
+std::string bash_action(const Argument& argument) {
+  if (!argument.choices.empty()) return fmt::format("-W \"{}\"", fmt::join(argument.choices, " "));
+  if (argument.completion == Completion::Folder) return "-d";
+  return "-f";
+}
+
+std::string bash_case(const CommandEntry& entry) {
+  Arguments arguments;
+  const auto command = entry.make();
+  command->declare(arguments);
+  std::string text = fmt::format("    {})\n      case \"$previous\" in\n", entry.name);
+  std::string positional = "-f";
+  for (const Argument& argument : arguments.list()) {
+    if (argument.kind == Argument::Kind::Positional) positional = bash_action(argument);
+    if (argument.kind != Argument::Kind::Option) continue;
+    const bool completes = !argument.choices.empty() || argument.completion != Completion::Nothing;
+    text += fmt::format(
+        "        {}) {} ;;\n", argument.name,
+        completes ? fmt::format("complete_with {}; return", bash_action(argument)) : "return");
+  }
+  text += fmt::format(
+      "      esac\n      case \"$word\" in\n        -*) complete_with -W \"{}{}\" ;;\n"
+      "        *) complete_with {} ;;\n      esac\n      ;;\n",
+      option_words(arguments), global_words(), positional);
+  return text;
+}
+
+/// Single quotes and colons mean something to zsh's _arguments.
+std::string zsh_quoted(std::string_view text) {
+  std::string quoted;
+  for (const char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else if (c == ':' || c == '[' || c == ']') {
+      quoted += fmt::format("\\{}", c);
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted;
+}
+
+std::string zsh_action(const Argument& argument) {
+  if (!argument.choices.empty()) return fmt::format("({})", fmt::join(argument.choices, " "));
+  switch (argument.completion) {
+    case Completion::File:
+      return "_files";
+    case Completion::Folder:
+      return "_files -/";
+    case Completion::Nothing:
+      break;
+  }
+  return "";
+}
+
+std::string zsh_case(const CommandEntry& entry) {
+  Arguments arguments;
+  const auto command = entry.make();
+  command->declare(arguments);
+  std::string text = fmt::format("    {})\n      _arguments $global", entry.name);
+  for (const Argument& argument : arguments.list()) {
+    const std::string help = zsh_quoted(argument.help);
+    switch (argument.kind) {
+      case Argument::Kind::Flag:
+        text += fmt::format(" \\\n        '{}[{}]'", argument.name, help);
+        break;
+      case Argument::Kind::Option:
+        text += fmt::format(" \\\n        '{}[{}]:{}:{}'", argument.name, help,
+                            zsh_quoted(argument.placeholder), zsh_action(argument));
+        break;
+      case Argument::Kind::Positional:
+        text += fmt::format(" \\\n        '{}:{}:{}'", argument.repeated ? "*" : "",
+                            zsh_quoted(argument.name), zsh_action(argument));
+        break;
+    }
+  }
+  return text + "\n      ;;\n";
+}
+
+}  // namespace
+
+std::string bash_completion(std::span<const CommandEntry> commands) {
+  std::string names;
+  std::string cases;
+  for (const CommandEntry& entry : commands) {
+    names += fmt::format("{} ", entry.name);
+    cases += bash_case(entry);
+  }
+  return fmt::format(R"(# bash completion for cuco: source <(cuco completion bash)
+_cuco() {{
+  local word="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" command="" i
+  complete_with() {{ mapfile -t COMPREPLY < <(compgen "$@" -- "$word"); }}
+  COMPREPLY=()
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "${{COMP_WORDS[i]}}" in
+      -*) ;;
+      *) command="${{COMP_WORDS[i]}}"; break ;;
+    esac
+  done
+  case "$command" in
+    "") complete_with -W "{0}{1}" ;;
+{2}  esac
+}}
+complete -o filenames -F _cuco cuco ./cuco
+)",
+                     names, global_words(), cases);
+}
+
+std::string zsh_completion(std::span<const CommandEntry> commands) {
+  std::string names;
+  std::string cases;
+  for (const CommandEntry& entry : commands) {
+    names += fmt::format("    '{}:{}'\n", entry.name, zsh_quoted(entry.summary));
+    cases += zsh_case(entry);
+  }
+  return fmt::format(R"(#compdef cuco
+# zsh completion for cuco: source <(cuco completion zsh)
+_cuco() {{
+  local -a commands global
+  global=('--verbose[say more]' '--quiet[say less]' '--json[print JSON]' '--no-color[no colour]' '--help[show help]')
+  commands=(
+{0}  )
+  local context state line
+  _arguments -C $global '1:command:->command' '*::argument:->argument'
+  case "$state" in
+    command) _describe command commands; return ;;
+  esac
+  case "$line[1]" in
+{1}  esac
+}}
+compdef _cuco cuco
+)",
+                     names, cases);
+}
+
+}  // namespace cuco::cli

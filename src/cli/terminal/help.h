@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Help texts, made from the command table. Each fits a screen.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "cli/terminal/command.h"
+
+namespace cuco::cli {
+
+[[nodiscard]] std::string general_help(std::span<const CommandEntry> commands,
+                                       const Terminal& terminal);
+[[nodiscard]] std::string command_help(const CommandEntry& entry,
+                                       const Arguments& arguments,
+                                       const Terminal& terminal);
+
+}  // namespace cuco::cli

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/terminal/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace cuco::cli {
+namespace {
+
+constexpr std::string_view kReset = "\033[0m";
+constexpr std::string_view kClearLine = "\r\033[2K";
+
+std::string_view sequence_of(Style style) {
+  switch (style) {
+    case Style::Plain:
+      return "";
+    case Style::Bold:
+      return "\033[1m";
+    case Style::Dim:
+      return "\033[2m";
+    case Style::Good:
+      return "\033[32m";
+    case Style::Bad:
+      return "\033[31m";
+    case Style::Warning:
+      return "\033[33m";
+    case Style::Accent:
+      return "\033[36m";
+  }
+  return "";
+}
+
+/// Length in bytes of the unit at the front: a colour sequence (no columns) or a code point (one).
+struct Unit {
+  std::size_t bytes;
+  int columns;
+};
+
+Unit front_unit(std::string_view text) {
+  if (text.front() == '\033') {
+    const std::size_t end = text.find('m');
+    return {end == std::string_view::npos ? text.size() : end + 1, 0};
+  }
+  std::size_t bytes = 1;
+  while (bytes < text.size() && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U)
+    ++bytes;
+  return {bytes, 1};
+}
+
+}  // namespace
+
+Terminal::Settings Terminal::detect(std::FILE* out, std::FILE* error) {
+  Settings settings;
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool dumb = term == nullptr || std::string_view(term) == "dumb";
+  settings.colour =
+      isatty(fileno(out)) != 0 && !dumb && (no_color == nullptr || no_color[0] == '\0');
+  settings.live = isatty(fileno(error)) != 0 && !dumb;
+  winsize size{};
+  if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) settings.width = size.ws_col;
+  return settings;
+}
+
+void Terminal::write(std::string_view text) {
+  clear_progress();
+  std::fwrite(text.data(), 1, text.size(), out_);
+  std::fflush(out_);  // whoever reads events from a pipe wants them as they happen
+}
+
+void Terminal::remark(std::string_view line) {
+  clear_progress();
+  std::fflush(out_);
+  fmt::print(error_, "{}\n", line);
+}
+
+void Terminal::error(std::string_view message) {
+  remark(fmt::format("{} {}", styled(Style::Bad, "cuco:"), message));
+}
+
+void Terminal::progress(std::string_view text) {
+  if (!settings_.live || settings_.verbosity == Verbosity::Quiet) return;
+  std::fflush(out_);
+  fmt::print(error_, "{}{}", kClearLine, clipped(text, settings_.width - 1));
+  std::fflush(error_);
+  progress_shown_ = true;
+}
+
+void Terminal::clear_progress() {
+  if (!progress_shown_) return;
+  fmt::print(error_, "{}", kClearLine);
+  std::fflush(error_);
+  progress_shown_ = false;
+}
+
+std::string Terminal::styled(Style style, std::string_view text) const {
+  if (!settings_.colour || style == Style::Plain) return std::string(text);
+  return fmt::format("{}{}{}", sequence_of(style), text, kReset);
+}
+
+std::string Terminal::bar(double fraction, int cells) const {
+  const int full = static_cast<int>(std::lround(std::clamp(fraction, 0.0, 1.0) * cells));
+  std::string text = "[";
+  for (int i = 0; i < cells; ++i)
+    text += i < full ? "█" : " ";
+  return text + "]";
+}
+
+int display_width(std::string_view text) {
+  int columns = 0;
+  while (!text.empty()) {
+    const Unit unit = front_unit(text);
+    columns += unit.columns;
+    text.remove_prefix(unit.bytes);
+  }
+  return columns;
+}
+
+std::string padded(std::string_view text, int width) {
+  const int missing = std::max(0, width - display_width(text));
+  return std::string(text) + std::string(static_cast<std::size_t>(missing), ' ');
+}
+
+std::string clipped(std::string_view text, int width) {
+  if (display_width(text) <= width) return std::string(text);
+  std::string kept;
+  bool coloured = false;
+  for (int columns = 0; !text.empty();) {
+    const Unit unit = front_unit(text);
+    if (columns + unit.columns > width - 1) break;
+    coloured = coloured || unit.columns == 0;
+    kept += text.substr(0, unit.bytes);
+    columns += unit.columns;
+    text.remove_prefix(unit.bytes);
+  }
+  return kept + "…" + (coloured ? std::string(kReset) : "");
+}
+
+std::string wrapped(const std::vector<std::string>& words,
+                    int indent,
+                    int width,
+                    std::string_view gap) {
+  std::string text;
+  int column = indent;
+  for (const std::string& word : words) {
+    const int needed = display_width(word);
+    if (column > indent) {
+      if (column + display_width(gap) + needed > width) {
+        text += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
+        column = indent;
+      } else {
+        text += gap;
+        column += display_width(gap);
+      }
+    }
+    text += word;
+    column += needed;
+  }
+  return text + "\n";
+}
+
+std::string sparkline(const std::vector<double>& values) {
+  static constexpr const char* kLevels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  if (values.empty()) return "";
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const double range = *high - *low;
+  std::string text;
+  for (const double value : values) {
+    const double level = range > 0 ? (value - *low) / range * 7 : 0;
+    text += kLevels[static_cast<std::size_t>(std::lround(level))];
+  }
+  return text;
+}
+
+std::string Table::text(int indent, int gap) const {
+  std::vector<int> widths;
+  for (const auto& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], display_width(row[i]));
+    }
+  }
+  std::string result;
+  for (const auto& row : rows_) {
+    std::string line(static_cast<std::size_t>(indent), ' ');
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool right = i < columns_.size() && columns_[i] == Align::Right;
+      const int missing = widths[i] - display_width(row[i]);
+      if (right) line.append(static_cast<std::size_t>(missing), ' ');
+      line += row[i];
+      if (i + 1 < row.size()) {
+        line.append(static_cast<std::size_t>((right ? 0 : missing) + gap), ' ');
+      }
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    result += line + "\n";
+  }
+  return result;
+}
+
+}  // namespace cuco::cli

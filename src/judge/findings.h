@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the checker of a judged run saw, as part of a verdict.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "candidate/outcome.h"
+#include "check/finding.h"
+
+namespace cuco::judge {
+
+/// In the words of a verdict: both places, and in the message what else is known. Leaks are left
+/// out: judged ranks are ended.
+[[nodiscard]] std::vector<candidate::Finding> for_verdict(
+    const std::vector<check::Finding>& findings);
+
+/// Source lines as the candidate's author knows them: "program.cu:39", not where it was built.
+[[nodiscard]] std::string without_build_folder(std::string text);
+
+}  // namespace cuco::judge

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/pairs.h"
+
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "judge/oracle/oracle.h"
+#include "judge/rank_process.h"
+#include "judge/trial.h"
+#include "measure/samples.h"
+
+namespace cuco::judge {
+
+using candidate::Outcome;
+
+namespace {
+
+/// On a disturbed GPU so many starts are made at most for each that may count.
+constexpr std::size_t kStartsForOne = 3;
+
+std::optional<Outcome> left_running(const TrialTimes& incumbent, const TrialTimes& candidate) {
+  const double busy = measure::left_running(incumbent.samples, candidate.samples);
+  if (busy <= 0) return std::nullopt;
+  candidate::Finding finding;
+  finding.kind = "work left running";
+  finding.message = fmt::format(
+      "after cuco_run and its stream had ended, the GPU was busy for {:.0f} us longer than after "
+      "the incumbent",
+      busy * 1e6);
+  finding.hint = "all work must have ended when the stream that cuco_run was given has";
+  return candidate::Findings{{std::move(finding)}, {}};
+}
+
+}  // namespace
+
+std::string describe(const MeasuredShape& measured) {
+  const PairTimes& times = measured.times;
+  std::string dropped;
+  if (times.throttled + times.disturbed > 0) {
+    dropped = fmt::format(" ({} samples dropped: {} throttled, {} disturbed)",
+                          times.throttled + times.disturbed, times.throttled, times.disturbed);
+  }
+  return fmt::format(
+      "{}: {} after {} starts of both with {} pairs{}, speedup between {:.3f} and {:.3f} (95 %, at "
+      "any "
+      "time)",
+      measured.shape,
+      times.decision == measure::Decision::Promote ? "faster than the seed"
+                                                   : "not shown to be faster",
+      times.starts, times.candidate.seconds.size(), dropped, times.speedup.low, times.speedup.high);
+}
+
+namespace {
+
+constexpr int kIncumbent = 0;
+constexpr int kCandidate = 1;
+
+/// Both programs, started for some pairs.
+class Bout {
+ public:
+  using Specs = std::array<const TrialSpec*, 2>;
+
+  Bout(const Specs& specs, int number) : specs_(specs), number_(number) {}
+
+  /// What became of the candidate, if it is not right. An incumbent that is not is an Error.
+  Result<std::optional<Outcome>> run(const system::Path& oracle,
+                                     int pairs,
+                                     measure::SampleFilter& filter);
+
+  /// Geometric means of the pairs that count; nothing if none does.
+  [[nodiscard]] std::optional<std::array<double, 2>> means() const {
+    if (counted_ == 0) return std::nullopt;
+    return std::array{std::exp(logs_[0] / counted_), std::exp(logs_[1] / counted_)};
+  }
+  [[nodiscard]] const TrialTimes& times(int program) const { return trials_.at(program)->times(); }
+
+ private:
+  Result<std::optional<Outcome>> judge(int program, std::optional<Outcome> outcome) const {
+    if (outcome && program == kIncumbent) {
+      return Error{ErrorKind::InvalidInput, "the incumbent fails: " + candidate::summary(*outcome)};
+    }
+    return outcome;
+  }
+  /// Who goes first alternates, and so does who was started first.
+  [[nodiscard]] static std::array<int, 2> order(int number) {
+    return number % 2 == 0 ? std::array{kIncumbent, kCandidate}
+                           : std::array{kCandidate, kIncumbent};
+  }
+
+  Specs specs_;
+  int number_;
+  std::array<std::optional<Oracle>, 2> oracles_;
+  std::array<std::optional<Trial>, 2> trials_;
+  std::array<double, 2> logs_{};
+  int counted_ = 0;
+};
+
+Result<std::optional<Outcome>> Bout::run(const system::Path& oracle,
+                                         int pairs,
+                                         measure::SampleFilter& filter) {
+  for (const int program : order(number_)) {
+    const auto index = static_cast<std::size_t>(program);
+    const TrialSpec& spec = *specs_.at(index);
+    CUCO_TRY_ASSIGN(oracles_.at(index), Oracle::start(oracle));
+    CUCO_TRY_ASSIGN(targets::VirtualCluster cluster, targets::VirtualCluster::start(spec.cluster));
+    CUCO_TRY_ASSIGN(system::Process ranks, start_ranks(spec, cluster));
+    trials_.at(index).emplace(spec, *oracles_.at(index), std::move(cluster), std::move(ranks));
+    CUCO_TRY_ASSIGN(auto trouble, trials_.at(index)->begin());
+    CUCO_TRY_ASSIGN(auto outcome, judge(program, std::move(trouble)));
+    if (outcome) return outcome;
+  }
+  // The first pair warms up: code is compiled and loaded in it.
+  for (int i = 0; i <= pairs; ++i) {
+    std::array<double, 2> seconds{};
+    bool counts = i > 0;
+    for (const int program : order(i)) {
+      const auto index = static_cast<std::size_t>(program);
+      CUCO_TRY_ASSIGN(auto timed, trials_.at(index)->time_one(number_ * (pairs + 1) + i));
+      if (auto* outcome = std::get_if<Outcome>(&timed)) return judge(program, std::move(*outcome));
+      seconds.at(index) = std::get<double>(timed);
+      if (i == 0) continue;
+      const measure::Sample& sample = times(program).samples.back();
+      counts = filter.look_at(sample) == measure::Quality::Good && counts;
+    }
+    if (!counts) continue;
+    ++counted_;
+    for (std::size_t program = 0; program < 2; ++program)
+      logs_.at(program) += std::log(seconds.at(program));
+  }
+  return std::optional<Outcome>();
+}
+
+void append(TrialTimes& all, const TrialTimes& bout) {
+  all.gpu = bout.gpu;
+  all.seconds.insert(all.seconds.end(), bout.seconds.begin() + 1, bout.seconds.end());
+  all.samples.insert(all.samples.end(), bout.samples.begin() + 1, bout.samples.end());
+}
+
+}  // namespace
+
+Result<PairResult> run_pairs(const TrialSpec& incumbent,
+                             const TrialSpec& candidate,
+                             const system::Path& oracle,
+                             const PairRules& rules) {
+  measure::PairedTest test(rules.test);
+  measure::SampleFilter filter;
+  PairTimes times;
+  const int most = static_cast<int>(kStartsForOne * rules.test.maximum_pairs);
+  for (int i = 0; i < most && test.decision() == measure::Decision::Continue; ++i) {
+    Bout bout({&incumbent, &candidate}, i);
+    CUCO_TRY_ASSIGN(auto outcome, bout.run(oracle, rules.pairs_per_start, filter));
+    if (outcome) return PairResult(*std::move(outcome));
+    append(times.incumbent, bout.times(kIncumbent));
+    append(times.candidate, bout.times(kCandidate));
+    if (const auto means = bout.means()) test.add((*means)[0], (*means)[1]);
+  }
+  if (auto outcome = left_running(times.incumbent, times.candidate)) {
+    return PairResult(*std::move(outcome));
+  }
+  times.decision = test.decision();
+  times.speedup = test.speedup_interval();
+  times.starts = test.pairs();
+  times.throttled = filter.throttled();
+  times.disturbed = filter.disturbed();
+  return PairResult(std::move(times));
+}
+
+}  // namespace cuco::judge

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order of things is the argument. Buffers exist before the candidate is loaded, so their
+// addresses are known from trusted code. Inputs are written, and outputs poisoned, while every rank
+// is parked, so there is nothing to start early with. The clock starts for all at one virtual time
+// and stops when the last piece of work that any rank ever handed in has ended. Then memory is read
+// by us, not by the candidate, and the same holds for what must not have changed.
+#include "judge/trial.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/rng.h"
+#include "base/text.h"
+#include "judge/findings.h"
+#include "judge/rank_process.h"
+#include "rank/rank_job.h"
+#include "toolchain/printable.h"
+
+namespace cuco::judge {
+namespace {
+
+using candidate::Outcome;
+using wire::JudgeReport;
+
+std::chrono::milliseconds in_ms(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+}  // namespace
+
+Outcome Trial::crashed(std::string reason) {
+  ranks_.kill();
+  const auto outcome = ranks_.wait();
+  if (outcome && *outcome) {
+    const system::JobOutcome& job = **outcome;
+    if (job.ending != system::Ending::Cancelled && job.ending != system::Ending::Exited) {
+      reason = describe(job);
+    }
+    // Words of the candidate's process: for a person or a proposer to read, never to be parsed.
+    const std::string_view words = trim(job.err);
+    if (!words.empty()) reason += (reason.empty() ? "" : "\n") + std::string(words.substr(0, 2000));
+  }
+  if (reason.empty()) reason = "the ranks ended before they were told to";
+  return candidate::Crashed{.reason = toolchain::printable(without_build_folder(std::move(reason))),
+                            .shape = spec_.shape.name};
+}
+
+Result<std::optional<Outcome>> Trial::lost_buffers(const Error& error) {
+  if (error.kind() != ErrorKind::NotFound) return error;
+  return std::optional(crashed("buffers that the judge had given were freed"));
+}
+
+Result<Trial::Step> Trial::wait_for(std::string_view stage,
+                                    double limit_seconds,
+                                    std::chrono::nanoseconds cpu) {
+  const auto before = ranks_.cpu_time();
+  const bool limited = cpu != std::chrono::nanoseconds::max();
+  CUCO_TRY_ASSIGN(targets::ClusterEvent event,
+                  cluster_.wait(ranks_, {in_ms(limit_seconds), limited ? before + cpu : cpu}));
+  if (const auto* busy = std::get_if<targets::HostBusy>(&event))
+    return Step(too_busy(busy->used - before));
+  if (std::holds_alternative<targets::OutOfTime>(event)) {
+    return Step(Outcome(candidate::TimedOut{std::string(stage), limit_seconds}));
+  }
+  if (auto* stuck = std::get_if<targets::NothingMoves>(&event)) {
+    for (std::string& line : stuck->waits)
+      line = without_build_folder(std::move(line));
+    return Step(Outcome(candidate::DeadLock{spec_.shape.name, std::move(stuck->waits)}));
+  }
+  if (const auto* died = std::get_if<targets::RanksDied>(&event))
+    return Step(crashed(join(died->who, "\n")));
+  auto& all = std::get<targets::AllReported>(event);
+  for (const targets::RankState& rank : all.ranks) {
+    if (rank.code == 0) continue;
+    return Step(crashed(fmt::format("{} failed with {} on rank {}{}{}", stage, rank.code, rank.rank,
+                                    rank.tail.empty() ? "" : ": ", rank.tail.substr(0, 2000))));
+  }
+  return Step(std::move(all));
+}
+
+Result<std::optional<Outcome>> Trial::checker_findings() {
+  CUCO_TRY_ASSIGN(const auto found, cluster_.findings());
+  auto findings = for_verdict(found);
+  if (findings.empty()) return std::optional<Outcome>();
+  return std::optional<Outcome>(candidate::Findings{std::move(findings), disturbance_.name});
+}
+
+Result<std::optional<Outcome>> Trial::begin() {
+  CUCO_TRY_ASSIGN(auto trouble, allocate());
+  if (trouble) return trouble;
+  // From here on the ranks' processes are the candidate's.
+  const Stages::Lap lap(spec_.stages, "set-up");
+  CUCO_TRY(cluster_.command(JudgeReport::kSetUpNow, 0));
+  CUCO_TRY_ASSIGN(Step ready, wait_for("cuco_setup", spec_.workload.budget.setup_seconds));
+  if (auto* outcome = std::get_if<Outcome>(&ready)) return std::optional(std::move(*outcome));
+  return std::optional<Outcome>();
+}
+
+Result<std::optional<Outcome>> Trial::allocate() {
+  const workload::Workload& workload = spec_.workload;
+  const double limit = workload.budget.setup_seconds;
+  CUCO_TRY_ASSIGN(Step started, wait_for("start", limit));
+  if (auto* outcome = std::get_if<Outcome>(&started)) return std::optional(std::move(*outcome));
+  CUCO_TRY(cluster_.command(JudgeReport::kMakeId, 0, {}, 0));
+  CUCO_TRY_ASSIGN(Step made, wait_for("start", limit));
+  if (auto* outcome = std::get_if<Outcome>(&made)) return std::optional(std::move(*outcome));
+
+  rank::RankJob job;
+  const std::string& id = std::get<targets::AllReported>(made).ranks.front().tail;
+  if (id.size() != rank::kUniqueIdBytes)
+    return Error{ErrorKind::Protocol, "cuco-rank: no unique id"};
+  std::memcpy(job.unique_id.data(), id.data(), id.size());
+  if (cluster_.is_real()) times_.gpu = id.c_str();  // see cuco-device
+  job.ranks = workload.ranks;
+  job.sets = workload.budget.sets;
+  job.params = spec_.shape.params;
+  CUCO_TRY(memory_.describe(&job));
+  CUCO_TRY(cluster_.command(JudgeReport::kAllocate, 0, rank::encode_rank_job(job)));
+  CUCO_TRY_ASSIGN(Step allocated, wait_for("allocation", limit));
+  if (auto* outcome = std::get_if<Outcome>(&allocated)) return std::optional(std::move(*outcome));
+  for (const targets::RankState& rank : std::get<targets::AllReported>(allocated).ranks)
+    CUCO_TRY(memory_.add_rank(rank.tail));
+  return std::optional<Outcome>();
+}
+
+Disturbance Trial::disturb(int iteration) const {
+  if (spec_.cluster.schedule_seed != 0) {
+    return {
+        .late = {},
+        .name = fmt::format("the schedule is adversarial (seed {})", spec_.cluster.schedule_seed)};
+  }
+  const int extra = iteration - spec_.workload.budget.iterations;
+  if (spec_.surprises > 0) {
+    if (extra < 0) return {};
+    // A late start first: it is seen by all who do not wait, whatever they communicate by.
+    return extra % 2 == 1 ? delay_deliveries()
+                          : hold_back(2 * extra + 1, spec_.workload.ranks, spec_.key("late", 1));
+  }
+  if (!probes() || iteration == 0) return {};
+  if (extra == 0) return delay_deliveries();
+  return hold_back(iteration, spec_.workload.ranks, spec_.key("late", 0));
+}
+
+double Trial::run_limit() const {
+  const double most = spec_.workload.budget.run_seconds;
+  if (spec_.deadline == std::chrono::steady_clock::time_point::max()) return most;
+  const std::chrono::duration<double> left = spec_.deadline - std::chrono::steady_clock::now();
+  return std::clamp(left.count(), 0.0, most);
+}
+
+// The host's time is not on the virtual clock: what is done there must be next to nothing.
+Outcome Trial::host_finding(int rank, std::string kind, std::string message) const {
+  candidate::Finding item{.kind = std::move(kind), .message = std::move(message)};
+  item.where.rank = rank;
+  item.hint = "compute and communicate on the device";
+  return candidate::Findings{{std::move(item)}, disturbance_.name};
+}
+
+Outcome Trial::too_busy(std::chrono::nanoseconds cpu) const {
+  return host_finding(
+      -1, "host computation",
+      fmt::format(
+          "cuco_run used {:.2f} s of host CPU time on all ranks, at most {:.2f} s may be used",
+          std::chrono::duration<double>(cpu).count(), spec_.workload.budget.host_seconds));
+}
+
+std::optional<Outcome> Trial::check_copies(const targets::AllReported& all) const {
+  const std::int64_t most = spec_.workload.budget.host_bytes;
+  for (const targets::RankState& rank : all.ranks) {
+    if (rank.copied_to_host <= static_cast<std::uint64_t>(most)) continue;
+    return host_finding(
+        rank.rank, "device-to-host copy",
+        fmt::format("{} bytes were copied to the host inside cuco_run, at most {} may be",
+                    rank.copied_to_host, most));
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
+  const workload::Budget& budget = spec_.workload.budget;
+  {
+    const Stages::Lap lap(spec_.stages, "inputs");
+    if (const auto placed = memory_.place(iteration, set); !placed)
+      return lost_buffers(placed.error());
+  }
+  const auto cpu_before = ranks_.cpu_time();
+  const std::chrono::nanoseconds cpu_limit(static_cast<std::int64_t>(budget.host_seconds * 1e9));
+  std::optional<Stages::Lap> lap(std::in_place, spec_.stages, "run");
+  disturbance_ = disturb(iteration);
+  if (spec_.cluster.profile) CUCO_TRY(cluster_.forget_profile());
+  CUCO_TRY_ASSIGN(const std::int64_t begin, cluster_.run_all(set, disturbance_.late));
+  CUCO_TRY_ASSIGN(Step step, wait_for("cuco_run", run_limit(), cpu_limit));
+  if (auto* outcome = std::get_if<Outcome>(&step)) {
+    // Why it stands still or was stopped; whoever takes too long may not be able to tell.
+    if (std::holds_alternative<candidate::TimedOut>(*outcome)) return std::optional(*outcome);
+    CUCO_TRY_ASSIGN(auto found, checker_findings());
+    return found ? std::move(found) : std::optional(std::move(*outcome));
+  }
+  CUCO_TRY_ASSIGN(auto found, checker_findings());
+  if (found) return found;
+  lap.emplace(spec_.stages, "check");
+  const targets::AllReported& all = std::get<targets::AllReported>(step);
+  if (auto outcome = check_copies(all)) return outcome;
+  if (const auto used = ranks_.cpu_time() - cpu_before; used > cpu_limit)
+    return std::optional(too_busy(used));
+  const auto last = std::ranges::max_element(all.ranks, {}, &targets::RankState::time_ps);
+  const std::int64_t end = std::max(begin, last->time_ps);
+  if (spec_.cluster.profile) {
+    CUCO_TRY_ASSIGN(const std::string report, cluster_.profile());
+    CUCO_TRY_ASSIGN(times_.profile, read_profile(report, {last->rank, begin, end}));
+  }
+  auto checked = memory_.check(iteration, set, disturbance_.name);
+  if (!checked) return lost_buffers(checked.error());
+  std::optional<Outcome> outcome = *std::move(checked);
+  if (spec_.surprises > 0 && iteration >= budget.iterations) return outcome;
+  const double seconds = static_cast<double>(end - begin) * 1e-12;
+  if (!outcome && disturbance_.is_probe) {
+    const std::uint64_t deliveries = all.ranks.front().deliveries;
+    const auto finding = judge_probe(deliveries, times_.seconds.front(), seconds);
+    return finding ? std::optional<Outcome>(candidate::Findings{{*finding}, disturbance_.name})
+                   : std::nullopt;
+  }
+  times_.seconds.push_back(seconds);
+  if (cluster_.is_real()) {
+    times_.samples.push_back(all.ranks.front().seen);
+    times_.samples.back().seconds = seconds;
+  }
+  return outcome;
+}
+
+Result<std::variant<double, Outcome>> Trial::time_one(int iteration) {
+  using Timed = std::variant<double, Outcome>;
+  CUCO_TRY_ASSIGN(auto outcome, iterate(iteration, spec_.set_of(iteration)));
+  if (outcome) return Timed(*std::move(outcome));
+  return Timed(times_.seconds.back());
+}
+
+Result<TrialResult> Trial::run() {
+  {
+    const Stages::Lap lap(spec_.stages, "start");
+    CUCO_TRY_ASSIGN(auto trouble, begin());
+    if (trouble) return TrialResult(*std::move(trouble));
+  }
+  for (const int iteration : plan()) {
+    CUCO_TRY_ASSIGN(auto outcome, iterate(iteration, spec_.set_of(iteration)));
+    if (outcome) return TrialResult(*std::move(outcome));
+  }
+  CUCO_TRY_ASSIGN(auto trouble, finish());
+  if (trouble) return TrialResult(*std::move(trouble));
+  times_.outputs = memory_.take_outputs();
+  return TrialResult(std::move(times_));
+}
+
+std::vector<int> Trial::plan() const {
+  const bool probed = probes() && spec_.cluster.schedule_seed == 0;
+  const int extra = spec_.surprises > 0 ? spec_.surprises : probed ? 1 : 0;
+  const int wanted = spec_.iterations > 0 ? spec_.iterations : spec_.workload.budget.iterations;
+  std::vector<int> order(static_cast<std::size_t>(wanted + extra));
+  std::iota(order.begin(), order.end(), 0);
+  if (spec_.surprises == 0) return order;
+  Rng rng(spec_.key("surprise", 0));
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[rng.below(i)]);
+  return order;
+}
+
+/// In order, so that a candidate's teardown is exercised: what it does there no longer matters, as
+/// long as it ends.
+Result<std::optional<Outcome>> Trial::finish() {
+  const Stages::Lap lap(spec_.stages, "end");
+  const double limit = spec_.workload.budget.setup_seconds;
+  CUCO_TRY(cluster_.command(JudgeReport::kFinish, 0));
+  CUCO_TRY_ASSIGN(const auto ended, ranks_.wait(in_ms(limit)));
+  if (ended) return std::optional<Outcome>();
+  return std::optional<Outcome>(candidate::TimedOut{"cuco_teardown", limit});
+}
+
+Result<Surroundings> Surroundings::start(const system::Path& oracle,
+                                         const targets::ClusterSpec& cluster) {
+  CUCO_TRY_ASSIGN(Oracle checks, Oracle::start(oracle));
+  CUCO_TRY_ASSIGN(targets::VirtualCluster runs, targets::VirtualCluster::start(cluster));
+  return Surroundings{std::move(checks), std::move(runs)};
+}
+
+Result<TrialResult> run_trial(const TrialSpec& spec, Surroundings surroundings) {
+  std::optional<Stages::Lap> lap(std::in_place, spec.stages, "start");
+  CUCO_TRY_ASSIGN(system::Process ranks, start_ranks(spec, surroundings.cluster));
+  lap.reset();
+  return Trial(spec, surroundings.oracle, std::move(surroundings.cluster), std::move(ranks)).run();
+}
+
+}  // namespace cuco::judge

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// One trial: a built candidate, one shape, several iterations with fresh inputs, each checked in
+/// full view of the clock.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/result.h"
+#include "judge/disturbance.h"
+#include "judge/oracle/oracle.h"
+#include "judge/trial_memory.h"
+#include "judge/trial_spec.h"
+
+namespace cuco::judge {
+
+class Trial {
+ public:
+  Trial(const TrialSpec& spec,
+        Oracle& oracle,
+        targets::VirtualCluster cluster,
+        system::Process ranks)
+      : spec_(spec),
+        cluster_(std::move(cluster)),
+        ranks_(std::move(ranks)),
+        memory_(spec, oracle, cluster_) {}
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  [[nodiscard]] Result<TrialResult> run();
+
+  // The same step by step, for pairs.
+  /// Until the candidate has set itself up; what went wrong, if anything did.
+  [[nodiscard]] Result<std::optional<candidate::Outcome>> begin();
+  /// The iteration's seconds, or what went wrong.
+  [[nodiscard]] Result<std::variant<double, candidate::Outcome>> time_one(int iteration);
+  [[nodiscard]] const TrialTimes& times() const { return times_; }
+
+ private:
+  /// What the ranks say after a step; an Outcome if they did not all end it well.
+  using Step = std::variant<targets::AllReported, candidate::Outcome>;
+  Result<Step> wait_for(std::string_view stage,
+                        double limit_seconds,
+                        std::chrono::nanoseconds cpu = std::chrono::nanoseconds::max());
+  Result<std::optional<candidate::Outcome>> allocate();
+  candidate::Outcome crashed(std::string reason);
+  /// The server no longer has the memory that we gave: the candidate's doing. Other errors are
+  /// ours.
+  Result<std::optional<candidate::Outcome>> lost_buffers(const Error& error);
+  Result<std::optional<candidate::Outcome>> finish();
+  /// The iterations in the order in which they are run; those from `budget.iterations` on are
+  /// extra.
+  [[nodiscard]] std::vector<int> plan() const;
+  /// What the checker has to say, if this run has one and it is not satisfied.
+  Result<std::optional<candidate::Outcome>> checker_findings();
+  [[nodiscard]] bool probes() const { return spec_.hold_back && spec_.workload.ranks > 1; }
+  [[nodiscard]] Disturbance disturb(int iteration) const;
+  /// Seconds that an iteration may take now.
+  [[nodiscard]] double run_limit() const;
+  /// One iteration: runs, checks, and notes its time.
+  Result<std::optional<candidate::Outcome>> iterate(int iteration, int set);
+  [[nodiscard]] std::optional<candidate::Outcome> check_copies(
+      const targets::AllReported& all) const;
+  [[nodiscard]] candidate::Outcome too_busy(std::chrono::nanoseconds cpu) const;
+  [[nodiscard]] candidate::Outcome host_finding(int rank,
+                                                std::string kind,
+                                                std::string message) const;
+
+  const TrialSpec& spec_;
+  targets::VirtualCluster cluster_;
+  system::Process ranks_;
+  TrialMemory memory_;
+  TrialTimes times_;
+  Disturbance disturbance_;  ///< Of this iteration.
+};
+
+/// What a trial has beside the candidate. It can be started before that is built.
+struct Surroundings {
+  Oracle oracle;
+  targets::VirtualCluster cluster;
+
+  [[nodiscard]] static Result<Surroundings> start(const system::Path& oracle,
+                                                  const targets::ClusterSpec& cluster);
+};
+
+/// The outcome is the candidate's; an Error is ours.
+[[nodiscard]] Result<TrialResult> run_trial(const TrialSpec& spec, Surroundings surroundings);
+
+}  // namespace cuco::judge

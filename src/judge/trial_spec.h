@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What a trial is asked, and what it answers.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "candidate/outcome.h"
+#include "judge/stages.h"
+#include "judge/trial_profile.h"
+#include "measure/samples.h"
+#include "targets/virtual/virtual_cluster.h"
+#include "workload/secret.h"
+#include "workload/workload.h"
+
+namespace cuco::judge {
+
+class GpuReference;
+
+/// Bytes by iteration, rank and output.
+using TrialOutputs = std::map<std::tuple<int, int, std::size_t>, std::string>;
+
+struct TrialSpec {
+  const workload::Workload& workload;
+  const workload::Shape& shape;
+  const workload::Secret& secret;
+  system::Path candidate;  ///< The shared object.
+  targets::ClusterSpec cluster;
+  system::Tier tier = system::Tier::Hostile;
+  /// Hold a rank back in every iteration but the first: one that does not wait for it is done
+  /// before its data is there; and once deliver everything late. Not for timing.
+  bool hold_back = false;
+  /// The same for timing: so many iterations more, at secret places among the timed ones, in which
+  /// a rank is held back or deliveries are late. They are checked, not timed.
+  int surprises = 0;
+  std::size_t check_limit = ~0U;      ///< Elements of each output that are checked; see compare().
+  GpuReference* reference = nullptr;  ///< If there is one, it checks the others too.
+  bool keep_outputs = false;
+  /// Another program's outputs from the same inputs, to compare every element with where the
+  /// reference sees a sample.
+  const TrialOutputs* like = nullptr;
+  int iterations = 0;  ///< 0: as the workload's budget says.
+  /// No run is waited for longer than until then, whatever the budget says.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  Stages* stages = nullptr;
+
+  /// A secret of this workload, shape and iteration.
+  [[nodiscard]] std::uint64_t key(std::string_view purpose, int iteration) const {
+    return secret.key(fmt::format("{} {}/{} {}", purpose, workload.name, shape.name, iteration));
+  }
+  /// The buffers of an iteration: not known before, and the same for all programs, however their
+  /// iterations are ordered.
+  [[nodiscard]] int set_of(int iteration) const {
+    return static_cast<int>(key("order", iteration) %
+                            static_cast<std::uint64_t>(workload.budget.sets));
+  }
+};
+
+/// Right in every iteration; the slowest rank's seconds of each.
+struct TrialTimes {
+  std::vector<double> seconds;
+  std::vector<measure::Sample> samples;  ///< The same on a real GPU, with what was seen around it.
+  TrialOutputs outputs;                  ///< If they were to be kept.
+  std::string gpu;                       ///< The name of the real one.
+  Profile profile;                       ///< Of the last iteration, if it was to be profiled.
+};
+
+using TrialResult = std::variant<TrialTimes, candidate::Outcome>;
+
+}  // namespace cuco::judge

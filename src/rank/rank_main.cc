@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cuco-rank: what runs inside the ranks' sandbox. Forks one process per rank; each loads libcudart
+// and libnccl from the folder it is given, makes the communicator and all buffers, and only
+// then loads the candidate, whose process it is from there on. It is convenience, not trust:
+// everything that counts is looked at from outside.
+//
+//   cuco-rank CANDIDATE.so RANKS LIBRARIES
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dlfcn.h>
+
+#include "driver/gpu_memory.h"
+#include "driver/gpu_probe.h"
+#include "rank/rank_job.h"
+#include "rank/start_page.h"
+#include "shims/wire/client.h"
+#include "shims/wire/frame_socket.h"
+#include "shims/wire/messages_judge.h"
+
+namespace cuco::rank {
+namespace {
+
+using wire::JudgeReport;
+
+/// In the place of the libraries' folder: the machine's own, and its first GPU.
+const std::string kRealGpu = "-";
+
+/// Matches cuco_context of include/cuco/workload.h, without CUDA's headers.
+struct Context {
+  int rank = 0;
+  int ranks = 0;
+  void* comm = nullptr;
+  int sets = 0;
+  const long long* params = nullptr;
+  int n_params = 0;
+  void* const* inputs = nullptr;
+  void* const* outputs = nullptr;
+  const std::size_t* input_bytes = nullptr;
+  const std::size_t* output_bytes = nullptr;
+  int n_inputs = 0;
+  int n_outputs = 0;
+};
+
+struct UniqueId {
+  char bytes[kUniqueIdBytes];
+};
+
+/// The functions that the shim itself calls, from the libraries that the candidate will use.
+struct Libraries {
+  const wire::ClientApi* client = nullptr;
+  int (*count_devices)(int*) = nullptr;
+  int (*set_device)(int) = nullptr;
+  int (*create_stream)(void**, unsigned) = nullptr;
+  int (*synchronize)(void*) = nullptr;
+  const char* (*error_text)(int) = nullptr;
+  int (*make_id)(UniqueId*) = nullptr;
+  int (*init)(void**, int, UniqueId, int) = nullptr;
+  int (*allocate)(void**, std::size_t) = nullptr;
+};
+
+[[noreturn]] void give_up(const char* what) {
+  const char* why = ::dlerror();  // NOLINT(concurrency-mt-unsafe): one thread so far
+  std::fprintf(stderr, "cuco-rank: %s: %s\n", what, why != nullptr ? why : "failed");
+  std::exit(120);  // NOLINT(concurrency-mt-unsafe): one thread so far
+}
+
+template <typename Function>
+void find(void* library, const char* name, Function*& function) {
+  function = reinterpret_cast<Function*>(::dlsym(library, name));
+  if (function == nullptr) give_up(name);
+}
+
+/// Ours from the folder that we were told, and from nowhere else: a real libnccl that the loader
+/// happens to find would run, and outside every check.
+void* load_from(const std::string& folder, const char* name) {
+  void* library = ::dlopen((folder + "/" + name).c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) give_up(name);
+  return library;
+}
+
+Libraries load_libraries(const std::string& folder) {
+  const bool real = folder == kRealGpu;
+  void* cudart = real ? ::dlopen("libcudart.so.13", RTLD_NOW | RTLD_GLOBAL)
+                      : load_from(folder, "libcudart.so.13");
+  if (cudart == nullptr) give_up("libcudart.so.13");
+  Libraries libraries;
+  find(cudart, "cudaGetDeviceCount", libraries.count_devices);
+  find(cudart, "cudaSetDevice", libraries.set_device);
+  find(cudart, "cudaStreamCreateWithFlags", libraries.create_stream);
+  find(cudart, "cudaStreamSynchronize", libraries.synchronize);
+  find(cudart, "cudaGetErrorString", libraries.error_text);
+  if (real) return libraries;  // one rank alone: there is nobody to communicate with
+  const wire::ClientApi* (*client)() = nullptr;
+  find(cudart, wire::kClientApiSymbol, client);
+  libraries.client = client();
+  void* nccl = load_from(folder, "libnccl.so.2");
+  find(nccl, "ncclGetUniqueId", libraries.make_id);
+  find(nccl, "ncclCommInitRank", libraries.init);
+  find(nccl, "ncclMemAlloc", libraries.allocate);
+  return libraries;
+}
+
+class Rank {
+ public:
+  Rank(int rank, std::string candidate, const std::string& libraries)
+      : rank_(rank), candidate_(std::move(candidate)), libraries_(load_libraries(libraries)) {
+    if (libraries != kRealGpu) return;
+    void* page = ::mmap(nullptr, kBellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, kRankBellFd, 0);
+    if (page == MAP_FAILED) give_up("map the bell");
+    bell_ = static_cast<Bell*>(page);
+    keep_to_processor(1);
+  }
+
+  [[noreturn]] void serve() {
+    report(JudgeReport::kStarted, 0, {});
+    while (true) {
+      switch (command_.command) {
+        case JudgeReport::kMakeId:
+          make_id();
+          break;
+        case JudgeReport::kAllocate:
+          allocate();
+          break;
+        case JudgeReport::kSetUpNow:
+          set_up();
+          break;
+        case JudgeReport::kRun:
+          run();
+          break;
+        default:
+          if (teardown_ != nullptr) teardown_(state_);
+          std::exit(0);  // NOLINT(concurrency-mt-unsafe): the candidate's threads are its affair
+      }
+    }
+  }
+
+ private:
+  void report(std::uint32_t phase, std::int32_t code, wire::Bytes tail) {
+    JudgeReport message;
+    message.phase = phase;
+    message.rank = rank_;
+    message.code = code;
+    if (bell_ != nullptr) return report_by_socket(message, tail);
+    wire::Bytes answer;
+    if (wire::call(*libraries_.client, message, &command_, tail, &answer) != wire::kSuccess) {
+      std::fprintf(stderr, "cuco-rank: the virtual cluster is gone\n");
+      std::exit(121);  // NOLINT(concurrency-mt-unsafe)
+    }
+    tail_.assign(answer.begin(), answer.end());
+  }
+
+  void report_by_socket(const JudgeReport& message, wire::Bytes tail) {
+    wire::Header header;
+    header.type = JudgeReport::kType;
+    std::optional<wire::Frame> frame;
+    if (wire::send_frame(kRankSocketFd, header, wire::bytes_of(message), tail)) {
+      frame = wire::receive_frame(kRankSocketFd);
+    }
+    const auto reply = frame ? wire::read_front<JudgeReport::Reply>(frame->payload) : std::nullopt;
+    if (!reply) {
+      std::fprintf(stderr, "cuco-rank: the judge is gone\n");
+      std::exit(121);  // NOLINT(concurrency-mt-unsafe)
+    }
+    command_ = *reply;
+    tail_.assign(frame->payload.begin() + sizeof(*reply), frame->payload.end());
+    shared_ = std::move(frame->fd);
+  }
+
+  /// Maps the buffers that the process with the clock has made.
+  void map_buffers() {
+    const auto job = decode_rank_job(tail_);
+    if (!job) give_up("job description");
+    job_ = *job;
+    int code = libraries_.set_device(0);
+    if (code == 0) code = libraries_.create_stream(&stream_, 1);
+    const RankLayout layout = lay_out(job_);
+    const auto memory = driver::GpuMemory::open(shared_.get(), layout.bytes);
+    if (!memory || code != 0) {
+      const std::string why = memory ? "cudaStreamCreate" : memory.error().message();
+      return report(JudgeReport::kAllocated, 1, wire::bytes_of_text(why));
+    }
+    const std::size_t inputs = static_cast<std::size_t>(job_.sets) * job_.input_bytes.size();
+    for (std::size_t i = 0; i < layout.offsets.size(); ++i) {
+      (i < inputs ? inputs_ : outputs_)
+          .push_back(reinterpret_cast<void*>(memory->address() + layout.offsets[i]));
+    }
+    auto probe = driver::GpuProbe::load();
+    if (!probe) {
+      return report(JudgeReport::kAllocated, 1, wire::bytes_of_text(probe.error().message()));
+    }
+    probe_ = *probe;
+    for (int i = 0; i < kEmptyRounds; ++i)
+      run_round([&] { return probe_->touch() ? 0 : 1; });
+    report(JudgeReport::kAllocated, 0, {});
+  }
+
+  /// One round by the bell. The GPU's context is ours when the clock starts: changing it takes
+  /// longer than many a kernel.
+  template <typename Work>
+  int run_round(Work work) {
+    static_cast<void>(probe_->touch());
+    bell_->armed.store(++round_, std::memory_order_release);
+    while (bell_->go.load(std::memory_order_acquire) != round_) {
+    }
+    const int result = work();
+    bell_->done.store(round_, std::memory_order_release);
+    return result;
+  }
+
+  void make_id() {
+    UniqueId id{};
+    const int code = libraries_.make_id(&id);
+    report(JudgeReport::kMadeId, code, wire::bytes_of(id));
+  }
+
+  void allocate() {
+    if (bell_ != nullptr) return map_buffers();
+    const auto job = decode_rank_job(tail_);
+    if (!job) give_up("job description");
+    job_ = *job;
+    UniqueId id{};
+    std::memcpy(id.bytes, job_.unique_id.data(), sizeof(id.bytes));
+    // A rank sees the GPUs of its own node.
+    int devices = 0;
+    const char* what = "cudaGetDeviceCount";
+    int code = libraries_.count_devices(&devices);
+    const auto next = [&](const char* name, auto call) {
+      if (code != 0) return;
+      what = name;
+      code = call();
+    };
+    next("cudaSetDevice", [&] { return libraries_.set_device(rank_ % devices); });
+    next("cudaStreamCreate", [&] { return libraries_.create_stream(&stream_, 1); });
+    next("ncclCommInitRank", [&] { return libraries_.init(&comm_, job_.ranks, id, rank_); });
+    for (int set = 0; set < job_.sets; ++set) {
+      for (const std::size_t bytes : job_.input_bytes) {
+        next("ncclMemAlloc", [&] { return add_buffer(inputs_, bytes); });
+      }
+      for (const std::size_t bytes : job_.output_bytes) {
+        next("ncclMemAlloc", [&] { return add_buffer(outputs_, bytes); });
+      }
+    }
+    if (code != 0) return report(JudgeReport::kAllocated, code, wire::bytes_of_text(what));
+    std::vector<std::byte> addresses;
+    for (const auto* buffers : {&inputs_, &outputs_}) {
+      for (void* buffer : *buffers)
+        wire::append(addresses, reinterpret_cast<std::uint64_t>(buffer));
+    }
+    report(JudgeReport::kAllocated, 0, addresses);
+  }
+
+  int add_buffer(std::vector<void*>& buffers, std::size_t bytes) {
+    void* buffer = nullptr;
+    const int code = libraries_.allocate(&buffer, bytes + kGuardBytes);
+    buffers.push_back(buffer);
+    return code;
+  }
+
+  void set_up() {
+    void* candidate = ::dlopen(candidate_.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (candidate == nullptr) give_up("load the candidate");
+    int (*setup)(const Context*, void**) = nullptr;
+    find(candidate, "cuco_setup", setup);
+    find(candidate, "cuco_run", run_);
+    find(candidate, "cuco_teardown", teardown_);
+    context_ = {.rank = rank_,
+                .ranks = job_.ranks,
+                .comm = comm_,
+                .sets = job_.sets,
+                .params = job_.params.data(),
+                .n_params = static_cast<int>(job_.params.size()),
+                .inputs = inputs_.data(),
+                .outputs = outputs_.data(),
+                .input_bytes = job_.input_bytes.data(),
+                .output_bytes = job_.output_bytes.data(),
+                .n_inputs = static_cast<int>(job_.input_bytes.size()),
+                .n_outputs = static_cast<int>(job_.output_bytes.size())};
+    const int code = setup(&context_, &state_);
+    report(JudgeReport::kSetUp, code, {});
+  }
+
+  void run() {
+    const char* text = "";
+    const auto work = [&] {
+      int code = run_(state_, command_.argument, stream_);
+      if (code != 0) {
+        text = "cuco_run failed";
+        return code;
+      }
+      code = libraries_.synchronize(stream_);
+      if (code != 0) text = libraries_.error_text(code);
+      return code;
+    };
+    const int code = bell_ != nullptr ? run_round(work) : work();
+    report(JudgeReport::kRan, code, wire::bytes_of_text(text));
+  }
+
+  int rank_;
+  std::string candidate_;
+  Libraries libraries_;
+  Bell* bell_ = nullptr;  ///< On a real GPU.
+  std::optional<driver::GpuProbe> probe_;
+  std::uint32_t round_ = 0;
+  wire::Fd shared_;
+  JudgeReport::Reply command_;
+  std::vector<std::byte> tail_;
+  RankJob job_;
+  void* stream_ = nullptr;
+  void* comm_ = nullptr;
+  std::vector<void*> inputs_;
+  std::vector<void*> outputs_;
+  Context context_;
+  void* state_ = nullptr;
+  int (*run_)(void*, int, void*) = nullptr;
+  void (*teardown_)(void*) = nullptr;
+};
+
+/// Waits for all; the first that fails takes the others along.
+int wait_for_ranks(const std::vector<pid_t>& ranks) {
+  std::size_t left = ranks.size();
+  while (left > 0) {
+    int status = 0;
+    const pid_t pid = ::waitpid(-1, &status, 0);
+    if (pid < 0) return 122;
+    --left;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
+    int rank = 0;
+    while (ranks[static_cast<std::size_t>(rank)] != pid)
+      ++rank;
+    if (WIFSIGNALED(status)) {
+      std::fprintf(stderr, "rank %d was killed by signal %d\n", rank, WTERMSIG(status));
+    } else {
+      std::fprintf(stderr, "rank %d exited with %d\n", rank, WEXITSTATUS(status));
+    }
+    return 123;  // our end is the end of the sandbox, and of every process in it
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace cuco::rank
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 124;
+  const int count = std::atoi(argv[2]);
+  std::vector<pid_t> ranks;
+  for (int rank = 0; rank < count; ++rank) {
+    const pid_t pid = ::fork();
+    if (pid < 0) return 125;
+    if (pid == 0) {
+      ::setenv("OMPI_COMM_WORLD_RANK", std::to_string(rank).c_str(), 1);
+      ::setenv("OMPI_COMM_WORLD_SIZE", argv[2], 1);
+      ::setenv("OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(rank).c_str(), 1);
+      cuco::rank::Rank(rank, argv[1], argv[3]).serve();
+    }
+    ranks.push_back(pid);
+  }
+  return cuco::rank::wait_for_ranks(ranks);
+}

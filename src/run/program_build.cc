@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cache entry is a folder named by the hash of the sources' contents and the flags. Beside the
+// program it keeps the hashes of all headers of the user's that went in: the entry counts only
+// while they are unchanged. Headers below /usr come with the toolchain, whose version is hashed.
+#include "run/program_build.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "system/os/environment.h"
+#include "system/os/process.h"
+#include "toolchain/library_flags.h"
+
+namespace cuco::run {
+namespace {
+
+constexpr std::string_view kToolchainRoot = "/usr/";
+
+Result<system::Path> find_nvcc() {
+  const auto environment = system::Environment::current();
+  std::string search = environment.get("PATH").value_or("");
+  search += ":/usr/local/cuda/bin";
+  auto found = system::find_program("nvcc", search);
+  if (found) return found;
+  return Error{ErrorKind::Unavailable,
+               "nvcc was not found; cuco needs CUDA 13.0 (nvcc) and the headers of NCCL 2.28.9"};
+}
+
+Result<system::JobOutcome> run_nvcc(std::vector<std::string> argv) {
+  system::JobSpec spec;
+  spec.command.argv = std::move(argv);
+  spec.command.environment = system::Environment::current();
+  spec.command.folder = std::filesystem::current_path();
+  return system::run_job(spec);
+}
+
+std::vector<std::string> flags_for(const BuildRequest& request, std::string_view text) {
+  std::vector<std::string> flags = {
+      "-cudart", "shared", "-O3", "-std=c++17", "-lineinfo",
+      // PTX to run; machine code for its register counts.
+      "-gencode", fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", request.sm)};
+  flags.insert(flags.end(), request.flags.begin(), request.flags.end());
+  const auto libraries = toolchain::library_flags(text);
+  flags.insert(flags.end(), libraries.begin(), libraries.end());
+  return flags;
+}
+
+/// The user's headers in a make-style dependency list.
+std::vector<system::Path> user_headers(const std::string& dependencies) {
+  std::vector<system::Path> headers;
+  std::istringstream words(dependencies);
+  for (std::string word; words >> word;) {
+    if (word == "\\" || word.starts_with(kToolchainRoot)) continue;
+    if (word.ends_with(":")) {
+      // "target.o : first.h": what stood before the colon is not a header.
+      if (word.size() == 1 && !headers.empty()) headers.pop_back();
+      continue;
+    }
+    headers.emplace_back(word);
+  }
+  std::ranges::sort(headers);
+  const auto duplicates = std::ranges::unique(headers);
+  headers.erase(duplicates.begin(), duplicates.end());
+  return headers;
+}
+
+Result<std::string> hash_lines(const std::vector<system::Path>& files) {
+  std::string lines;
+  for (const system::Path& file : files) {
+    CUCO_TRY_ASSIGN(const std::string content, system::read_file(file));
+    lines += fmt::format("{} {}\n", to_hex(sha256(content)), file.string());
+  }
+  return lines;
+}
+
+bool is_current(const system::Path& entry) {
+  const auto recorded = system::read_file(entry / "headers");
+  if (!recorded || !std::filesystem::exists(entry / "program")) return false;
+  std::vector<system::Path> files;
+  for (const std::string_view line : split(*recorded, '\n')) {
+    if (line.size() > 65) files.emplace_back(line.substr(65));
+  }
+  const auto now = hash_lines(files);
+  return now && *now == *recorded;
+}
+
+Result<void> compile(const BuildRequest& request,
+                     const std::vector<std::string>& flags,
+                     const system::Path& nvcc,
+                     const system::Path& entry) {
+  CUCO_TRY(system::make_folder(entry.parent_path()));
+  CUCO_TRY_ASSIGN(const system::TempFolder work,
+                  system::TempFolder::create("build", entry.parent_path()));
+  std::vector<std::string> argv = {nvcc.string()};
+  argv.insert(argv.end(), flags.begin(), flags.end());
+  std::string dependencies;
+  for (const system::Path& source : request.sources) {
+    if (source.extension() == ".o" || source.extension() == ".a") continue;
+    std::vector<std::string> list = argv;
+    list.emplace_back("-M");
+    list.push_back(source.string());
+    CUCO_TRY_ASSIGN(const auto listed, run_nvcc(std::move(list)));
+    if (!listed.succeeded()) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("nvcc could not compile {}:\n{}", source.string(), listed.err)};
+    }
+    dependencies += listed.out;
+  }
+  CUCO_TRY_ASSIGN(const std::string headers, hash_lines(user_headers(dependencies)));
+  for (const system::Path& source : request.sources)
+    argv.push_back(source.string());
+  argv.emplace_back("-o");
+  argv.push_back((work.path() / "program").string());
+  CUCO_TRY_ASSIGN(const auto outcome, run_nvcc(std::move(argv)));
+  if (!outcome.succeeded()) {
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("nvcc could not build {}:\n{}", request.sources.front().string(),
+                             outcome.err + outcome.out)};
+  }
+  CUCO_TRY(system::write_file(work.path() / "headers", headers));
+  // Another cuco may have built the same: whichever is there first stays.
+  std::error_code ignored;
+  std::filesystem::remove_all(entry, ignored);
+  std::filesystem::create_directories(entry, ignored);
+  for (const char* name : {"program", "headers"}) {
+    std::filesystem::rename(work.path() / name, entry / name, ignored);
+  }
+  return {};
+}
+
+struct SourceText {
+  system::Path path;
+  std::string text;
+};
+
+/// The sources and what they include with quotes.
+std::vector<SourceText> own_texts(const BuildRequest& request) {
+  std::vector<system::Path> folders;
+  for (const std::string& flag : request.flags) {
+    if (flag.starts_with("-I")) folders.emplace_back(flag.substr(2));
+  }
+  std::vector<SourceText> texts;
+  std::vector<system::Path> pending = request.sources;
+  std::set<system::Path> seen;
+  while (!pending.empty()) {
+    const system::Path path = pending.back();
+    pending.pop_back();
+    std::error_code ignored;
+    const system::Path real = std::filesystem::weakly_canonical(path, ignored);
+    if (real.string().starts_with(kToolchainRoot) || !seen.insert(real).second) continue;
+    if (path.extension() == ".o" || path.extension() == ".a") continue;
+    auto content = system::read_file(path);
+    if (!content) continue;
+    for (const std::string& name : program::local_includes(*content)) {
+      std::vector<system::Path> candidates = {path.parent_path() / name};
+      for (const system::Path& folder : folders)
+        candidates.push_back(folder / name);
+      const auto found = std::ranges::find_if(
+          candidates, [](const auto& file) { return std::filesystem::is_regular_file(file); });
+      if (found != candidates.end()) pending.push_back(*found);
+    }
+    texts.push_back({path, *std::move(content)});
+  }
+  return texts;
+}
+
+}  // namespace
+
+void tell_nccl_warnings(const std::vector<program::NcclWarning>& warnings,
+                        const system::Path& file) {
+  for (const program::NcclWarning& warning : warnings) {
+    fmt::print(stderr, "cuco: warning: {}:{}: {}\n",
+               warning.file.empty() ? file.string() : warning.file, warning.line, warning.message);
+  }
+}
+
+bool is_source(const system::Path& path) {
+  constexpr std::array<std::string_view, 8> kSuffixes = {".cu", ".cpp", ".cc", ".cxx",
+                                                         ".c",  ".o",   ".a",  ".ptx"};
+  return std::ranges::find(kSuffixes, path.extension().string()) != kSuffixes.end();
+}
+
+Result<system::Path> build_program(const BuildRequest& request) {
+  CUCO_TRY_ASSIGN(const system::Path nvcc, find_nvcc());
+  std::string identity = nvcc.string() + "\n";
+  for (const system::Path& source : request.sources) {
+    CUCO_TRY_ASSIGN(const std::string content, system::read_file(source));
+    // The path is part of it: it is in -lineinfo and decides which "headers" are found.
+    identity += std::filesystem::absolute(source).string() + "\n" + content + "\n";
+  }
+  const std::vector<SourceText> texts = own_texts(request);
+  std::string all;
+  for (const SourceText& source : texts)
+    all += source.text;
+  if (all.find("nccl") != std::string::npos) {
+    for (const SourceText& source : texts)
+      tell_nccl_warnings(program::lint_nccl_2_28(source.text), source.path);
+  }
+  const std::vector<std::string> flags = flags_for(request, all);
+  identity += join(flags, "\n");
+  const system::Path entry = request.cache / "programs" / content_id(identity);
+  if (!is_current(entry)) CUCO_TRY(compile(request, flags, nvcc, entry));
+  return entry / "program";
+}
+
+}  // namespace cuco::run

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/schedule_runs.h"
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "cli/terminal/interrupt.h"
+#include "vcluster/core/cluster_schedule.h"
+
+namespace cuco::run {
+namespace {
+
+constexpr int kMostSchedules = 100'000;
+
+void report(cli::Context& context,
+            const ScheduleFlags& flags,
+            std::uint64_t seed,
+            const std::vector<std::string>& lines,
+            const targets::KeptRun& run,
+            const vcluster::Schedule& schedule) {
+  context.terminal.error(
+      fmt::format("the program depends on the schedule: differs under seed {}, "
+                  "{} of {} tried",
+                  seed, seed, flags.count));
+  for (const std::string& line : lines)
+    context.terminal.note("    {}", line);
+  context.terminal.note("    schedule {}: {}", seed, schedule.describe());
+  if (run.ending.server_failed || run.ending.program.code != 0) {
+    for (std::string_view text = run.errors; !text.empty();) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      context.terminal.note("    | {}", text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+  context.terminal.note("    again: cuco run --schedule-seed {} …", seed);
+}
+
+}  // namespace
+
+void ScheduleFlags::declare(cli::Arguments& arguments) {
+  arguments.option("--schedules", count, "K",
+                   "run under K adversarial schedules too, and compare; exit 66 if one differs");
+  arguments.option("--schedule-seed", seed, "S", "run under the schedule that --schedules named");
+}
+
+Result<void> ScheduleFlags::check() const {
+  if (count < 0 || count > kMostSchedules) {
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("--schedules must be 0 to {}: {}", kMostSchedules, count)};
+  }
+  if (count > 0 && seed != 0) {
+    return Error{ErrorKind::InvalidInput, "--schedules or --schedule-seed, not both"};
+  }
+  return {};
+}
+
+Result<cli::ExitCode> run_schedules(cli::Context& context,
+                                    const ScheduleFlags& flags,
+                                    const CheckFlags& check,
+                                    const targets::ProgramStart& start,
+                                    const targets::ServerOptions& options) {
+  CUCO_TRY_ASSIGN(const targets::KeptRun plain,
+                  targets::run_and_keep(start, options, cli::InterruptScope::requested));
+  context.terminal.write(plain.out);
+  for (std::string_view text = plain.errors; !text.empty();) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    context.terminal.note("{}", text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (plain.ending.interrupted) return cli::ExitCode::Interrupted;
+  // A checked run that cannot go on has a finding to tell.
+  const auto findings = [&](const targets::KeptRun& run,
+                            std::uint64_t seed) -> Result<cli::ExitCode> {
+    if (run.findings.empty() || (seed != 0 && run.findings == "[]")) return cli::ExitCode::Done;
+    return tell_findings(context, check, run.findings, seed, cli::ExitCode::Done);
+  };
+  CUCO_TRY_ASSIGN(const cli::ExitCode first, findings(plain, 0));
+  if (first != cli::ExitCode::Done) return first;
+  if (plain.ending.server_failed) return cli::ExitCode::Internal;
+  for (int i = 1; i <= flags.count; ++i) {
+    targets::ServerOptions other = options;
+    other.schedule_seed = static_cast<std::uint64_t>(i);
+    context.terminal.progress(fmt::format("schedule {}/{}", i, flags.count));
+    CUCO_TRY_ASSIGN(const targets::KeptRun run,
+                    targets::run_and_keep(start, other, cli::InterruptScope::requested));
+    context.terminal.clear_progress();
+    if (run.ending.interrupted) return cli::ExitCode::Interrupted;
+    CUCO_TRY_ASSIGN(const cli::ExitCode found, findings(run, other.schedule_seed));
+    if (found != cli::ExitCode::Done) return found;
+    const std::vector<std::string> lines = differences(plain, run);
+    if (lines.empty()) continue;
+    report(context, flags, other.schedule_seed, lines, run,
+           vcluster::make_schedule(other.schedule_seed, options.devices));
+    return cli::ExitCode::Findings;
+  }
+  context.terminal.note("the same under {} adversarial schedules", flags.count);
+  return cli::passed_on(plain.ending.program.code);
+}
+
+}  // namespace cuco::run

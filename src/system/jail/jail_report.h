@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the inner processes of a jail tell their keeper while the fences go up.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "system/os/fd.h"
+#include "system/os/job.h"
+
+namespace cuco::system::jail {
+
+/// The inner end. Its methods are for processes that hold nothing worth unwinding.
+class Reporter {
+ public:
+  Reporter(int socket, Tier tier) : socket_(socket), tier_(tier) {}
+
+  /// The fence is not to be had. Hostile tier: does not return, and the job does not start.
+  void missing(Fence fence, std::string_view why) const;
+  /// Nothing can go on; does not return.
+  [[noreturn]] void failed(std::string_view why) const;
+  /// Hands over the descriptor on which refused system calls arrive.
+  void seccomp_listener(int fd) const;
+  /// The program ended with this wait status and left so many processes.
+  void ended(int status, int stragglers) const;
+
+ private:
+  void send(char kind, int number, std::string_view text) const;
+  int socket_;
+  Tier tier_;
+};
+
+/// One thing told.
+struct Report {
+  enum class Kind { Missing, Refused, Failed, Listener, Ended };
+  Kind kind = Kind::Failed;
+  int number = 0;  ///< The fence, or the wait status.
+  int stragglers = 0;
+  std::string text;
+  Fd fd;
+};
+
+/// The keeper's end: the next report, or nothing when all inner processes have closed theirs.
+[[nodiscard]] std::optional<Report> next_report(const Fd& socket);
+
+}  // namespace cuco::system::jail

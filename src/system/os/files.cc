@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system/os/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "system/os/fd.h"
+#include "system/os/os_error.h"
+#include "system/os/streams.h"
+
+namespace cuco::system {
+namespace fs = std::filesystem;
+namespace {
+
+std::string quoted(std::string_view verb, const Path& path) {
+  return fmt::format("{} '{}'", verb, path.string());
+}
+
+Result<void> sync_folder(const Path& folder) {
+  const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.is_open()) return os_error(quoted("open", folder));
+  // Some file systems cannot sync a folder; they say EINVAL and order renames themselves.
+  if (::fsync(fd.get()) != 0 && errno != EINVAL) return os_error(quoted("sync", folder));
+  return {};
+}
+
+/// Removes the temporary of an atomic write that did not get as far as its rename.
+class Discard {
+ public:
+  explicit Discard(const std::string& path) : path_(path) {}
+  Discard(const Discard&) = delete;
+  Discard& operator=(const Discard&) = delete;
+  ~Discard() {
+    if (armed_) ::unlink(path_.c_str());
+  }
+  void disarm() { armed_ = false; }
+
+ private:
+  const std::string& path_;
+  bool armed_ = true;
+};
+
+}  // namespace
+
+Result<std::string> read_file(const Path& path, std::size_t limit) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.is_open()) return os_error(quoted("read", path));
+  auto bytes = read_to_end(fd.get(), limit);
+  if (!bytes) return std::move(bytes).error().while_doing(quoted("read", path));
+  return bytes;
+}
+
+Result<void> write_file(const Path& path, std::string_view bytes, int mode) {
+  const Path folder = path.has_parent_path() ? path.parent_path() : Path(".");
+  std::string temporary = (folder / fmt::format(".{}.XXXXXX", path.filename().string())).string();
+  const Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!fd.is_open()) return os_error(quoted("write", path));
+  Discard discard(temporary);
+  if (auto written = write_all(fd.get(), bytes); !written) {
+    return std::move(written).error().while_doing(quoted("write", path));
+  }
+  if (::fchmod(fd.get(), static_cast<mode_t>(mode)) != 0 || ::fsync(fd.get()) != 0 ||
+      ::rename(temporary.c_str(), path.c_str()) != 0) {
+    return os_error(quoted("write", path));
+  }
+  discard.disarm();
+  return sync_folder(folder);
+}
+
+Result<void> make_folder(const Path& path) {
+  std::error_code code;
+  fs::create_directories(path, code);
+  if (code) return os_error(quoted("make folder", path), code.value());
+  return {};
+}
+
+Result<void> remove_all(const Path& path) {
+  std::error_code code;
+  fs::remove_all(path, code);
+  if (code) return os_error(quoted("remove", path), code.value());
+  return {};
+}
+
+Result<std::vector<Path>> walk(const Path& root) {
+  std::vector<Path> files;
+  std::error_code code;
+  fs::recursive_directory_iterator entry(root, code);
+  for (; !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
+    if (entry->symlink_status(code).type() == fs::file_type::regular) {
+      files.push_back(entry->path().lexically_relative(root));
+    }
+  }
+  if (code) return os_error(quoted("walk", root), code.value());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Result<Path> find_program(std::string_view name, std::string_view search_path) {
+  if (name.find('/') != std::string_view::npos) search_path = {};
+  for (const std::string_view folder : split(search_path, ':')) {
+    const Path path = Path(folder) / name;
+    struct stat status{};
+    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+        ::access(path.c_str(), X_OK) == 0) {
+      return path;
+    }
+  }
+  return Error{ErrorKind::NotFound, fmt::format("program not found: {}", name)};
+}
+
+Result<Path> find_helper(std::string_view name) {
+  std::error_code code;
+  Path folder = fs::read_symlink("/proc/self/exe", code).parent_path();
+  for (; !code && folder.has_relative_path(); folder = folder.parent_path()) {
+    for (const char* place : {".", "bin", "libexec/cuco"}) {
+      const Path path = (folder / place / name).lexically_normal();
+      if (::access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path, code)) return path;
+    }
+  }
+  return Error{ErrorKind::NotFound, fmt::format("helper program not found: {}", name)};
+}
+
+Result<Path> find_data(const Path& relative) {
+  std::error_code code;
+  Path folder = fs::read_symlink("/proc/self/exe", code).parent_path();
+  for (; !code && folder.has_relative_path(); folder = folder.parent_path()) {
+    for (const char* place : {".", "share/cuco"}) {
+      const Path path = (folder / place / relative).lexically_normal();
+      if (fs::exists(path, code)) return path;
+    }
+  }
+  return Error{ErrorKind::NotFound,
+               fmt::format("incomplete installation: {} not found", relative.string())};
+}
+
+Result<TempFolder> TempFolder::create(std::string_view prefix, const Path& parent) {
+  Path where = parent;
+  if (where.empty()) {
+    const char* tmpdir = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): read only
+    where = tmpdir != nullptr && *tmpdir != '\0' ? tmpdir : "/tmp";
+  }
+  std::string pattern = (where / fmt::format("{}.XXXXXX", prefix)).string();
+  if (::mkdtemp(pattern.data()) == nullptr) return os_error(quoted("make folder in", where));
+  return TempFolder(Path(pattern));
+}
+
+TempFolder& TempFolder::operator=(TempFolder&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+TempFolder::~TempFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+Path TempFolder::keep() {
+  Path kept = std::move(path_);
+  path_.clear();
+  return kept;
+}
+
+}  // namespace cuco::system

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "targets/virtual/kept_run.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "system/os/fd.h"
+#include "system/os/os_error.h"
+#include "targets/virtual/rank_start.h"
+
+namespace cuco::targets {
+namespace {
+
+Result<system::Fd> open_for(const system::Path& path, int flags) {
+  system::Fd fd(::open(path.c_str(), flags | O_CLOEXEC, 0600));
+  if (!fd.is_open()) return system::os_error("open " + path.string());
+  return fd;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+bool is_word(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '/';
+}
+
+/// Words that make the numbers of a line measurements.
+bool speaks_of_time(std::string_view line) {
+  static constexpr auto kWords = std::to_array<std::string_view>(
+      {"us",      "ms",    "ns",       "s",          "sec",     "secs",    "second",    "seconds",
+       "usec",    "msec",  "time",     "times",      "elapsed", "latency", "bandwidth", "gb/s",
+       "gib/s",   "mb/s",  "gflops",   "gflop/s",    "tflops",  "tflop/s", "flops",     "cycles",
+       "speedup", "clock", "duration", "throughput", "algbw",   "busbw"});
+  for (std::size_t i = 0; i < line.size();) {
+    if (!is_word(line[i])) {
+      ++i;
+      continue;
+    }
+    std::string word;
+    for (; i < line.size() && is_word(line[i]); ++i)
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(line[i])));
+    if (std::ranges::find(kWords, word) != kWords.end()) return true;
+  }
+  return false;
+}
+
+std::string ending_of(const KeptRun& run) {
+  if (run.ending.server_failed) return "cannot go on: a dead-lock, or the server failed";
+  const system::JobOutcome& program = run.ending.program;
+  return program.ending == system::Ending::Exited ? fmt::format("exits with {}", program.code)
+                                                  : "is " + system::describe(program);
+}
+
+/// The first line that is not the same, masked numbers aside.
+void compare_output(const KeptRun& plain, const KeptRun& other, std::vector<std::string>& out) {
+  // Ranks write to one stream in any order: the lines are what is compared.
+  std::vector<std::string> a;
+  std::vector<std::string> b;
+  for (const std::string_view line : lines_of(plain.out))
+    a.push_back(without_times(line));
+  for (const std::string_view line : lines_of(other.out))
+    b.push_back(without_times(line));
+  if (a == b) return;
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  std::vector<std::string> lost;
+  std::vector<std::string> fresh;
+  std::ranges::set_difference(a, b, std::back_inserter(lost));
+  std::ranges::set_difference(b, a, std::back_inserter(fresh));
+  if (lost.empty() && fresh.empty()) return;
+  const auto shown = [](const std::vector<std::string>& lines) {
+    return lines.empty() ? std::string("nothing") : fmt::format("\"{}\"", lines.front());
+  };
+  out.push_back(fmt::format("prints {} instead of {}", shown(fresh), shown(lost)));
+}
+
+void compare_copies(const KeptRun& plain, const KeptRun& other, std::vector<std::string>& out) {
+  std::vector<vcluster::LoggedCopy> lost;
+  std::vector<vcluster::LoggedCopy> fresh;
+  std::ranges::set_difference(plain.copies, other.copies, std::back_inserter(lost));
+  std::ranges::set_difference(other.copies, plain.copies, std::back_inserter(fresh));
+  if (!fresh.empty()) {
+    out.push_back(
+        fmt::format("{} bytes copied from device {} to the host have other contents{}",
+                    fresh.front().bytes, fresh.front().device,
+                    fresh.size() > 1 ? fmt::format(", and {} more copies", fresh.size() - 1) : ""));
+  } else if (!lost.empty()) {
+    out.push_back(
+        fmt::format("{} copies of the plain schedule are missing, the first of {} bytes "
+                    "from device {}",
+                    lost.size(), lost.front().bytes, lost.front().device));
+  }
+}
+
+}  // namespace
+
+std::string without_times(std::string_view line) {
+  if (!speaks_of_time(line)) return std::string(line);
+  std::string masked;
+  for (std::size_t i = 0; i < line.size();) {
+    if (std::isdigit(static_cast<unsigned char>(line[i])) == 0) {
+      // Padding grows and shrinks with the number it precedes.
+      if (line[i] != ' ' || masked.empty() || masked.back() != ' ') masked += line[i];
+      ++i;
+      continue;
+    }
+    if (!masked.empty() && masked.back() == '-') masked.pop_back();
+    masked += '#';
+    while (i < line.size() && (std::isdigit(static_cast<unsigned char>(line[i])) != 0 ||
+                               line[i] == '.' || line[i] == 'e' || line[i] == '+')) {
+      ++i;
+    }
+  }
+  return masked;
+}
+
+Result<KeptRun> run_and_keep(const ProgramStart& start,
+                             ServerOptions options,
+                             const std::function<bool()>& interrupted) {
+  CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-kept"));
+  constexpr int kWrite = O_WRONLY | O_CREAT | O_APPEND;
+  CUCO_TRY_ASSIGN(const system::Fd in, open_for("/dev/null", O_RDONLY));
+  CUCO_TRY_ASSIGN(const system::Fd out, open_for(folder.path() / "out", kWrite));
+  CUCO_TRY_ASSIGN(const system::Fd errors, open_for(folder.path() / "errors", kWrite));
+  options.logs_copies = true;
+  options.errors = errors.get();
+  options.fenced = start.fences.has_value();
+  CUCO_TRY_ASSIGN(ServerProcess server, ServerProcess::start(options));
+  CUCO_TRY_ASSIGN(RankStart ranks, start.uses_mpi
+                                       ? start_under_mpi(server, start.argv, options.processes)
+                                       : start_as_one(server, start.argv));
+  if (start.fences) {
+    CUCO_TRY_ASSIGN(ranks, fenced(std::move(ranks), server, start.argv.front(), *start.fences));
+  }
+  KeptRun kept;
+  CUCO_TRY_ASSIGN(kept.ending,
+                  run_against(server, ranks, interrupted,
+                              {.in = in.get(), .out = out.get(), .errors = errors.get()}));
+  CUCO_TRY_ASSIGN(kept.out, system::read_file(folder.path() / "out"));
+  CUCO_TRY_ASSIGN(kept.errors, system::read_file(folder.path() / "errors"));
+  kept.out += kept.ending.program.out;
+  kept.errors += kept.ending.program.err;
+  CUCO_TRY_ASSIGN(kept.copies, vcluster::read_copy_log(server.copy_log()));
+  if (options.reports && !kept.ending.interrupted && !kept.ending.server_failed) {
+    CUCO_TRY_ASSIGN(kept.report, server.report());
+  }
+  if (options.check && !kept.ending.interrupted) {
+    CUCO_TRY_ASSIGN(kept.findings, server.findings());
+  }
+  return kept;
+}
+
+std::vector<std::string> differences(const KeptRun& plain, const KeptRun& other) {
+  std::vector<std::string> out;
+  if (ending_of(plain) != ending_of(other)) {
+    out.push_back(fmt::format("{} (the plain schedule {})", ending_of(other), ending_of(plain)));
+  }
+  // A run that was cut off has printed and copied less; that says nothing more.
+  if (!other.ending.server_failed || plain.ending.server_failed) {
+    compare_output(plain, other, out);
+    compare_copies(plain, other, out);
+  }
+  return out;
+}
+
+}  // namespace cuco::targets

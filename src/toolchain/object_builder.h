@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// From source to shared object: candidates by nvcc in a sandbox, oracles by g++, both kept by
+/// content, so that the same text is compiled once.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "candidate/outcome.h"
+#include "system/os/job.h"
+
+namespace cuco::toolchain {
+
+struct BuildSettings {
+  system::Path cache;  ///< Folder of finished objects.
+  system::Tier tier = system::Tier::Hostile;
+  std::string architecture;  ///< "90"
+  system::Path cuda = "/usr/local/cuda";
+  std::chrono::seconds deadline{300};  ///< Generous: machines are busy.
+  /// Where only device code differs from something built before, only that may be compiled.
+  bool device_only = false;
+};
+
+/// The object, or what the compiler said. An Error is our own trouble (no nvcc, a missing fence).
+using BuildResult = std::variant<system::Path, candidate::BuildFailed, candidate::TimedOut>;
+
+[[nodiscard]] Result<BuildResult> build_candidate(std::string_view source,
+                                                  const BuildSettings& settings);
+
+/// One with main(). `flags` are its own, for nvcc, after ours.
+[[nodiscard]] Result<BuildResult> build_whole_program(std::string_view source,
+                                                      const std::vector<std::string>& flags,
+                                                      const BuildSettings& settings);
+
+[[nodiscard]] Result<system::Path> build_oracle(const system::Path& source,
+                                                const BuildSettings& settings);
+
+}  // namespace cuco::toolchain

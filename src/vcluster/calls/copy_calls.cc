@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shims/wire/messages_stream.h"
+#include "shims/wire/status.h"
+#include "vcluster/calls/calls.h"
+#include "vcluster/core/cluster.h"
+#include "vcluster/core/operation.h"
+
+namespace cuco::vcluster {
+namespace {
+
+constexpr VTime kAsyncCost = 1'500 * vgpu::kNanosecond;
+
+/// Hands the parsed operation to its stream and replies, now or when it is done.
+void run(Cluster& cluster, Session& session, Stream& stream, Parsed parsed, bool wait) {
+  if (parsed.status != wire::kSuccess) {
+    return cluster.reply_status(session, stream.context, parsed.status);
+  }
+  const std::string what = describe(parsed.operation);
+  const Enqueued result = enqueue(cluster, stream, std::move(parsed.operation));
+  if (result.status != wire::kSuccess || result.work == nullptr || !wait) {
+    return cluster.reply_status(session, stream.context, result.status);
+  }
+  cluster.reply_when_done(session, {&result.work, 1}, stream.context,
+                          what + " in " + stream.name());
+}
+
+bool uses_bounce(const wire::Copy& request) {
+  return request.to.where == wire::CopyEnd::kBounce || request.from.where == wire::CopyEnd::kBounce;
+}
+
+}  // namespace
+
+void register_copy_calls(Cluster& cluster) {
+  Dispatcher& dispatcher = cluster.dispatcher;
+  dispatcher.on<wire::Copy>(
+      [&cluster](Session& session, const wire::Copy& request, wire::Bytes) {
+        Stream* stream = cluster.stream(session, request.stream);
+        if (stream == nullptr) return session.reply(wire::kInvalidResourceHandle);
+        // A captured copy runs later, when the bounce buffer holds something else.
+        if (stream->capture != nullptr && uses_bounce(request)) {
+          return session.reply(wire::kUseHostEnd);
+        }
+        if (request.wait != 0 && stream->capture != nullptr) {
+          return session.reply(wire::kStreamCaptureUnsupported);
+        }
+        run(cluster, session, *stream, parse_copy(cluster, session, request), request.wait != 0);
+      },
+      Turn::InTime, kAsyncCost);
+  dispatcher.on<wire::Fill>(
+      [&cluster](Session& session, const wire::Fill& request, wire::Bytes) {
+        Stream* stream = cluster.stream(session, request.stream);
+        if (stream == nullptr) return session.reply(wire::kInvalidResourceHandle);
+        run(cluster, session, *stream, parse_fill(cluster, *session.process, request),
+            request.wait != 0);
+      },
+      Turn::InTime, kAsyncCost);
+}
+
+}  // namespace cuco::vcluster

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host threads: greeting, clocks, what they wait for, and what the server asks them to do.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <string>
+
+#include "shims/wire/messages_host.h"
+#include "shims/wire/status.h"
+#include "vcluster/calls/calls.h"
+#include "vcluster/core/cluster.h"
+#include "vcluster/core/describe.h"
+#include "vcluster/watch/run_check.h"
+#include "vgpu/memory/address_map.h"
+
+namespace cuco::vcluster {
+namespace {
+
+constexpr std::uint64_t kMaxBounceBytes = std::uint64_t{1} << 30U;
+
+void hello(Cluster& cluster, Session& session, const wire::Hello& request, wire::Bytes tail) {
+  if (tail.size() > 4096) return session.refuse("a program name of more than 4096 bytes");
+  // The kernel's word for the pid, where there is a socket.
+  if (session.pid == 0) session.pid = request.pid;
+  Process* process = cluster.join_process(session.pid, std::string(wire::text_of(tail)));
+  if (process == nullptr) return session.refuse("too many processes");
+  const auto host = cluster.memory->host_fd(process->index);
+  if (!host) return session.refuse(host.error().message());
+  session.process = process;
+  session.tid = request.tid;
+  session.thread = process->threads++;
+  session.is_service = request.role == wire::Hello::kService;
+  if (session.is_service) process->service = &session;
+  if (request.rank >= 0 && process->rank < 0) {
+    process->rank = request.rank;
+    cluster.place_on_node(*process);
+  }
+  if (request.born_at >= 0) session.set_clock(request.born_at);
+  if (!cluster.adversary.schedule().is_plain()) {
+    session.set_clock(session.clock() + cluster.adversary.host_skew(process->rank, session.thread));
+  }
+  if (cluster.check) {
+    // Some thread of the process made it.
+    for (const auto& [number, other] : cluster.sessions()) {
+      if (other->process == process) session.learn(other->known);
+    }
+  }
+  ++process->sessions;
+
+  wire::Hello::Reply reply;
+  reply.process = process->index;
+  reply.thread = session.thread;
+  reply.node = process->node;
+  reply.device_count =
+      static_cast<std::uint32_t>(std::min<std::size_t>(process->devices.size(), wire::kMaxDevices));
+  std::copy_n(process->devices.begin(), reply.device_count, reply.devices);
+  reply.device_base = vgpu::kDeviceBase;
+  reply.device_end = vgpu::kHostBase;
+  reply.host_base = vgpu::host_base(process->index);
+  reply.host_bytes = vgpu::kHostStride;
+  session.reply_with(wire::kSuccess, reply, {}, *host);
+}
+
+void attach_bounce(Session& session, const wire::AttachBounce& request) {
+  const wire::Fd fd = session.take_fd();
+  struct stat info{};
+  if (!fd.is_open() || ::fstat(fd.get(), &info) != 0) return session.refuse("no bounce buffer");
+  if (request.bytes == 0 || request.bytes > kMaxBounceBytes || info.st_size < 0 ||
+      static_cast<std::uint64_t>(info.st_size) < request.bytes) {
+    return session.refuse("a bounce buffer of the wrong size");
+  }
+  // Sealed against shrinking, so that reading it can never fault.
+  if ((::fcntl(fd.get(), F_GET_SEALS) & F_SEAL_SHRINK) == 0) {
+    return session.refuse("a bounce buffer that may shrink");
+  }
+  void* at = ::mmap(nullptr, request.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  if (at == MAP_FAILED) return session.reply(wire::kMemoryAllocation);
+  if (!session.bounce.empty()) ::munmap(session.bounce.data(), session.bounce.size());
+  session.bounce = {static_cast<std::byte*>(at), request.bytes};
+  session.reply(wire::kSuccess);
+}
+
+void next_service(Cluster& cluster, Session& session, const wire::NextService& request) {
+  Process& process = *session.process;
+  if (!session.is_service) return session.refuse("only a service thread may ask for work");
+  session.become_idle();
+  const auto found = process.jobs_out.find(request.finished_ticket);
+  if (found != process.jobs_out.end()) {
+    const ServiceJob job = std::move(found->second);
+    process.jobs_out.erase(found);
+    job.done(session);
+  } else if (request.finished_ticket != 0) {
+    return session.refuse("a service ticket that was never given");
+  }
+  cluster.serve_jobs(process);
+}
+
+void fetch_output(Session& session) {
+  auto& output = session.process->output;
+  if (output.empty()) return session.reply_with(wire::kSuccess, wire::FetchOutput::Reply{});
+  const DeviceOutput piece = std::move(output.front());
+  output.pop_front();
+  session.process->copied_to_host += piece.text.size();
+  session.reply_with(wire::kSuccess, wire::FetchOutput::Reply{.stream = piece.stream},
+                     wire::bytes_of_text(piece.text));
+}
+
+}  // namespace
+
+void register_host_calls(Cluster& cluster) {
+  Dispatcher& dispatcher = cluster.dispatcher;
+  dispatcher.on<wire::Hello>(
+      [&cluster](Session& session, const wire::Hello& request, wire::Bytes tail) {
+        hello(cluster, session, request, tail);
+      },
+      Turn::AtOnce, 0);
+  dispatcher.on<wire::Goodbye>([](Session& session, const wire::Goodbye&,
+                                  wire::Bytes) { session.process->said_goodbye = true; },
+                               Turn::OneWay, 0);
+  dispatcher.on<wire::AttachBounce>([](Session& session, const wire::AttachBounce& request,
+                                       wire::Bytes) { attach_bounce(session, request); },
+                                    Turn::AtOnce, 0);
+  dispatcher.on<wire::Park>(
+      [&cluster](Session& session, const wire::Park& request, wire::Bytes) {
+        session.go_outside(describe(request.kind));
+        if (request.kind == wire::HostWait::Io) say_not_repeatable(cluster, session);
+      },
+      Turn::OneWay, 0);
+  dispatcher.on<wire::Unpark>(
+      [&cluster](Session& session, const wire::Unpark& request, wire::Bytes) {
+        // Messages are matched by name before they move; what else wakes a thread is not seen.
+        if (cluster.check && session.waits_for() != describe(wire::HostWait::MessagePassing)) {
+          cluster.check->learn_from_all(session);
+        }
+        session.come_back(request.woken_at);
+      },
+      Turn::OneWay, 0);
+  dispatcher.on<wire::NextService>(
+      [&cluster](Session& session, const wire::NextService& request, wire::Bytes) {
+        next_service(cluster, session, request);
+      },
+      Turn::InTime, 0);
+  dispatcher.on<wire::FetchOutput>(
+      [](Session& session, const wire::FetchOutput&, wire::Bytes) { fetch_output(session); },
+      Turn::AtOnce, 0);
+}
+
+}  // namespace cuco::vcluster

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcluster/core/host_sync.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "shims/wire/messages_host.h"
+#include "shims/wire/status.h"
+#include "vcluster/core/cluster.h"
+
+namespace cuco::vcluster {
+
+void HostSync::sleep(Session& session, VTime duration) {
+  // Past a day of virtual time a sleep is for ever.
+  constexpr VTime kLongest = 86'400 * vgpu::kSecond;
+  session.park("the end of its sleep");
+  cluster_.timeline.at(session.clock() + std::clamp<VTime>(duration, 0, kLongest),
+                       [this, number = session.number()] {
+                         if (Session* sleeper = cluster_.find_session(number)) {
+                           sleeper->reply(wire::kSuccess);
+                         }
+                       });
+}
+
+void HostSync::post(const Name& name, std::uint32_t count) {
+  Semaphore& semaphore = semaphores_[name];
+  semaphore.count += count;
+  semaphore.known = check::Clock::join(semaphore.known, cluster_.works.host.known);
+  while (semaphore.count > 0 && !semaphore.waiters.empty()) {
+    const Waiter waiter = semaphore.waiters.front();
+    semaphore.waiters.pop_front();
+    Session* session = cluster_.find_session(waiter.session);
+    if (session == nullptr) continue;  // The thread is gone; its turn passes on.
+    --semaphore.count;
+    session->learn(semaphore.known);
+    session->reply_with(wire::kSuccess, wire::SemaphoreWait::Reply{.acquired = 1});
+  }
+  tidy(name);
+}
+
+void HostSync::wait(Session& session, const Name& name, VTime timeout, std::string what) {
+  Semaphore& semaphore = semaphores_[name];
+  if (semaphore.count > 0) {
+    --semaphore.count;
+    session.learn(semaphore.known);
+    tidy(name);
+    return session.reply_with(wire::kSuccess, wire::SemaphoreWait::Reply{.acquired = 1});
+  }
+  if (timeout == 0) {
+    tidy(name);
+    return session.reply_with(wire::kSuccess, wire::SemaphoreWait::Reply{});
+  }
+  const std::uint64_t ticket = next_ticket_++;
+  semaphore.waiters.push_back({session.number(), ticket});
+  if (timeout > 0) {
+    cluster_.timeline.at(session.clock() + timeout,
+                         [this, name, ticket] { give_up(name, ticket); });
+  }
+  session.park(std::move(what));
+}
+
+void HostSync::give_up(const Name& name, std::uint64_t ticket) {
+  const auto found = semaphores_.find(name);
+  if (found == semaphores_.end()) return;
+  auto& waiters = found->second.waiters;
+  const auto waiter = std::ranges::find(waiters, ticket, &Waiter::ticket);
+  if (waiter == waiters.end()) return;
+  const std::uint32_t number = waiter->session;
+  waiters.erase(waiter);
+  tidy(name);
+  if (Session* session = cluster_.find_session(number)) {
+    session->reply_with(wire::kSuccess, wire::SemaphoreWait::Reply{});
+  }
+}
+
+void HostSync::tidy(const Name& name) {
+  const auto found = semaphores_.find(name);
+  if (found != semaphores_.end() && found->second.count == 0 && found->second.waiters.empty()) {
+    semaphores_.erase(found);
+  }
+}
+
+void HostSync::meet(Session& session, const Name& name, std::uint32_t count, std::string what) {
+  auto& present = meetings_[name];
+  present.push_back(session.number());
+  session.park(std::move(what));
+  if (present.size() < count) return;
+  const auto everybody = std::exchange(present, {});
+  meetings_.erase(name);
+  check::ClockPtr known;
+  for (const std::uint32_t number : everybody) {
+    if (const Session* member = cluster_.find_session(number)) {
+      known = check::Clock::join(known, member->known);
+    }
+  }
+  for (const std::uint32_t number : everybody) {
+    Session* member = cluster_.find_session(number);
+    if (member == nullptr) continue;
+    member->learn(known);
+    member->reply(wire::kSuccess);
+  }
+}
+
+}  // namespace cuco::vcluster

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Waiting between host threads, in virtual time: sleeps, semaphores, rendezvous.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vcluster/core/session.h"
+
+namespace cuco::vcluster {
+
+class Cluster;
+
+class HostSync {
+ public:
+  explicit HostSync(Cluster& cluster) : cluster_(cluster) {}
+
+  /// A name: the process's index, or kEverybody, and the program's key.
+  using Name = std::pair<std::uint32_t, std::uint64_t>;
+  static constexpr std::uint32_t kEverybody = ~0U;
+
+  void sleep(Session& session, VTime duration);
+  void post(const Name& name, std::uint32_t count);
+  /// Takes one or parks; gives up after `timeout` (negative: never).
+  void wait(Session& session, const Name& name, VTime timeout, std::string what);
+  void meet(Session& session, const Name& name, std::uint32_t count, std::string what);
+
+ private:
+  struct Waiter {
+    std::uint32_t session = 0;
+    std::uint64_t ticket = 0;
+  };
+  struct Semaphore {
+    std::uint64_t count = 0;
+    check::ClockPtr known;  ///< What those who posted knew.
+    std::deque<Waiter> waiters;
+  };
+  void give_up(const Name& name, std::uint64_t ticket);
+  /// Drops an idle semaphore: names are made up by programs without end.
+  void tidy(const Name& name);
+
+  Cluster& cluster_;
+  std::map<Name, Semaphore> semaphores_;
+  std::map<Name, std::vector<std::uint32_t>> meetings_;
+  std::uint64_t next_ticket_ = 0;
+};
+
+}  // namespace cuco::vcluster

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conservative order of events.
+//
+// Host threads, GPUs and the timeline each have a next time. While a host thread runs, its next
+// request could come at its clock, which is never later than anything that waits, so nothing may
+// move: must_wait(). When all threads are parked or have a request pending, the thing with the
+// lowest time is done, and only that; ties go to the timeline, then to threads by number, then to
+// GPUs by number. So the order of all effects depends on virtual times and numbers alone, never on
+// how fast this machine ran which process.
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "vcluster/core/cluster.h"
+#include "vcluster/nccl/nccl_world.h"
+
+namespace cuco::vcluster {
+
+bool Cluster::must_wait() const {
+  if (held) return true;
+  if (processes_seen_ < options.expected_processes) return true;
+  return std::ranges::any_of(sessions_, [](const auto& entry) {
+    return entry.second->state() == Session::State::Running;
+  });
+}
+
+bool Cluster::advance() {
+  VTime best = vgpu::kNever;
+  VTime second = vgpu::kNever;
+  Session* session = nullptr;
+  vgpu::Gpu* gpu = nullptr;
+  bool found = false;
+  const auto offer = [&](VTime time) {
+    if (found && time >= best) {
+      second = std::min(second, time);
+      return false;
+    }
+    second = best;
+    best = time;
+    found = true;
+    return true;
+  };
+  if (const auto time = timeline.next_time()) offer(*time);
+  for (const auto& [number, candidate] : sessions_) {
+    if (candidate->state() == Session::State::Pending && offer(candidate->clock())) {
+      session = candidate.get();
+    }
+  }
+  for (const auto& candidate : gpus) {
+    if (const auto time = candidate->next_time(); time && offer(*time)) gpu = candidate.get();
+  }
+  if (!found) return false;
+  if (gpu != nullptr) {
+    timeline.advance_to(best);
+    gpu->step(second);
+  } else if (session != nullptr) {
+    timeline.advance_to(best);
+    serve(*session, *dispatcher.find(session->request().header.type));
+  } else {
+    timeline.run_next();
+  }
+  return true;
+}
+
+/// ", signal 0 of rank 1 ...": what NCCL has at the address that a kernel waits for, if it is its.
+std::string Cluster::name_awaited(const std::string& wait) const {
+  constexpr std::string_view kBefore = "a write to 0x";
+  const std::size_t at = wait.rfind(kBefore);
+  if (at == std::string::npos) return "";
+  const char* digits = wait.c_str() + at + kBefore.size();
+  const auto name = nccl_->identify(std::strtoull(digits, nullptr, 16));
+  return name ? ": " + *name : "";
+}
+
+std::vector<std::string> Cluster::describe_waits() const {
+  std::vector<std::string> lines;
+  for (const std::string& name : casualties_) {
+    lines.push_back(name + ": ended without finishing");
+  }
+  for (const auto& [number, session] : sessions_) {
+    if (session->state() == Session::State::Idle || session->process == nullptr) continue;
+    const char* what = session->state() == Session::State::Running ? "runs" : "waits for ";
+    lines.push_back(fmt::format("{} thread {}: {}{}", session->process->name(), session->thread,
+                                what, session->waits_for()));
+  }
+  for (const auto& [index, process] : processes_) {
+    for (const auto& [device, context] : process->contexts) {
+      for (const Stream* stream : context->streams.all()) {
+        if (stream->tail == nullptr || stream->tail->done()) continue;
+        lines.push_back(fmt::format("{} device {} {}: {}", process->name(), device, stream->name(),
+                                    describe(*stream->tail)));
+      }
+    }
+  }
+  for (const std::string& line : nccl_->describe_waits())
+    lines.push_back("NCCL: " + line);
+  for (const auto& gpu : gpus) {
+    for (const std::string& line : gpu->describe_waits()) {
+      lines.push_back(fmt::format("device {}: {}{}", gpu->device(), line, name_awaited(line)));
+    }
+  }
+  return lines;
+}
+
+}  // namespace cuco::vcluster

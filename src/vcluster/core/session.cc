@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcluster/core/session.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+#include "vcluster/core/work.h"
+
+namespace cuco::vcluster {
+
+Session::Session(std::uint32_t number, const Timeline& timeline, Sink sink)
+    : number_(number), timeline_(timeline), sink_(std::move(sink)) {}
+
+Session::~Session() {
+  if (!bounce.empty()) ::munmap(bounce.data(), bounce.size());
+}
+
+void Session::learn(std::span<const WorkPtr> works) {
+  for (const WorkPtr& work : works) {
+    if (work != nullptr) learn(work->known);
+  }
+}
+
+void Session::accept(wire::Frame frame, bool one_way) {
+  request_ = std::move(frame);
+  if (one_way) return;
+  if (state_ == State::Outside) move_clock_to(timeline_.now());
+  state_ = State::Pending;
+}
+
+void Session::begin(VTime cost) {
+  clock_ += cost;
+}
+
+VTime Session::poll_cost(VTime cost) {
+  constexpr VTime kPatience = vgpu::kMillisecond;
+  constexpr VTime kFineness = 256;  // So what was waited for is noticed at most 0.4 % late.
+  if (!polls_since_) polls_since_ = clock_;
+  const VTime polled = clock_ - *polls_since_;
+  return polled < kPatience ? cost : std::max(cost, polled / kFineness);
+}
+
+void Session::reply(std::int32_t status, wire::Bytes head, wire::Bytes tail, int fd) {
+  CUCO_ASSERT(state_ == State::Pending || state_ == State::Parked || state_ == State::Idle);
+  if (state_ != State::Pending) move_clock_to(timeline_.now());
+  state_ = State::Running;
+  what_.clear();
+  wire::Header header;
+  header.type = request_.header.type;
+  header.status = status;
+  header.clock = clock_;
+  sink_(header, head, tail, fd);
+}
+
+void Session::park(std::string what) {
+  state_ = State::Parked;
+  what_ = std::move(what);
+}
+
+void Session::become_idle() {
+  state_ = State::Idle;
+  what_ = "work for a service thread";
+}
+
+void Session::go_outside(std::string what) {
+  state_ = State::Outside;
+  what_ = std::move(what);
+}
+
+void Session::come_back(VTime woken_at) {
+  move_clock_to(woken_at);
+  state_ = State::Running;
+  what_.clear();
+}
+
+void Session::refuse(std::string reason) {
+  if (refusal_.empty()) refusal_ = std::move(reason);
+  state_ = State::Closed;  // its request is never served again
+}
+
+}  // namespace cuco::vcluster

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcluster/device/device_copy.h"
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "shims/wire/status.h"
+#include "vcluster/core/cluster.h"
+#include "vcluster/watch/run_check.h"
+#include "vgpu/memory/address_map.h"
+
+namespace cuco::vcluster {
+namespace {
+
+/// The device a server address is on; nullopt: host memory.
+std::optional<int> device_of(const Cluster& cluster, const wire::CopyEnd& end) {
+  if (end.where != wire::CopyEnd::kServer || end.address >= vgpu::kHostBase) return std::nullopt;
+  const vgpu::Granule& granule = cluster.memory->granule(end.address);
+  if (granule.owner == vgpu::kHostOwner) return std::nullopt;
+  return granule.owner;
+}
+
+VTime time_of_copy(Cluster& cluster, const CopyOperation& copy) {
+  constexpr double kHostGigabytesPerSecond = 20;
+  constexpr VTime kOnDeviceLatency = 1500 * vgpu::kNanosecond;
+  const VTime start = cluster.timeline.now();
+  const auto from = device_of(cluster, copy.from);
+  const auto to = device_of(cluster, copy.to);
+  const std::uint64_t bytes = copy.bytes();
+  if (from && to && *from == *to) {
+    // Every byte is read and written.
+    return start + kOnDeviceLatency +
+           fabric::serialisation_time(2.0 * static_cast<double>(bytes),
+                                      cluster.options.gpu.hbm_gbs);
+  }
+  if (from && to) {
+    return cluster.fabric.transfer(cluster.fabric.route(*from, *to), *from, *to, bytes, start)
+        .arrival;
+  }
+  if (to) return cluster.fabric.host_copy(*to, true, bytes, start);
+  if (from) return cluster.fabric.host_copy(*from, false, bytes, start);
+  return start + fabric::serialisation_time(static_cast<double>(bytes), kHostGigabytesPerSecond);
+}
+
+VTime end_of_copy(Cluster& cluster, const CopyOperation& copy) {
+  return time_of_copy(cluster, copy) + cluster.adversary.copy_delay();
+}
+
+struct Place {
+  std::byte* at = nullptr;
+  std::uint64_t pitch = 0;
+  std::uint64_t slice = 0;
+};
+
+void move_rows(const CopyOperation& copy, const Place& to, const Place& from) {
+  const bool packed =
+      (copy.height == 1 && copy.depth == 1) ||
+      (to.pitch == copy.width && from.pitch == copy.width &&
+       (copy.depth == 1 || (to.slice == copy.width * copy.height && from.slice == to.slice)));
+  if (packed) {
+    std::memmove(to.at, from.at, copy.bytes());
+    return;
+  }
+  for (std::uint64_t z = 0; z < copy.depth; ++z) {
+    for (std::uint64_t y = 0; y < copy.height; ++y) {
+      std::memmove(to.at + z * to.slice + y * to.pitch, from.at + z * from.slice + y * from.pitch,
+                   copy.width);
+    }
+  }
+}
+
+void notify_rows(Cluster& cluster, const CopyOperation& copy) {
+  if (copy.to.where != wire::CopyEnd::kServer) return;
+  for (std::uint64_t z = 0; z < copy.depth; ++z) {
+    for (std::uint64_t y = 0; y < copy.height; ++y) {
+      cluster.memory->notify_write(copy.to.address + z * copy.to.slice + y * copy.to.pitch,
+                                   copy.width, cluster.timeline.now());
+    }
+  }
+}
+
+/// Where one end lies in the server now; null if what it was in is gone.
+Place resolve(Cluster& cluster,
+              const CopyOperation& copy,
+              const wire::CopyEnd& end,
+              std::span<std::byte> service_bounce) {
+  switch (end.where) {
+    case wire::CopyEnd::kServer: {
+      const std::uint64_t extent =
+          (copy.depth - 1) * end.slice + (copy.height - 1) * end.pitch + copy.width;
+      if (!cluster.memory->valid(end.address, extent)) return {};
+      return {vgpu::Memory::at(end.address), end.pitch, end.slice};
+    }
+    case wire::CopyEnd::kBounce: {
+      if (copy.staged != nullptr) {
+        // Only ever read.
+        return {const_cast<std::byte*>(copy.staged->data()), copy.width, copy.width * copy.height};
+      }
+      const Session* session = cluster.find_session(copy.session);
+      if (session == nullptr || session->bounce.size() < end.address + copy.bytes()) return {};
+      return {session->bounce.data() + end.address, copy.width, copy.width * copy.height};
+    }
+    case wire::CopyEnd::kHost:
+      if (service_bounce.size() < copy.bytes()) return {};
+      return {service_bounce.data(), copy.width, copy.width * copy.height};
+  }
+  return {};
+}
+
+/// What the host got: it is the same under every schedule, or the program depends on one.
+void log_copy(CopyLog& log, int device, const CopyOperation& copy, const Place& to) {
+  CopyDigest digest;
+  for (std::uint64_t z = 0; z < copy.depth; ++z) {
+    for (std::uint64_t y = 0; y < copy.height; ++y)
+      digest.add({to.at + z * to.slice + y * to.pitch, copy.width});
+  }
+  log.add(device, copy.bytes(), digest.value());
+}
+
+void move_bytes(Cluster& cluster,
+                const CopyOperation& copy,
+                std::span<std::byte> service_bounce = {}) {
+  const Place to = resolve(cluster, copy, copy.to, service_bounce);
+  const Place from = resolve(cluster, copy, copy.from, service_bounce);
+  if (to.at == nullptr || from.at == nullptr) return;
+  move_rows(copy, to, from);
+  notify_rows(cluster, copy);
+  if (cluster.copy_log == nullptr) return;
+  const auto device = device_of(cluster, copy.from);
+  if (device && !device_of(cluster, copy.to)) log_copy(*cluster.copy_log, *device, copy, to);
+}
+
+ServiceJob host_job(const CopyOperation& copy,
+                    const wire::CopyEnd& end,
+                    wire::NextService::Kind kind) {
+  ServiceJob job;
+  job.request.kind = kind;
+  job.request.argument = end.address;
+  job.request.pitch = end.pitch;
+  job.request.slice = end.slice;
+  job.request.width = copy.width;
+  job.request.height = copy.height;
+  job.request.depth = copy.depth;
+  return job;
+}
+
+/// Pageable memory, reached by the process's own service thread: it packs the rows into its bounce
+/// buffer, or unpacks them from it.
+void start_host_copy(Cluster& cluster,
+                     Context& context,
+                     const CopyOperation& copy,
+                     const WorkPtr& work) {
+  Process& process = *context.process;
+  const bool reads = copy.from.where == wire::CopyEnd::kHost;
+  const wire::CopyEnd& end = reads ? copy.from : copy.to;
+  const VTime arrival = end_of_copy(cluster, copy);
+  const auto finish = [&cluster, &context, copy, work, arrival](Session&) {
+    if (cluster.check) cluster.check->on_copy(*work, context, copy);
+    cluster.works.finish(work, arrival);
+  };
+  if (reads) {
+    ServiceJob job = host_job(copy, end, wire::NextService::kReadHost);
+    job.done = [&cluster, copy, finish](Session& service) {
+      move_bytes(cluster, copy, service.bounce);
+      finish(service);
+    };
+    cluster.ask_process(process, std::move(job));
+    return;
+  }
+  // The buffer has to be large enough before the server can fill it.
+  ServiceJob grow = host_job(copy, end, wire::NextService::kGrowBounce);
+  grow.done = [&cluster, &process, copy, end, finish](Session&) {
+    ServiceJob job = host_job(copy, end, wire::NextService::kWriteHost);
+    job.prepare = [&cluster, copy](Session& service) { move_bytes(cluster, copy, service.bounce); };
+    job.done = finish;
+    cluster.ask_process(process, std::move(job));
+  };
+  cluster.ask_process(process, std::move(grow));
+}
+
+void fill_row(std::byte* at, const FillOperation& fill) {
+  if (fill.element_bytes == 1) {
+    std::memset(at, static_cast<int>(fill.value & 0xFFU), fill.width);
+    return;
+  }
+  for (std::uint64_t x = 0; x < fill.width; ++x) {
+    std::memcpy(at + x * fill.element_bytes, &fill.value, fill.element_bytes);
+  }
+}
+
+void fill_bytes(Cluster& cluster, const FillOperation& fill) {
+  for (std::uint64_t z = 0; z < fill.depth; ++z) {
+    for (std::uint64_t y = 0; y < fill.height; ++y) {
+      const std::uint64_t address = fill.address + z * fill.slice + y * fill.pitch;
+      const std::uint64_t bytes = fill.width * fill.element_bytes;
+      if (!cluster.memory->valid(address, bytes)) return;
+      fill_row(vgpu::Memory::at(address), fill);
+      cluster.memory->notify_write(address, bytes, cluster.timeline.now());
+    }
+  }
+}
+
+}  // namespace
+
+WorkPtr make_copy_work(Cluster& cluster, Context& context, CopyOperation copy) {
+  std::string what = fmt::format("copy of {} bytes", copy.bytes());
+  return WorkGraph::make(
+      std::move(what), [&cluster, &context, copy = std::move(copy)](const WorkPtr& work) {
+        if (context.error != 0 || copy.bytes() == 0) {
+          return cluster.works.finish(work, cluster.timeline.now());
+        }
+        if (device_of(cluster, copy.from) && !device_of(cluster, copy.to)) {
+          context.process->copied_to_host += copy.bytes();
+        }
+        if (copy.from.where == wire::CopyEnd::kHost || copy.to.where == wire::CopyEnd::kHost) {
+          return start_host_copy(cluster, context, copy, work);
+        }
+        const VTime end = end_of_copy(cluster, copy);
+        cluster.timeline.at(end, [&cluster, &context, copy, work] {
+          move_bytes(cluster, copy);
+          if (cluster.check) cluster.check->on_copy(*work, context, copy);
+          cluster.works.finish(work, cluster.timeline.now());
+        });
+      });
+}
+
+WorkPtr make_fill_work(Cluster& cluster, Context& context, FillOperation fill) {
+  std::string what = fmt::format("fill of {} bytes", fill.bytes());
+  return WorkGraph::make(std::move(what), [&cluster, &context, fill](const WorkPtr& work) {
+    constexpr VTime kLatency = 1500 * vgpu::kNanosecond;
+    const VTime now = cluster.timeline.now();
+    if (context.error != 0) return cluster.works.finish(work, now);
+    const VTime end =
+        now + kLatency +
+        fabric::serialisation_time(static_cast<double>(fill.bytes()), cluster.options.gpu.hbm_gbs);
+    cluster.timeline.at(end, [&cluster, &context, fill, work] {
+      fill_bytes(cluster, fill);
+      if (cluster.check) cluster.check->on_fill(*work, context, fill);
+      cluster.works.finish(work, cluster.timeline.now());
+    });
+  });
+}
+
+}  // namespace cuco::vcluster

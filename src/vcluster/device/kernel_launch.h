@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Kernels: what CUDA refuses at the call, and the piece of work that runs one.
+#pragma once
+
+#include <cstdint>
+
+#include "vcluster/core/operation.h"
+#include "vgpu/gpu/trap.h"
+
+namespace cuco::vcluster {
+
+[[nodiscard]] WorkPtr make_kernel_work(Cluster& cluster, Context& context, KernelOperation kernel);
+
+/// The CUDA error that a trap becomes.
+[[nodiscard]] std::int32_t status_of(vgpu::TrapKind kind);
+
+/// Dynamic shared memory the function may ask for on the device.
+[[nodiscard]] std::uint32_t dynamic_smem_limit(const Cluster& cluster,
+                                               const Function& function,
+                                               std::int32_t device);
+
+}  // namespace cuco::vcluster

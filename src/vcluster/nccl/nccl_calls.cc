@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages of libnccl.so.2.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "shims/wire/messages_nccl.h"
+#include "shims/wire/status.h"
+#include "vcluster/calls/calls.h"
+#include "vcluster/core/cluster.h"
+#include "vcluster/graph/cuda_graph.h"
+#include "vcluster/nccl/nccl_world.h"
+#include "vcluster/watch/run_check.h"
+#include "vcluster/watch/watchers.h"
+
+namespace cuco::vcluster {
+namespace {
+
+using nccl_core::Code;
+using nccl_core::Problem;
+
+/// One NcclSubmit under way: the session is answered when every item is.
+struct Submission {
+  std::uint32_t session = 0;
+  bool is_detached = false;  ///< Nobody waits: the process will ask.
+  std::vector<NcclReply> replies;
+  std::size_t missing = 0;
+  VTime predicted = 0;
+};
+using SubmissionPtr = std::shared_ptr<Submission>;
+/// Submissions that their process will ask for, by process and ticket.
+using Tickets = std::map<std::pair<std::uint32_t, std::uint64_t>, SubmissionPtr>;
+constexpr std::size_t kMaxTickets = 1U << 16U;
+/// A program that polls gets on in virtual time.
+constexpr VTime kPollCost = 500 * vgpu::kNanosecond;
+
+struct Item {
+  wire::NcclItemKind kind{};
+  wire::Bytes payload;
+};
+
+std::optional<std::vector<Item>> read_items(std::uint32_t count, wire::Bytes tail) {
+  std::vector<Item> items;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto header = wire::read_front<wire::NcclItem>(tail);
+    if (!header || tail.size() - sizeof *header < header->bytes) return std::nullopt;
+    items.push_back({header->kind, tail.subspan(sizeof *header, header->bytes)});
+    tail = tail.subspan(sizeof *header + header->bytes);
+  }
+  return items;
+}
+
+std::vector<std::byte> answers_of(const Submission& submission) {
+  std::vector<std::byte> tail;
+  for (const NcclReply& reply : submission.replies) {
+    const std::string& text = reply.problem.message;
+    wire::append(tail, wire::NcclAnswer{static_cast<std::int32_t>(reply.problem.code),
+                                        static_cast<std::uint32_t>(reply.payload.size()),
+                                        static_cast<std::uint32_t>(text.size()), 0});
+    tail.insert(tail.end(), reply.payload.begin(), reply.payload.end());
+    const wire::Bytes words = wire::bytes_of_text(text);
+    tail.insert(tail.end(), words.begin(), words.end());
+  }
+  return tail;
+}
+
+void reply_if_complete(Cluster& cluster, const SubmissionPtr& submission) {
+  if (submission->missing != 0 || submission->is_detached) return;
+  if (Session* session = cluster.find_session(submission->session)) {
+    for (const NcclReply& reply : submission->replies)
+      session->learn(reply.known);
+    session->reply_with(wire::kSuccess,
+                        wire::NcclSubmit::Reply{.predicted_ps = submission->predicted},
+                        answers_of(*submission));
+  }
+}
+
+/// Answers item `index` of a submission.
+std::function<void(NcclReply)> answer_to(Cluster& cluster,
+                                         SubmissionPtr submission,
+                                         std::size_t index) {
+  return [&cluster, submission = std::move(submission), index](NcclReply reply) {
+    submission->replies[index] = std::move(reply);
+    --submission->missing;
+    reply_if_complete(cluster, submission);
+  };
+}
+
+/// Records a group of one communicator as one node of the graph that its streams are captured into.
+std::optional<Problem> capture_group(Cluster& cluster,
+                                     const std::vector<wire::NcclOperation>& operations,
+                                     const CliqueRank& place,
+                                     const std::vector<Stream*>& streams,
+                                     NcclWorld::Posted* posted) {
+  Stream& first = *streams.front();
+  for (Stream* stream : streams) {
+    if (stream->capture == first.capture && stream->capture != nullptr) continue;
+    return Problem{Code::InvalidUsage,
+                   "the streams of one NCCL group are not all captured into the same graph"};
+  }
+  posted->problems = cluster.nccl().check(place, operations);
+  if (std::any_of(posted->problems.begin(), posted->problems.end(),
+                  [](const nccl_core::Check& problem) { return problem.has_value(); })) {
+    return std::nullopt;
+  }
+  for (const Stream* stream : streams) {
+    for (const std::uint64_t node : stream->capture_tail) {
+      auto& tail = first.capture_tail;
+      if (std::find(tail.begin(), tail.end(), node) == tail.end()) tail.push_back(node);
+    }
+  }
+  if (capture_operation(first, CollectiveOperation{operations}) != wire::kSuccess) {
+    return Problem{Code::UnhandledCudaError, "the capture of the stream has been invalidated"};
+  }
+  for (Stream* stream : streams)
+    stream->capture_tail = first.capture_tail;
+  return std::nullopt;
+}
+
+/// Hands one group of operations of one communicator to its streams. With several streams the
+/// group waits for all of them and all of them wait for the group.
+std::optional<Problem> hand_to_streams(Cluster& cluster,
+                                       Session& session,
+                                       const std::vector<wire::NcclOperation>& operations,
+                                       const CliqueRank& place,
+                                       NcclWorld::Posted* posted) {
+  std::vector<Stream*> streams;
+  for (const wire::NcclOperation& operation : operations) {
+    Stream* stream = cluster.stream(session, operation.stream);
+    if (stream == nullptr || stream->context->device != place.member().device) {
+      return Problem{Code::UnhandledCudaError,
+                     fmt::format("the stream is not one of device {}, which rank {} of {} uses: "
+                                 "create it after cudaSetDevice of that device",
+                                 place.member().device, place.rank, place.clique->name())};
+    }
+    if (stream->context->error != 0) {
+      return Problem{Code::UnhandledCudaError, "an earlier kernel failed on this device"};
+    }
+    if (std::find(streams.begin(), streams.end(), stream) == streams.end()) {
+      streams.push_back(stream);
+    }
+  }
+  const auto captures = [](const Stream* stream) { return stream->capture != nullptr; };
+  if (std::any_of(streams.begin(), streams.end(), captures)) {
+    return capture_group(cluster, operations, place, streams, posted);
+  }
+  *posted = cluster.nccl().post(place, operations);
+  if (posted->work == nullptr) return std::nullopt;
+  std::vector<WorkPtr> also;
+  for (const Stream* stream : streams)
+    also.push_back(stream->tail);
+  Stream& first = *streams.front();
+  first.context->streams.submit(first, posted->work, also);
+  for (std::size_t i = 1; i < streams.size(); ++i) {
+    const WorkPtr marker = WorkGraph::make("end of an NCCL group", nullptr);
+    const WorkPtr group[] = {posted->work};
+    streams[i]->context->streams.submit(*streams[i], marker, group);
+  }
+  return std::nullopt;
+}
+
+/// All operations of a submission, by communicator, in the order of the calls.
+void serve_operations(Cluster& cluster,
+                      Session& session,
+                      const std::vector<Item>& items,
+                      const SubmissionPtr& submission) {
+  std::map<std::uint64_t, std::vector<std::pair<std::size_t, wire::NcclOperation>>> by_comm;
+  std::vector<std::uint64_t> order;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].kind != wire::NcclItemKind::Operation) continue;
+    const auto operation = wire::read_front<wire::NcclOperation>(items[i].payload);
+    if (!operation) return session.refuse("an NCCL operation that is too short");
+    if (!by_comm.contains(operation->comm)) order.push_back(operation->comm);
+    by_comm[operation->comm].emplace_back(i, *operation);
+  }
+  for (const std::uint64_t comm : order) {
+    const auto& entries = by_comm[comm];
+    const auto answer_all = [&](const Problem& problem) {
+      for (const auto& [index, operation] : entries) {
+        answer_to(cluster, submission, index)(NcclReply::failure(problem));
+      }
+    };
+    const auto place = cluster.nccl().find(comm, session.process->index);
+    if (!place) {
+      answer_all({Code::InvalidArgument, "not a communicator of this process"});
+      continue;
+    }
+    std::vector<wire::NcclOperation> operations;
+    for (const auto& [index, operation] : entries)
+      operations.push_back(operation);
+    NcclWorld::Posted posted;
+    if (const auto wrong = hand_to_streams(cluster, session, operations, *place, &posted)) {
+      answer_all(*wrong);
+      continue;
+    }
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      NcclReply reply;
+      if (posted.problems[i]) reply = NcclReply::failure(*posted.problems[i]);
+      answer_to(cluster, submission, entries[i].first)(std::move(reply));
+    }
+  }
+}
+
+void simulate(Cluster& cluster, Session& session, const std::vector<Item>& items) {
+  wire::NcclSubmit::Reply reply;
+  for (const Item& item : items) {
+    const auto operation = item.kind == wire::NcclItemKind::Operation
+                               ? wire::read_front<wire::NcclOperation>(item.payload)
+                               : std::nullopt;
+    if (!operation) continue;
+    if (const auto place = cluster.nccl().find(operation->comm, session.process->index)) {
+      reply.predicted_ps += cluster.nccl().predict(*place, *operation);
+    }
+  }
+  session.reply_with(wire::kSuccess, reply);
+}
+
+void submit(Cluster& cluster,
+            Tickets& tickets,
+            Session& session,
+            const wire::NcclSubmit& request,
+            wire::Bytes tail) {
+  const auto items = read_items(request.count, tail);
+  if (!items) return session.refuse("a malformed NCCL group");
+  if (request.simulate != 0) return simulate(cluster, session, *items);
+  auto submission = std::make_shared<Submission>();
+  submission->session = session.number();
+  submission->replies.resize(items->size());
+  // One more than there are items: nothing is answered before all of them have been looked at.
+  submission->missing = items->size() + 1;
+  std::string what = "an NCCL group";
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    const Item& item = (*items)[i];
+    if (item.kind == wire::NcclItemKind::Operation) continue;
+    what = std::string(name_of(item.kind));
+    cluster.nccl().serve(item.kind, item.payload,
+                         {session.process->index, answer_to(cluster, submission, i)});
+  }
+  serve_operations(cluster, session, *items, submission);
+  if (--submission->missing == 0) return reply_if_complete(cluster, submission);
+  if (request.ticket != 0) {
+    if (tickets.size() >= kMaxTickets) return session.refuse("too many NCCL calls in flight");
+    submission->is_detached = true;
+    tickets[{session.process->index, request.ticket}] = submission;
+    return session.reply_with(wire::kSuccess, wire::NcclSubmit::Reply{.pending = 1});
+  }
+  session.park(what + " (other ranks have not called it)");
+}
+
+void poll(Tickets& tickets, Session& session, const wire::NcclPoll& request) {
+  const auto found = tickets.find({session.process->index, request.ticket});
+  if (found == tickets.end()) return session.refuse("an NCCL call that is not in flight");
+  if (found->second->missing != 0) {
+    return session.reply_with(wire::kSuccess, wire::NcclPoll::Reply{.pending = 1});
+  }
+  const SubmissionPtr submission = found->second;
+  tickets.erase(found);
+  session.reply_with(wire::kSuccess, wire::NcclPoll::Reply{}, answers_of(*submission));
+}
+
+void allocate(Cluster& cluster, Session& session, const wire::NcclMemAlloc& request) {
+  if (!session.process->sees(request.device)) return session.reply(wire::kInvalidDevice);
+  const auto device = static_cast<unsigned>(request.device);
+  const std::uint64_t used = cluster.memory->allocated_bytes(device);
+  const std::uint64_t capacity = cluster.options.gpu.memory_bytes;
+  if (used > capacity || request.bytes > capacity - used) {
+    return session.reply(wire::kMemoryAllocation);
+  }
+  const auto address = cluster.nccl().windows().allocate(device, request.bytes);
+  if (!address) return session.reply(wire::kMemoryAllocation);
+  cluster.allocations[*address] = {.bytes = std::max<std::uint64_t>(request.bytes, 1),
+                                   .kind = wire::MemoryKind::Device,
+                                   .device = request.device,
+                                   .process = session.process->index};
+  if (cluster.check) {
+    cluster.check->allocated(*address, std::max<std::uint64_t>(request.bytes, 1), "ncclMemAlloc",
+                             cluster.check->rank_of(*session.process, request.device));
+  }
+  session.reply_with(wire::kSuccess, wire::NcclMemAlloc::Reply{*address});
+}
+
+void free(Cluster& cluster, Session& session, const wire::NcclMemFree& request) {
+  const auto found = cluster.allocations.find(request.address);
+  if (found == cluster.allocations.end() || found->second.process != session.process->index ||
+      !cluster.nccl().windows().free(request.address)) {
+    return session.reply(wire::kInvalidValue);
+  }
+  cluster.allocations.erase(found);
+  if (cluster.check) cluster.check->freed(request.address, cluster.works.host.call);
+  session.reply(wire::kSuccess);
+}
+
+void async_error(Cluster& cluster, Session& session, const wire::NcclAsyncError& request) {
+  wire::NcclAsyncError::Reply reply;
+  std::string text;
+  if (const auto place = cluster.nccl().find(request.comm, session.process->index)) {
+    reply.code = static_cast<std::int32_t>(place->clique->broken.code);
+    text = place->clique->broken.message;
+  } else {
+    reply.code = static_cast<std::int32_t>(Code::InvalidArgument);
+  }
+  session.reply_with(wire::kSuccess, reply, wire::bytes_of_text(text));
+}
+
+/// Ends the kernels that run on a device, as a trap of their own would.
+void fail_device(Cluster& cluster, int device, const std::string& why) {
+  bool is_told = false;  // by a trap
+  for (const auto& [index, process] : cluster.processes()) {
+    const auto found = process->contexts.find(device);
+    if (found == process->contexts.end()) continue;
+    Context& context = *found->second;
+    if (context.grids.empty()) continue;
+    if (context.error == 0) context.error = wire::kLaunchFailure;
+    const auto grids = context.grids;
+    for (const std::uint64_t grid : grids) {
+      cluster.gpus[static_cast<std::size_t>(device)]->kill(grid, vgpu::TrapKind::Trap, why);
+      is_told = true;
+    }
+  }
+  if (!is_told) fmt::print(stderr, "cuco: {}\n", why);
+}
+
+}  // namespace
+
+std::unique_ptr<NcclWorld> make_nccl_world(Cluster& cluster) {
+  const auto log = [](const std::string& line) { fmt::print(stderr, "cuco: {}\n", line); };
+  return std::make_unique<NcclWorld>(NcclServices{
+      cluster.timeline,
+      cluster.works,
+      *cluster.memory,
+      cluster.fabric,
+      log,
+      [&cluster](int device, const std::string& why) { fail_device(cluster, device, why); },
+      {.some_early = cluster.adversary.schedule().early_sources,
+       .seed = cluster.adversary.schedule().seed},
+      cluster.watchers->deliveries(),
+      cluster.check.get()});
+}
+
+void register_nccl_calls(Cluster& cluster) {
+  Dispatcher& dispatcher = cluster.dispatcher;
+  const auto tickets = std::make_shared<Tickets>();  // shared by the two handlers alone
+  dispatcher.on<wire::NcclSubmit>(
+      [&cluster, tickets](Session& session, const wire::NcclSubmit& request, wire::Bytes tail) {
+        submit(cluster, *tickets, session, request, tail);
+      });
+  dispatcher.on<wire::NcclPoll>([tickets](Session& session, const wire::NcclPoll& request,
+                                          wire::Bytes) { poll(*tickets, session, request); },
+                                Turn::Poll, kPollCost);
+  dispatcher.on<wire::NcclUniqueId>(
+      [&cluster](Session& session, const wire::NcclUniqueId&, wire::Bytes) {
+        session.reply_with(wire::kSuccess, cluster.nccl().unique_id());
+      });
+  dispatcher.on<wire::NcclMemAlloc>(
+      [&cluster](Session& session, const wire::NcclMemAlloc& request, wire::Bytes) {
+        allocate(cluster, session, request);
+      });
+  dispatcher.on<wire::NcclMemFree>([&cluster](Session& session, const wire::NcclMemFree& request,
+                                              wire::Bytes) { free(cluster, session, request); });
+  dispatcher.on<wire::NcclAsyncError>(
+      [&cluster](Session& session, const wire::NcclAsyncError& request, wire::Bytes) {
+        async_error(cluster, session, request);
+      },
+      Turn::Poll);
+}
+
+}  // namespace cuco::vcluster

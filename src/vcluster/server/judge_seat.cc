@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcluster/server/judge_seat.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "shims/wire/status.h"
+#include "vcluster/watch/run_check.h"
+#include "vcluster/watch/watchers.h"
+
+namespace cuco::vcluster {
+namespace {
+
+/// Everything a process has handed in anywhere that has not ended.
+std::vector<WorkPtr> unfinished(const Process& process) {
+  std::vector<WorkPtr> works;
+  for (const auto& [device, context] : process.contexts) {
+    const auto part = context->streams.unfinished();
+    works.insert(works.end(), part.begin(), part.end());
+  }
+  return works;
+}
+
+}  // namespace
+
+Judge::Judge(Cluster& cluster, wire::Fd control) : cluster_(cluster), control_(std::move(control)) {
+  cluster_.judged = true;
+  cluster_.dispatcher.on<wire::JudgeReport>(
+      [this](Session& session, const wire::JudgeReport& request, wire::Bytes tail) {
+        report(session, request, tail);
+      });
+}
+
+void Judge::report(Session& session, const wire::JudgeReport& request, wire::Bytes tail) {
+  if (request.rank < 0 ||
+      static_cast<std::uint32_t>(request.rank) >= cluster_.options.expected_processes) {
+    return session.refuse("a report of a rank that is not in this run");
+  }
+  const auto [found, is_new] = seats_.try_emplace(request.rank);
+  Seat& seat = found->second;
+  if (is_new) seat.session = session.number();
+  if (seat.session != session.number() || seat.arrived) {
+    return session.refuse("a report in the name of another");
+  }
+  seat.tail.assign(tail.begin(), tail.end());
+  if (request.code != 0) {
+    // What the GPU had to say, if the rank has not fetched it: the reason is often there.
+    for (const DeviceOutput& piece : session.process->output) {
+      const wire::Bytes text = wire::bytes_of_text(piece.text);
+      if (piece.stream == 2) seat.tail.push_back(std::byte{'\n'});
+      if (piece.stream == 2) seat.tail.insert(seat.tail.end(), text.begin(), text.end());
+    }
+  }
+  seat.report = {.rank = request.rank,
+                 .phase = request.phase,
+                 .code = request.code,
+                 .tail_bytes = static_cast<std::uint32_t>(seat.tail.size())};
+  session.park("its own work, after which the judge goes on");
+  const std::uint32_t number = session.number();
+  const auto works = unfinished(*session.process);
+  cluster_.works.when_done(works, [this, works, number, rank = request.rank] {
+    Session* waiting = cluster_.find_session(number);
+    if (waiting == nullptr) return;
+    waiting->learn(works);
+    Seat& mine = seats_[rank];
+    // Whoever reports before its work has ended is told of the end no sooner than one who waited.
+    mine.report.time_ps = std::max(waiting->clock(), cluster_.timeline.now() + kCallCost);
+    mine.report.deliveries = cluster_.fabric.deliveries() - delivered_before_;
+    mine.report.copied_to_host = waiting->process->copied_to_host - mine.copied_before;
+    mine.arrived = true;
+    for (Seat::Copy& copy : mine.copies) {
+      // Memory that was freed has no copy; the judge will find it missing.
+      if (!cluster_.memory->valid(copy.address, copy.bytes.size())) copy.bytes.clear();
+      std::memcpy(copy.bytes.data(), vgpu::Memory::at(copy.address), copy.bytes.size());
+      if (cluster_.check) cluster_.check->on_result_read(*waiting, copy.address, copy.bytes.size());
+    }
+    waiting->become_idle();
+    hold();
+  });
+}
+
+void Judge::hold() {
+  if (!is_all_arrived()) return;
+  // What is written from here on is written at the moment when the clock starts, not before.
+  for (const auto& [rank, seat] : seats_)
+    cluster_.timeline.advance_to(seat.report.time_ps);
+  cluster_.held = true;
+}
+
+bool Judge::read() {
+  for (;;) {
+    switch (reader_.read_some(control_.get())) {
+      case wire::FrameReader::State::Waiting:
+        return true;
+      case wire::FrameReader::State::Complete:
+        serve(reader_.take());
+        break;
+      case wire::FrameReader::State::Malformed:
+      case wire::FrameReader::State::Closed:
+        return false;
+    }
+  }
+}
+
+void Judge::serve(const wire::Frame& frame) {
+  const wire::Bytes payload = frame.payload;
+  switch (frame.header.type) {
+    case wire::JudgeWait::kType:
+      waiting_ = true;
+      return update();
+    case wire::JudgeCommand::kType:
+      if (const auto request = wire::read_front<wire::JudgeCommand>(payload)) {
+        return command(*request, payload.subspan(sizeof(*request)));
+      }
+      break;
+    case wire::JudgeSnapshot::kType:
+      if (const auto request = wire::read_front<wire::JudgeSnapshot>(payload)) {
+        return order_snapshot(*request, payload.subspan(sizeof(*request)));
+      }
+      break;
+    case wire::JudgeRead::kType:
+      if (const auto request = wire::read_front<wire::JudgeRead>(payload)) {
+        return read_memory(*request);
+      }
+      break;
+    case wire::JudgeWrite::kType:
+      if (const auto request = wire::read_front<wire::JudgeWrite>(payload)) {
+        return write_memory(*request, payload.subspan(sizeof(*request)));
+      }
+      break;
+    case wire::JudgeProfile::kType:
+      if (const auto request = wire::read_front<wire::JudgeProfile>(payload)) {
+        return profile(*request);
+      }
+      break;
+    case wire::JudgeFindings::kType:
+      return tell_findings();
+    default:
+      break;
+  }
+  answer(frame.header.type, wire::kInvalidValue, {});
+}
+
+void Judge::command(const wire::JudgeCommand& request, wire::Bytes tail) {
+  // All go at the same time: the latest that any of them, or anything else, has reached.
+  const VTime start = cluster_.timeline.now();
+  cluster_.held = false;
+  if (request.command == wire::JudgeReport::kSetUpNow) cluster_.sealed = true;
+  // Rank r has device r: the judge starts one process that sees them all.
+  for (std::size_t device = 0; device < cluster_.gpus.size(); ++device) {
+    const bool slow = static_cast<std::int64_t>(device) == request.late_rank;
+    cluster_.gpus[device]->set_slowdown(slow ? request.slowdown : 1);
+    // As on a real GPU: no iteration finds its data where the last one left it.
+    if (request.command == wire::JudgeReport::kRun) cluster_.gpus[device]->flush_cache();
+  }
+  cluster_.set_delivery_delay(cluster_.options.delivery_delay + request.delivery_delay_ps);
+  delivered_before_ = cluster_.fabric.deliveries();
+  const wire::JudgeReport::Reply reply{request.command, request.argument};
+  for (auto& [rank, seat] : seats_) {
+    if (!seat.arrived || (request.rank >= 0 && request.rank != rank)) continue;
+    seat.arrived = false;
+    if (Session* session = cluster_.find_session(seat.session)) {
+      seat.copied_before = session->process->copied_to_host;
+      // The judge has met them all.
+      if (cluster_.check) cluster_.check->learn_from_all(*session);
+      session->move_clock_to(start + (rank == request.late_rank ? request.late_ps : 0));
+      session->reply_with(wire::kSuccess, reply, tail);
+    }
+  }
+  answer(wire::JudgeCommand::kType, wire::kSuccess,
+         wire::bytes_of(wire::JudgeCommand::Reply{.time_ps = start}));
+}
+
+void Judge::order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail) {
+  const auto words = wire::read_array<std::uint64_t>(tail, std::size_t{request.count} * 2);
+  const auto seat = seats_.find(request.rank);
+  if (!words || seat == seats_.end()) {
+    return answer(wire::JudgeSnapshot::kType, wire::kInvalidValue, {});
+  }
+  seat->second.copies.clear();
+  for (std::size_t i = 0; i < words->size(); i += 2) {
+    if (!cluster_.memory->valid((*words)[i], (*words)[i + 1])) {
+      return answer(wire::JudgeSnapshot::kType, wire::kInvalidValue, {});
+    }
+    seat->second.copies.push_back({(*words)[i], std::vector<std::byte>((*words)[i + 1])});
+  }
+  answer(wire::JudgeSnapshot::kType, wire::kSuccess, {});
+}
+
+void Judge::read_memory(const wire::JudgeRead& request) {
+  if (request.rank >= 0) {
+    const auto seat = seats_.find(request.rank);
+    if (seat == seats_.end() || request.index >= seat->second.copies.size()) {
+      return answer(wire::JudgeRead::kType, wire::kInvalidValue, {});
+    }
+    const wire::Bytes copy = seat->second.copies[request.index].bytes;
+    if (request.address > copy.size() || request.bytes > copy.size() - request.address) {
+      return answer(wire::JudgeRead::kType, wire::kInvalidValue, {});
+    }
+    return answer(wire::JudgeRead::kType, wire::kSuccess, {},
+                  copy.subspan(request.address, request.bytes));
+  }
+  if (request.bytes > wire::kMaxPayload ||
+      !cluster_.memory->valid(request.address, request.bytes)) {
+    return answer(wire::JudgeRead::kType, wire::kInvalidValue, {});
+  }
+  answer(wire::JudgeRead::kType, wire::kSuccess, {},
+         {vgpu::Memory::at(request.address), request.bytes});
+}
+
+void Judge::write_memory(const wire::JudgeWrite& request, wire::Bytes tail) {
+  if (!cluster_.memory->valid(request.address, tail.size())) {
+    return answer(wire::JudgeWrite::kType, wire::kInvalidValue, {});
+  }
+  std::memcpy(vgpu::Memory::at(request.address), tail.data(), tail.size());
+  if (cluster_.check) {
+    const std::uint64_t address = cluster_.check->canonical(request.address);
+    cluster_.check->checker.mark_written(address, tail.size());
+  }
+  cluster_.memory->notify_write(request.address, tail.size(), cluster_.timeline.now());
+  answer(wire::JudgeWrite::kType, wire::kSuccess, {});
+}
+
+void Judge::profile(const wire::JudgeProfile& request) {
+  if (request.forget != 0) {
+    cluster_.watchers->forget();
+    return answer(wire::JudgeProfile::kType, wire::kSuccess, {});
+  }
+  std::string text = cluster_.watchers->brief_report();
+  if (text.size() > wire::kMaxPayload / 2) text = "{}";
+  answer(wire::JudgeProfile::kType, wire::kSuccess, {}, wire::bytes_of_text(text));
+}
+
+void Judge::tell_findings() {
+  const std::string json = cluster_.check ? cluster_.check->json() : std::string();
+  const bool fits = !json.empty() && json.size() < wire::kMaxPayload;
+  answer(wire::JudgeFindings::kType, fits ? wire::kSuccess : wire::kInvalidValue, {},
+         wire::bytes_of_text(fits ? json : std::string_view()));
+}
+
+bool Judge::is_all_arrived() const {
+  return seats_.size() == cluster_.options.expected_processes &&
+         std::ranges::all_of(seats_, [](const auto& entry) { return entry.second.arrived; });
+}
+
+void Judge::update() {
+  if (!waiting_) return;
+  if (!dead_lock_.empty()) return answer_lines(wire::JudgeWait::kDeadLock, dead_lock_);
+  if (is_all_arrived()) {
+    std::vector<std::byte> tail;
+    for (const auto& [rank, seat] : seats_)
+      wire::append(tail, seat.report);
+    for (const auto& [rank, seat] : seats_) {
+      tail.insert(tail.end(), seat.tail.begin(), seat.tail.end());
+    }
+    waiting_ = false;
+    return answer(
+        wire::JudgeWait::kType, wire::kSuccess,
+        wire::bytes_of(wire::JudgeWait::Reply{.kind = wire::JudgeWait::kReports,
+                                              .count = static_cast<std::uint32_t>(seats_.size())}),
+        tail);
+  }
+  // A rank that ends in good order, but before it was told to, has died too.
+  std::vector<std::string> gone = cluster_.casualties();
+  for (const auto& [rank, seat] : seats_) {
+    if (cluster_.find_session(seat.session) == nullptr && seat.report.phase != 0) {
+      gone.push_back(fmt::format("rank {}: ended before it was told to", rank));
+    }
+  }
+  if (!gone.empty()) answer_lines(wire::JudgeWait::kDied, gone);
+}
+
+void Judge::dead_lock(const std::vector<std::string>& waits) {
+  if (!dead_lock_.empty()) return;
+  // Who waits for a rank that has given up is stuck for its reason.
+  for (const auto& [rank, seat] : seats_) {
+    if (!seat.arrived || seat.report.code == 0 || !waiting_) continue;
+    return answer_lines(wire::JudgeWait::kDied,
+                        {fmt::format("rank {} failed with {}, and others wait for it: {}", rank,
+                                     seat.report.code, wire::text_of(seat.tail))});
+  }
+  dead_lock_ = waits;
+  if (dead_lock_.empty()) dead_lock_.emplace_back("nothing can go on");
+  update();
+}
+
+void Judge::answer_lines(wire::JudgeWait::Kind kind, const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) {
+    if (text.size() < (1U << 16U)) text += line + "\n";
+  }
+  waiting_ = false;
+  answer(wire::JudgeWait::kType, wire::kSuccess,
+         wire::bytes_of(wire::JudgeWait::Reply{.kind = kind,
+                                               .count = static_cast<std::uint32_t>(lines.size())}),
+         wire::bytes_of_text(text));
+}
+
+void Judge::answer(std::uint16_t type, std::int32_t status, wire::Bytes head, wire::Bytes tail) {
+  wire::Header header;
+  header.type = type;
+  header.status = status;
+  header.clock = cluster_.timeline.now();
+  // A judge that is gone shows as a closed socket at the next look.
+  static_cast<void>(wire::send_frame(control_.get(), header, head, tail));
+}
+
+}  // namespace cuco::vcluster

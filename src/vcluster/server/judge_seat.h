@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The judge's seat at the server: commands to the ranks, device memory, the clock. See
+/// wire/messages_judge.h; only the holder of the control socket, which no rank inherits, has it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shims/wire/frame_socket.h"
+#include "shims/wire/messages_judge.h"
+#include "vcluster/core/cluster.h"
+
+namespace cuco::vcluster {
+
+class Judge {
+ public:
+  /// Registers the ranks' report message with the cluster.
+  Judge(Cluster& cluster, wire::Fd control);
+
+  [[nodiscard]] int fd() const { return control_.get(); }
+  /// Serves what the judge asked. False: it has gone.
+  [[nodiscard]] bool read();
+  /// Tells the judge, if it waits, that all ranks have reported or that some have died.
+  void update();
+  /// Nothing can go on. Told once.
+  void dead_lock(const std::vector<std::string>& waits);
+
+ private:
+  struct Seat {
+    std::uint32_t session = 0;
+    bool arrived = false;             ///< Has reported, and its work has ended.
+    std::uint64_t copied_before = 0;  ///< To the host, before the last command.
+    wire::RankReport report;
+    std::vector<std::byte> tail;
+    struct Copy {
+      std::uint64_t address = 0;
+      std::vector<std::byte> bytes;
+    };
+    std::vector<Copy> copies;  ///< Taken on arrival.
+  };
+
+  void report(Session& session, const wire::JudgeReport& request, wire::Bytes tail);
+  /// Once all ranks are here, nothing moves until they are told to go on: work that somebody left
+  /// behind would otherwise start on the inputs while they are being written.
+  void hold();
+  void serve(const wire::Frame& frame);
+  void command(const wire::JudgeCommand& request, wire::Bytes tail);
+  void order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail);
+  void read_memory(const wire::JudgeRead& request);
+  void profile(const wire::JudgeProfile& request);
+  void write_memory(const wire::JudgeWrite& request, wire::Bytes tail);
+  void tell_findings();
+  [[nodiscard]] bool is_all_arrived() const;
+  void answer(std::uint16_t type, std::int32_t status, wire::Bytes head, wire::Bytes tail = {});
+  void answer_lines(wire::JudgeWait::Kind kind, const std::vector<std::string>& lines);
+
+  Cluster& cluster_;
+  wire::Fd control_;
+  wire::FrameReader reader_;
+  std::map<std::int32_t, Seat> seats_;  ///< By rank.
+  std::uint64_t delivered_before_ = 0;  ///< Between GPUs, before the last command.
+  bool waiting_ = false;                ///< The judge has asked and not been answered.
+  std::vector<std::string> dead_lock_;
+};
+
+}  // namespace cuco::vcluster

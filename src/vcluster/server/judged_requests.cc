@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcluster/server/judged_requests.h"
+
+#include <algorithm>
+
+#include "shims/wire/messages_host.h"
+#include "shims/wire/messages_managed.h"
+#include "shims/wire/view.h"
+
+namespace cuco::vcluster {
+namespace {
+
+using Reason = std::optional<std::string>;
+
+/// Each rank has the connection it began with. Later only the thread that our runtime starts for
+/// callbacks and host copies joins; another could be ahead of, or behind, the clock that counts.
+Reason against_hello(const Cluster& cluster, const Session& session, const wire::Frame& frame) {
+  const auto hello = wire::read_front<wire::Hello>(frame.payload);
+  if (!hello) return std::nullopt;  // refused as too short
+  if (hello->born_at >= 0) return "a thread that says when it was born";
+  if (!cluster.sealed) return std::nullopt;
+  // The kernel's word where it has one; behind a pid namespace it has none, and theirs must do: it
+  // decides nothing but the words of the refusal.
+  const std::uint32_t pid = session.pid != 0 ? session.pid : hello->pid;
+  const auto known = std::ranges::find_if(
+      cluster.processes(), [&](const auto& entry) { return entry.second->pid == pid; });
+  if (known == cluster.processes().end()) return "a process that is none of the ranks";
+  if (hello->role != wire::Hello::kService) return "a second connection of a rank";
+  if (known->second->service != nullptr) return "a second service thread";
+  return std::nullopt;
+}
+
+/// The host library is not loaded into judged ranks: clocks, sleeps, barriers and messages of the
+/// host are nobody's. The one lock is our runtime's own.
+bool is_of_host_library(const wire::Frame& frame) {
+  switch (frame.header.type) {
+    case wire::Hello::kType:
+    case wire::Goodbye::kType:
+    case wire::AttachBounce::kType:
+    case wire::FetchOutput::kType:
+    case wire::NextService::kType:
+      return false;
+    case wire::SemaphorePost::kType:
+    case wire::SemaphoreWait::kType:
+      return wire::read_front<std::uint64_t>(frame.payload) != wire::kLoadingLock;
+    default:
+      return frame.header.type < wire::kDeviceSubject;
+  }
+}
+
+}  // namespace
+
+Reason house_rule_against(const Cluster& cluster,
+                          const Session& session,
+                          const wire::Frame& frame) {
+  const std::uint16_t type = frame.header.type;
+  if (type == wire::Hello::kType) return against_hello(cluster, session, frame);
+  if (is_of_host_library(frame)) return "a clock or a wait of the host";
+  if (type == wire::MapManaged::kType) return "device memory mapped by the host";
+  const bool service = type == wire::NextService::kType || type == wire::AttachBounce::kType ||
+                       type == wire::Goodbye::kType;
+  if (session.is_service && !service) return "a call from a host callback";
+  return std::nullopt;
+}
+
+}  // namespace cuco::vcluster

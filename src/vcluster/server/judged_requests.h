@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What the process of a judged program may not ask for, although an ordinary one may.
+///
+/// Its messages need not come from our libraries: it has the socket, and can write to it what it
+/// likes. Whatever would let it choose its own clock, act while the judge holds all ranks, wait
+/// for its peers at no cost, or touch device memory from the host ends it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "vcluster/core/cluster.h"
+
+namespace cuco::vcluster {
+
+/// Why the judge's house has no room for this request; nothing: it may be served.
+[[nodiscard]] std::optional<std::string> house_rule_against(const Cluster& cluster,
+                                                            const Session& session,
+                                                            const wire::Frame& frame);
+
+}  // namespace cuco::vcluster

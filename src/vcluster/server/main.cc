@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuco-vcluster: the server process of a virtual run. Started by cuco, not by users:
+//   cuco-vcluster --listen FD --parent FD --gpu FILE [--topology FILE] [--devices N]
+//                 [--processes N] [--seed N] [--judge FD] [--check FILE|-]
+//                 [--schedule-seed N] [--delivery-delay PS] [--copy-log FILE] [--report FILE]
+//                 [--patience MS]
+#include <sys/prctl.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "system/os/files.h"
+#include "vcluster/server/server.h"
+
+namespace cuco::vcluster {
+namespace {
+
+constexpr int kInternal = 125;
+
+using Options = std::map<std::string, std::string>;
+
+int number(const Options& options, const std::string& name, int fallback) {
+  const auto found = options.find(name);
+  return found == options.end() ? fallback : std::atoi(found->second.c_str());
+}
+
+Result<ClusterOptions> cluster_options(const Options& options) {
+  ClusterOptions result;
+  const auto gpu = options.find("--gpu");
+  if (gpu == options.end()) return Error{ErrorKind::InvalidInput, "--gpu is missing"};
+  CUCO_TRY_ASSIGN(result.gpu, hardware::load_gpu_description(gpu->second, {}));
+  result.topology = fabric::single_node(number(options, "--devices", 1));
+  if (const auto topology = options.find("--topology"); topology != options.end()) {
+    CUCO_TRY_ASSIGN(const std::string text, system::read_file(topology->second));
+    CUCO_TRY_ASSIGN(result.topology, fabric::parse_topology(text, topology->second));
+    if (options.contains("--devices")) {
+      CUCO_TRY_ASSIGN(result.topology, fabric::restrict_to(std::move(result.topology),
+                                                           number(options, "--devices", 1)));
+    }
+  }
+  if (const auto seed = options.find("--schedule-seed"); seed != options.end()) {
+    result.schedule_seed = std::strtoull(seed->second.c_str(), nullptr, 10);
+  }
+  if (const auto delay = options.find("--delivery-delay"); delay != options.end()) {
+    result.delivery_delay = std::strtoll(delay->second.c_str(), nullptr, 10);
+  }
+  if (const auto report = options.find("--report"); report != options.end()) {
+    result.report = report->second;
+  }
+  if (const auto log = options.find("--copy-log"); log != options.end()) {
+    result.copy_log = log->second;
+  }
+  result.seed = static_cast<std::uint64_t>(number(options, "--seed", 0));
+  result.check = options.contains("--check");
+  result.expected_processes = static_cast<std::uint32_t>(number(options, "--processes", 1));
+  return result;
+}
+
+Result<Ending> serve(const Options& options) {
+  CUCO_TRY_ASSIGN(ClusterOptions wanted, cluster_options(options));
+  CUCO_TRY_ASSIGN(auto cluster, Cluster::create(std::move(wanted)));
+  CUCO_TRY_ASSIGN(const auto server,
+                  Server::create(std::move(cluster), wire::Fd(number(options, "--listen", -1)),
+                                 wire::Fd(number(options, "--parent", -1))));
+  if (options.contains("--judge")) {
+    CUCO_TRY(server->seat_judge(wire::Fd(number(options, "--judge", -1))));
+  }
+  if (options.contains("--patience")) server->set_patience(number(options, "--patience", 0));
+  auto ending = server->run();
+  CUCO_TRY(server->write_report());
+  // A judge asks for what was found: then there is no file.
+  const auto file = options.find("--check");
+  if (file != options.end() && file->second != "-") {
+    CUCO_TRY(server->write_findings(file->second));
+  }
+  return ending;
+}
+
+}  // namespace
+}  // namespace cuco::vcluster
+
+int main(int argc, char** argv) {
+  using namespace cuco::vcluster;  // NOLINT(google-build-using-namespace): this is its main
+  // The run that needs this server ends with its parent; so does the server.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGINT, SIG_IGN);
+  Options options;
+  for (int i = 1; i + 1 < argc; i += 2)
+    options[argv[i]] = argv[i + 1];
+  try {
+    const auto ending = serve(options);
+    if (!ending) {
+      fmt::print(stderr, "cuco-vcluster: {}\n", ending.error().message());
+      return kInternal;
+    }
+    return *ending == Ending::Finished ? 0 : kInternal;
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "cuco-vcluster: {}\n", failure.what());
+    return kInternal;
+  }
+}

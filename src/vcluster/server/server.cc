@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcluster/server/server.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "shims/wire/messages_mail.h"
+#include "shims/wire/messages_managed.h"
+#include "system/os/files.h"
+#include "system/os/os_error.h"
+#include "vcluster/core/describe.h"
+#include "vcluster/core/expected_processes.h"
+#include "vcluster/watch/run_check.h"
+#include "vcluster/watch/watchers.h"
+
+namespace cuco::vcluster {
+namespace {
+
+/// How often a silent thread is looked at, and how often in a row it must sleep to count as parked.
+constexpr int kLookMs = 10;
+constexpr std::uint32_t kAsleepSamples = 10;
+/// The same where the host library is loaded: it tells of every wait, so that a thread that sleeps
+/// untold only waits for the machine.
+constexpr std::uint32_t kAsleepSamplesIfTold = 500;
+/// Silent looks after which a busy thread with pinned memory is taken to poll it.
+constexpr std::uint32_t kPollingLooks = 30;
+/// With threads blocked outside the server's sight, how long nothing may happen before it is called
+/// a dead-lock.
+constexpr int kOutsideGraceMs = 5000;
+/// The same while a script of the user's lives, which may sleep before it starts the next rank.
+constexpr int kStartGraceMs = 10'000;
+/// How often it is looked for.
+constexpr int kHelpLookMs = 100;
+/// GPU steps between two looks at the sockets: a killed process must end its kernels.
+constexpr int kStepsPerLook = 512;
+
+/// 'S' in /proc: sleeps, and will until somebody wakes it.
+bool is_asleep(std::uint32_t pid, std::uint32_t tid) {
+  std::ifstream file(fmt::format("/proc/{}/task/{}/stat", pid, tid));
+  std::string line;
+  if (!std::getline(file, line)) return false;
+  const std::size_t end_of_name = line.rfind(')');
+  return end_of_name != std::string::npos && end_of_name + 2 < line.size() &&
+         line[end_of_name + 2] == 'S';
+}
+
+/// Only the host library sends these, but for the lock that our runtime loads code under.
+bool is_of_host_library(const wire::Frame& frame) {
+  const std::uint16_t type = frame.header.type;
+  if (type >= wire::MailSend::kType && type <= wire::MailCancel::kType) return true;
+  if (type < wire::ReadClock::kType || type > wire::Rendezvous::kType) return false;
+  const bool semaphore = type == wire::SemaphorePost::kType || type == wire::SemaphoreWait::kType;
+  return !semaphore || wire::read_front<std::uint64_t>(frame.payload) != wire::kLoadingLock;
+}
+
+std::uint32_t peer_pid(int socket) {
+  ucred credentials{};
+  socklen_t length = sizeof credentials;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return 0;
+  return static_cast<std::uint32_t>(credentials.pid);
+}
+
+bool add_to(int poller, int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  return ::epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+}  // namespace
+
+Server::Server(std::unique_ptr<Cluster> cluster,
+               wire::Fd listener,
+               wire::Fd parent,
+               wire::Fd poller)
+    : cluster_(std::move(cluster)),
+      listener_(std::move(listener)),
+      parent_(std::move(parent)),
+      poller_(std::move(poller)) {}
+
+Server::~Server() = default;
+
+Result<std::unique_ptr<Server>> Server::create(std::unique_ptr<Cluster> cluster,
+                                               wire::Fd listener,
+                                               wire::Fd parent) {
+  // Whoever made the socket may not have thought of it, and accepting must never block.
+  if (::fcntl(listener.get(), F_SETFL, O_NONBLOCK) != 0)
+    return system::os_error("listening socket");
+  wire::Fd poller(::epoll_create1(EPOLL_CLOEXEC));
+  if (!poller.is_open()) return system::os_error("epoll_create1");
+  if (!add_to(poller.get(), listener.get())) return system::os_error("watch the listening socket");
+  if (parent.is_open() && !add_to(poller.get(), parent.get())) {
+    return system::os_error("watch the parent");
+  }
+  return std::unique_ptr<Server>(
+      new Server(std::move(cluster), std::move(listener), std::move(parent), std::move(poller)));
+}
+
+Result<void> Server::seat_judge(wire::Fd control) {
+  if (!add_to(poller_.get(), control.get())) return system::os_error("watch the judge");
+  judge_ = std::make_unique<Judge>(*cluster_, std::move(control));
+  return {};
+}
+
+Result<void> Server::write_report() const {
+  return cluster_->watchers->write_report();
+}
+
+Result<Ending> Server::run() {
+  int idle_ms = 0;
+  Help help = Help::None;
+  for (;;) {
+    if (parent_gone_) return Ending::Finished;
+    if (judge_) judge_->update();
+    if (cluster_->must_wait()) {
+      // Threads that run have their say first; only silence is looked into.
+      CUCO_TRY_ASSIGN(const bool heard, poll(kLookMs));
+      silent_ms_ = heard ? 0 : silent_ms_ + kLookMs;
+      // A judged rank that sleeps is waited for: blocked outside, it would meet its peers for free.
+      if (!heard && !judge_) look_for_sleepers();
+      if (silent_ms_ >= patience_ms_ && silent_ms_ - kLookMs < patience_ms_) {
+        tell_who_is_waited_for();
+      }
+      continue;
+    }
+    bool moved = false;
+    for (int step = 0; step < kStepsPerLook && !cluster_->must_wait(); ++step) {
+      if (!cluster_->advance()) break;
+      moved = true;
+      drop_refused();
+    }
+    if (moved) {
+      idle_ms = 0;
+      // A thread that runs will be waited for above; otherwise only see who has gone.
+      if (!cluster_->must_wait()) CUCO_TRY(poll(0));
+      continue;
+    }
+    const bool waits = somebody_waits();
+    if (waits && idle_ms % kHelpLookMs == 0) help = help_that_may_come();
+    const int grace = help == Help::None      ? 0
+                      : help == Help::Outside ? kOutsideGraceMs
+                                              : kStartGraceMs;
+    if (waits && help != Help::Coming && idle_ms >= grace) {
+      if (cluster_->check) cluster_->check->on_dead_lock(cluster_->describe_waits());
+      if (judge_) {
+        judge_->dead_lock(cluster_->describe_waits());
+        CUCO_TRY(poll(kLookMs));
+        continue;
+      }
+      report_dead_lock();
+      return Ending::DeadLock;
+    }
+    CUCO_TRY(poll(kLookMs));
+    idle_ms = somebody_waits() && help != Help::Coming ? idle_ms + kLookMs : 0;
+  }
+}
+
+Result<void> Server::write_findings(const std::string& file) const {
+  if (cluster_->check == nullptr) return {};
+  cluster_->check->finish();
+  return system::write_file(file, cluster_->check->json());
+}
+
+Result<bool> Server::poll(int timeout_ms) {
+  epoll_event events[32];
+  const int count = ::epoll_wait(poller_.get(), events, 32, timeout_ms);
+  if (count < 0 && errno != EINTR) return system::os_error("epoll_wait");
+  for (int i = 0; i < count; ++i) {
+    const int fd = events[i].data.fd;
+    if (fd == listener_.get()) {
+      accept_peers();
+    } else if (fd == parent_.get()) {
+      parent_gone_ = true;
+    } else if (judge_ && fd == judge_->fd()) {
+      parent_gone_ = !judge_->read();
+    } else {
+      read_peer(fd);
+    }
+  }
+  drop_refused();
+  return count > 0;
+}
+
+void Server::accept_peers() {
+  for (;;) {
+    wire::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!socket.is_open()) return;
+    const int fd = socket.get();
+    if (!add_to(poller_.get(), fd)) continue;
+    auto peer = std::make_unique<Peer>();
+    peer->session = &cluster_->add_session(
+        [fd](const wire::Header& header, wire::Bytes head, wire::Bytes tail, int passed) {
+          // A peer that is gone shows as a closed socket at the next look.
+          (void)wire::send_frame(fd, header, head, tail, passed);
+        },
+        peer_pid(fd));
+    peer->socket = std::move(socket);
+    peers_[fd] = std::move(peer);
+  }
+}
+
+void Server::read_peer(int fd) {
+  const auto found = peers_.find(fd);
+  if (found == peers_.end()) return;
+  Peer& peer = *found->second;
+  peer.asleep_samples = 0;
+  peer.silent_looks = 0;
+  for (;;) {
+    switch (peer.reader.read_some(fd)) {
+      case wire::FrameReader::State::Waiting:
+        return;
+      case wire::FrameReader::State::Complete: {
+        wire::Frame frame = peer.reader.take();
+        if (is_of_host_library(frame)) told_.insert(peer.session->pid);
+        cluster_->deliver(*peer.session, std::move(frame));
+      }
+        if (!peer.session->refused_because().empty()) return;
+        break;
+      case wire::FrameReader::State::Malformed:
+        peer.session->refuse(peer.reader.reason());
+        return;
+      case wire::FrameReader::State::Closed:
+        drop_peer(fd);
+        return;
+    }
+  }
+}
+
+void Server::drop_peer(int fd) {
+  const auto found = peers_.find(fd);
+  cluster_->remove_session(*found->second->session);
+  ::epoll_ctl(poller_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  peers_.erase(found);
+}
+
+void Server::drop_refused() {
+  std::vector<int> refused;
+  for (const auto& [fd, peer] : peers_) {
+    if (!peer->session->refused_because().empty()) refused.push_back(fd);
+  }
+  for (const int fd : refused) {
+    fmt::print(stderr, "cuco-vcluster: refused a connection of pid {}: {}\n",
+               peers_[fd]->session->pid, peers_[fd]->session->refused_because());
+    if (judge_) {
+      cluster_->add_casualty("refused by the virtual cluster: " +
+                             peers_[fd]->session->refused_because());
+    }
+    drop_peer(fd);
+  }
+}
+
+void Server::look_for_sleepers() {
+  const auto sees_host_memory = [&](const Process& process) {
+    return std::ranges::any_of(cluster_->allocations, [&](const auto& entry) {
+      return entry.second.process == process.index && entry.second.kind != wire::MemoryKind::Device;
+    });
+  };
+  for (const auto& [fd, peer] : peers_) {
+    Session& session = *peer->session;
+    if (session.state() != Session::State::Running || session.process == nullptr) continue;
+    peer->asleep_samples = is_asleep(session.pid, session.tid) ? peer->asleep_samples + 1 : 0;
+    ++peer->silent_looks;
+    const char* what = nullptr;
+    const bool asleep = peer->asleep_samples >= kAsleepSamplesIfTold ||
+                        (peer->asleep_samples == kAsleepSamples && !told_.contains(session.pid));
+    if (asleep) {
+      what = "something outside the virtual cluster";
+    } else if (peer->silent_looks >= kPollingLooks && sees_host_memory(*session.process)) {
+      what = "a value in pinned memory, perhaps (it is busy and makes no calls)";
+    }
+    if (what == nullptr) continue;
+    session.go_outside(what);
+    say_not_repeatable(*cluster_, session);
+  }
+}
+
+void Server::tell_who_is_waited_for() const {
+  fmt::print(stderr, "cuco: note: nothing has happened for {} s; the virtual cluster waits for\n",
+             patience_ms_ / 1000.0);
+  for (const auto& [number, session] : cluster_->sessions()) {
+    if (session->state() != Session::State::Running || session->process == nullptr) continue;
+    fmt::print(stderr,
+               "  {} thread {} (tid {}), which computes or is blocked outside CUDA, NCCL and "
+               "MPI\n",
+               session->process->name(), session->thread, session->tid);
+  }
+  std::fflush(stderr);
+}
+
+Server::Help Server::help_that_may_come() const {
+  std::set<std::uint32_t> known;
+  for (const auto& [number, session] : cluster_->sessions()) {
+    if (session->state() == Session::State::Outside) return Help::Outside;
+    known.insert(session->pid);
+  }
+  // Whoever is started by mpirun has come before anything moves.
+  if (judge_ || cluster_->options.expected_processes > 1) return Help::None;
+  switch (look_for_newcomers(listener_.get(), known)) {
+    case Newcomers::None:
+      return Help::None;
+    case Newcomers::Waiting:
+      return Help::Starting;
+    case Newcomers::Coming:
+      break;
+  }
+  return Help::Coming;
+}
+
+bool Server::somebody_waits() const {
+  return std::ranges::any_of(cluster_->sessions(), [](const auto& entry) {
+    const auto state = entry.second->state();
+    return state == Session::State::Parked || state == Session::State::Pending;
+  });
+}
+
+void Server::report_dead_lock() const {
+  fmt::print(stderr, "cuco: dead-lock: nothing can go on. Who waits for what:\n");
+  for (const std::string& line : cluster_->describe_waits()) {
+    fmt::print(stderr, "  {}\n", line);
+  }
+  std::fflush(stderr);
+}
+
+}  // namespace cuco::vcluster

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vcluster/watch/run_check.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "shims/wire/call_site.h"
+#include "vcluster/core/cluster.h"
+#include "vgpu/lower/program.h"
+
+namespace cuco::vcluster {
+namespace {
+
+/// Which file is mapped at the address in a process, and the address's offset in it.
+check::Site place_of(std::uint32_t pid, std::uint64_t address) {
+  check::Site site;
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  std::string line;
+  while (std::getline(maps, line)) {
+    std::istringstream fields(line);
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::uint64_t offset = 0;
+    char dash = 0;
+    std::string flags;
+    std::string device;
+    std::string inode;
+    std::string path;
+    fields >> std::hex >> begin >> dash >> end >> flags >> offset >> device >> inode >> path;
+    if (address < begin || address >= end) continue;
+    site.module = path;
+    site.offset = address - begin + offset;
+    break;
+  }
+  return site;
+}
+
+}  // namespace
+
+RunCheck::RunCheck(Cluster& cluster) : checker(check::Options{}), cluster_(cluster) {
+  checker.set_lookup([this](std::uint64_t address) -> std::optional<check::Checker::Found> {
+    const auto found = cluster_.memory->find_allocation(address);
+    if (!found) return std::nullopt;
+    return check::Checker::Found{found->base, found->bytes};
+  });
+}
+
+std::shared_ptr<const check::Site> RunCheck::call_of(const Session& session) {
+  // Requests of a checked run carry the address that the program called from.
+  const wire::CallSite site = wire::unpack_call_site(session.request().header);
+  if (site.inner == 0) return nullptr;
+  auto& slot = calls_[{session.pid, site.inner, site.outer}];
+  if (slot != nullptr) return slot;
+  check::Site place = place_of(session.pid, site.inner);
+  const check::Site outer = place_of(session.pid, site.outer);
+  if (outer.module == place.module) place.outer_offset = outer.offset;
+  return slot = std::make_shared<const check::Site>(std::move(place));
+}
+
+int RunCheck::rank_of(const Process& process, std::int32_t device) const {
+  if (process.rank >= 0) return process.rank;
+  return cluster_.devices() > 1 ? device : -1;
+}
+
+void RunCheck::allocated(std::uint64_t address, std::uint64_t bytes, std::string what, int rank) {
+  const auto& call = cluster_.works.host.call;
+  checker.on_allocate(address, bytes,
+                      {.what = std::move(what),
+                       .rank = rank,
+                       .written = false,
+                       .internal = false,
+                       .made = call ? *call : check::Site{}});
+}
+
+void RunCheck::allocated_written(std::uint64_t address,
+                                 std::uint64_t bytes,
+                                 std::string what,
+                                 int rank) {
+  const auto& call = cluster_.works.host.call;
+  checker.on_allocate(address, bytes,
+                      {.what = std::move(what),
+                       .rank = rank,
+                       .written = true,
+                       .internal = false,
+                       .made = call ? *call : check::Site{}});
+}
+
+void RunCheck::on_program(const Process& process,
+                          const vgpu::Program& program,
+                          std::int32_t device) {
+  const int rank = rank_of(process, device);
+  for (const ptx::Variable& variable : program.module().variables) {
+    if (variable.space != ptx::Space::Global || variable.linkage == ptx::Linkage::Extern) continue;
+    const auto symbol = program.find_symbol(variable.name);
+    if (!symbol || variable.bytes == 0) continue;
+    checker.on_allocate(
+        canonical(symbol->address), variable.bytes,
+        {.what = std::string(check::kVariable) + variable.name, .rank = rank, .written = true});
+  }
+}
+
+void RunCheck::on_bad_copy(const wire::CopyEnd& end, std::uint64_t bytes, int rank) {
+  if (end.where != wire::CopyEnd::kServer) return;
+  check::WorkInfo info;
+  info.what = fmt::format("copy of {} bytes", bytes);
+  info.rank = rank;
+  if (cluster_.works.host.call != nullptr) info.call = *cluster_.works.host.call;
+  info.start = cluster_.works.host.known;
+  const check::WorkId id = checker.begin(info);
+  checker.check_bounds(id, canonical(end.address), bytes);
+  (void)checker.end(id);
+}
+
+void RunCheck::on_stream_allocate(Work& work, const Context& context, const ClaimOperation& made) {
+  const check::WorkId id =
+      act(work, "cudaMallocAsync", rank_of(*context.process, context.device), context.device);
+  checker.claim(id, canonical(made.address), made.bytes);
+  end(work);
+}
+
+void RunCheck::on_stream_free(Work& work,
+                              const Context& context,
+                              const FreeOperation& free,
+                              std::uint64_t bytes) {
+  const check::WorkId id =
+      act(work, "cudaFreeAsync", rank_of(*context.process, context.device), context.device);
+  checker.claim(id, canonical(free.address), bytes);
+  end(work);
+  freed(free.address, work.call);
+}
+
+void RunCheck::freed(std::uint64_t address, const std::shared_ptr<const check::Site>& call) {
+  checker.on_free(address, call ? *call : check::Site{});
+  const auto known = cluster_.memory->find_allocation(address);
+  if (!known || known->base != address) return;
+  set_aside_.push_back(*known);
+  set_aside_bytes_ += known->bytes;
+  constexpr std::uint64_t kMost = std::uint64_t{256} << 20U;
+  while (set_aside_bytes_ > kMost) {
+    set_aside_bytes_ -= set_aside_.front().bytes;
+    (void)cluster_.memory->free(set_aside_.front().base).has_value();
+    set_aside_.pop_front();
+  }
+}
+
+check::WorkId RunCheck::act(Work& work, const std::string& what, int rank, std::int32_t device) {
+  check::WorkId& id = running_[&work];
+  if (id != 0) return id;
+  check::WorkInfo info;
+  info.what = what;
+  info.rank = rank;
+  info.device = static_cast<std::uint32_t>(device);
+  info.chain = work.chain;
+  info.operation = work.operation;
+  info.start = work.known;
+  if (work.call != nullptr) info.call = *work.call;
+  return id = checker.begin(info);
+}
+
+void RunCheck::end(Work& work) {
+  const auto found = running_.find(&work);
+  if (found == running_.end()) return;
+  work.known = checker.end(found->second);
+  running_.erase(found);
+}
+
+void RunCheck::start_grid(Work& work,
+                          const Context& context,
+                          const std::string& kernel,
+                          vgpu::GridId grid) {
+  const int rank = rank_of(*context.process, context.device);
+  const check::WorkId id = act(work, "kernel " + kernel, rank, context.device);
+  checker.bind_grid(id, static_cast<std::uint32_t>(context.device), grid);
+}
+
+std::uint64_t RunCheck::canonical(std::uint64_t address) const {
+  return cluster_.memory->valid(address, 1) ? cluster_.memory->canonical(address) : address;
+}
+
+void RunCheck::for_rows(const CopyOperation& copy,
+                        const wire::CopyEnd& end,
+                        const std::function<void(std::uint64_t, std::uint64_t)>& row) const {
+  const bool packed =
+      (copy.height == 1 && copy.depth == 1) ||
+      (end.pitch == copy.width && (copy.depth == 1 || end.slice == copy.width * copy.height));
+  if (packed) return row(canonical(end.address), copy.bytes());
+  for (std::uint64_t z = 0; z < copy.depth; ++z) {
+    for (std::uint64_t y = 0; y < copy.height; ++y)
+      row(canonical(end.address + z * end.slice + y * end.pitch), copy.width);
+  }
+}
+
+void RunCheck::on_copy(Work& work, const Context& context, const CopyOperation& copy) {
+  const bool from_here = copy.from.where == wire::CopyEnd::kServer;
+  const bool to_here = copy.to.where == wire::CopyEnd::kServer;
+  const auto is_pinned = [](const wire::CopyEnd& end) { return end.address >= vgpu::kHostBase; };
+  const bool to_host = !to_here || is_pinned(copy.to);
+  const bool from_host = !from_here || is_pinned(copy.from);
+  const char* way = from_host && to_host ? "on the host"
+                    : to_host            ? "to the host"
+                    : from_host          ? "to the device"
+                                         : "on the device";
+  const check::WorkId id = act(work, fmt::format("copy of {} bytes {}", copy.bytes(), way),
+                               rank_of(*context.process, context.device), context.device);
+  const bool flat = copy.height == 1 && copy.depth == 1;
+  if (from_here && to_here && !to_host && flat) {
+    checker.copy(id, canonical(copy.to.address), canonical(copy.from.address), copy.bytes());
+    return end(work);
+  }
+  if (from_here) {
+    for_rows(copy, copy.from, [&](std::uint64_t address, std::uint64_t bytes) {
+      to_host ? checker.read_out(id, address, bytes) : checker.read(id, address, bytes);
+    });
+  }
+  if (to_here) {
+    for_rows(copy, copy.to, [&](std::uint64_t address, std::uint64_t bytes) {
+      checker.write(id, address, bytes);
+    });
+  }
+  end(work);
+}
+
+void RunCheck::on_fill(Work& work, const Context& context, const FillOperation& fill) {
+  const check::WorkId id = act(work, fmt::format("fill of {} bytes", fill.bytes()),
+                               rank_of(*context.process, context.device), context.device);
+  const std::uint64_t width = fill.width * fill.element_bytes;
+  for (std::uint64_t z = 0; z < fill.depth; ++z) {
+    for (std::uint64_t y = 0; y < fill.height; ++y)
+      checker.write(id, canonical(fill.address + z * fill.slice + y * fill.pitch), width);
+  }
+  end(work);
+}
+
+void RunCheck::on_graph_node(const Work& node, const Work& begin) {
+  // The graph's end is the next piece in the stream of its beginning.
+  checker.races().cover(node.chain, begin.chain, begin.operation + 1);
+}
+
+void RunCheck::on_result_read(const Session& session, std::uint64_t address, std::uint64_t bytes) {
+  check::WorkInfo info;
+  info.what = "read of the result, after the rank has said that it is done";
+  info.rank = session.process->rank;
+  info.start = session.known;
+  const check::WorkId id = checker.begin(info);
+  checker.read(id, canonical(address), bytes);
+  // The judge's next command, which goes to all, comes after its look.
+  departed_ = check::Clock::join(departed_, checker.end(id));
+}
+
+void RunCheck::learn_from_all(Session& session) const {
+  for (const auto& [number, other] : cluster_.sessions())
+    session.learn(other->known);
+  session.learn(departed_);
+}
+
+void RunCheck::abandoned(std::uint64_t address, bool in_order) {
+  if (in_order) checker.report_leak(address);
+  checker.on_free(address);
+}
+
+void RunCheck::finish() {
+  if (cluster_.casualties().empty()) checker.report_leaks();
+  checker.fold_unwritten();
+}
+
+void RunCheck::on_dead_lock(const std::vector<std::string>& waits) {
+  checker.on_dead_lock(waits);
+}
+
+check::ChainId RunCheck::new_chain() {
+  return cluster_.works.new_chain();
+}
+
+check::WorkId RunCheck::begin_put(const check::WorkInfo& info, const check::PutRecord& put) {
+  const check::WorkId id = checker.begin(info);
+  checker.communication().add_put(checker.actor_of(id), put);
+  // The NIC may read the source at any moment from here on.
+  if (put.source != 0) checker.read(id, put.source, put.bytes);
+  return id;
+}
+
+void RunCheck::raise(check::WorkId put, std::uint64_t signal, std::uint64_t value, Place place) {
+  checker.communication().raise(signal, value, checker.actor_of(put));
+  if (place.operation > 1) {
+    checker.learn(put, check::Clock::with_chain(nullptr, place.chain, place.operation - 1));
+  }
+  checker.publish(put, signal, 8);
+}
+
+void RunCheck::end_put(check::WorkId put, std::uint64_t credit, Place place) {
+  checker.learn(put, check::Clock::with_chain(nullptr, place.chain, place.operation));
+  checker.publish(put, credit, 4);
+  (void)checker.end(put);
+}
+
+void RunCheck::on_bad_put(const check::Site& where, const std::string& why, int rank) {
+  check::Finding finding;
+  finding.kind = check::Kind::OutsideWindow;
+  finding.where = where;
+  finding.where.rank = rank;
+  finding.message = "a GIN operation cannot be carried out: " + why;
+  finding.hint = "check window, offset, bytes, signal and counter against what was registered";
+  checker.add(std::move(finding));
+  checker.give_up();
+}
+
+void RunCheck::on_bad_collective(const std::string& why, int rank) {
+  check::Finding finding;
+  finding.kind = check::Kind::Collective;
+  if (cluster_.works.host.call != nullptr) finding.where = *cluster_.works.host.call;
+  finding.where.rank = rank;
+  finding.where.what = "collective";
+  finding.message = why;
+  finding.hint =
+      "every rank of a communicator must make the same calls in the same order, with the "
+      "same count, type, operation and root";
+  checker.add(std::move(finding));
+  checker.give_up();
+}
+
+void RunCheck::departed(const Session& session) {
+  departed_ = check::Clock::join(departed_, session.known);
+}
+
+std::string RunCheck::json() const {
+  return check::to_json(checker.findings().all());
+}
+
+}  // namespace cuco::vcluster

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What a run did, as JSON: kernels per source line, when each launch ran and what it polled, and
+/// when what was sent arrived. Times are picoseconds of virtual time.
+///
+///     {"gpu": "h200",
+///      "kernels": [{"name", "launches", "blocks", "time_ps", "thread_instructions",
+///                   "warp_instructions", "by_class": {...}, "global_loads", "global_stores",
+///                   "atomics", "sectors", "l1_hit_sectors", "l2_hit_sectors", "hbm_bytes",
+///                   "bank_conflicts", "divergent_branches", "barriers", "waiting_ps",
+///                   "lines": [{"file", "line", "threads", "warps", "by_class": {...},
+///                              "global_accesses", "global_bytes", "sectors", "ideal_sectors",
+///                              "shared_accesses", "bank_conflicts", "barriers", "load_wait_ps",
+///                              "poll_wait_ps", "barrier_wait_ps"}]}],
+///      "phases": [{"kernel", "device", "started_ps", "finished_ps",
+///                  "warp_time_ps", "load_wait_ps", "poll_wait_ps", "barrier_wait_ps",
+///                  "waits": [{"file", "line", "polls", "waited_ps", "addresses": [...]}]}],
+///      "works": [{"what", "device", "started_ps", "finished_ps"}],
+///      "deliveries": [{"address", "bytes", "sent_ps", "arrived_ps"}]}
+///
+/// A phase is a launch, as its device saw it; a work is anything that a stream was given: kernels,
+/// copies, collectives, each from when its turn had come.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vcluster/core/work.h"
+#include "vgpu/timing/kernel_profile.h"
+
+namespace cuco::vcluster {
+
+struct RunRecord {
+  std::string gpu;
+  const vgpu::Profiler& profiler;
+  const std::vector<FinishedWork>& works;
+  const std::vector<vgpu::Delivery>* deliveries = nullptr;  ///< Null: neither these nor addresses.
+};
+
+[[nodiscard]] std::string report_of(const RunRecord& record);
+
+}  // namespace cuco::vcluster

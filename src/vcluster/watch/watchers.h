@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Those who look at kernels from inside, each only where it was asked for: weak memory under an
+/// adversarial schedule, or where deliveries are probed; the profiler.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "vcluster/core/work.h"
+#include "vgpu/gpu/gpu.h"
+#include "vgpu/gpu/observer_list.h"
+#include "vgpu/timing/kernel_profile.h"
+#include "vgpu/weak/weak_memory.h"
+
+namespace cuco::vcluster {
+
+class Cluster;
+
+class Watchers {
+ public:
+  explicit Watchers(Cluster& cluster);
+
+  /// Lets them look at a GPU, beside whoever already does.
+  void join(vgpu::Environment& environment);
+  /// Writes what the options asked for. Once, when all is over.
+  [[nodiscard]] Result<void> write_report() const;
+  /// What has ended since the beginning or the last forget(), without deliveries.
+  [[nodiscard]] std::string brief_report() const;
+  void forget();
+  /// Where the NICs note what they delivered; null: nobody wants to know.
+  [[nodiscard]] std::vector<vgpu::Delivery>* deliveries() {
+    return profiler_ != nullptr ? &deliveries_ : nullptr;
+  }
+
+ private:
+  const Cluster& cluster_;
+  std::unique_ptr<vgpu::Profiler> profiler_;
+  std::vector<vgpu::Delivery> deliveries_;
+  std::vector<FinishedWork> works_;
+  std::unique_ptr<vgpu::WeakMemory> weak_;
+  std::vector<vgpu::AccessObserver*> observers_;
+  std::vector<std::unique_ptr<vgpu::ObserverList>> lists_;
+};
+
+}  // namespace cuco::vcluster

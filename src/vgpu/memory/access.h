@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The memory port of handlers: addresses, bounds, and the bookkeeping of every access.
+///
+/// A handler that touches memory does, in this order:
+///   1. gather_addresses   the 32 lane addresses of the operand
+///   2. resolve            per active lane: server memory, or null after a trap
+///   3. read or write it
+///   4. after_write        per lane written: wakes whoever watches those bytes
+///   5. account            once per op: observer, counters, time (call it before 3 for loads)
+///   6. note_strong_read   strong loads and atomics: the spin detector
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "vgpu/gpu/warp.h"
+
+namespace cuco::vgpu {
+
+/// How memory ops pack Op::aux: every family that uses Lowering::memory_operand has it.
+struct MemoryAux {
+  ptx::Space space = ptx::Space::Generic;
+  Order order = Order::Weak;
+  Scope scope = Scope::Sys;
+  std::uint8_t bytes = 4;   ///< Of one element.
+  std::uint8_t vector = 1;  ///< Elements.
+  bool narrow = false;      ///< The address register has 32 bits.
+  bool no_l1 = false;       ///< .cg, .cv, no_allocate: bypasses L1.
+  std::uint8_t user = 0;    ///< Free for the family.
+
+  [[nodiscard]] constexpr std::uint32_t pack() const {
+    return static_cast<std::uint32_t>(space) | static_cast<std::uint32_t>(order) << 3U |
+           static_cast<std::uint32_t>(scope) << 6U | static_cast<std::uint32_t>(bytes) << 8U |
+           static_cast<std::uint32_t>(vector) << 16U | static_cast<std::uint32_t>(narrow) << 20U |
+           static_cast<std::uint32_t>(no_l1) << 21U | static_cast<std::uint32_t>(user) << 24U;
+  }
+  [[nodiscard]] static constexpr MemoryAux unpack(std::uint32_t aux) {
+    MemoryAux out;
+    out.space = static_cast<ptx::Space>(aux & 7U);
+    out.order = static_cast<Order>(aux >> 3U & 7U);
+    out.scope = static_cast<Scope>(aux >> 6U & 3U);
+    out.bytes = static_cast<std::uint8_t>(aux >> 8U & 0xFFU);
+    out.vector = static_cast<std::uint8_t>(aux >> 16U & 0xFU);
+    out.narrow = (aux >> 20U & 1U) != 0;
+    out.no_l1 = (aux >> 21U & 1U) != 0;
+    out.user = static_cast<std::uint8_t>(aux >> 24U);
+    return out;
+  }
+};
+
+using LaneAddresses = std::array<Address, kLanes>;
+
+/// Addresses of the memory operand: register op.a + op.imm, in the space's own terms.
+void gather_addresses(const Warp& w, const Op& op, LaneAddresses& out);
+
+/// Server memory behind `bytes` at a lane's address in `space`; null after raising a trap
+/// (unmapped, misaligned, peer not allowed). Generic addresses may lead to shared or local memory.
+[[nodiscard]] std::byte* resolve(
+    Warp& w, const Op& op, ptx::Space space, unsigned lane, Address address, std::uint32_t bytes);
+
+/// Tells watchers, and the spin detector that this warp made progress. `space` as in resolve.
+void after_write(Warp& w, ptx::Space space, Address address, std::uint32_t bytes);
+
+/// Observer, counters and time of one warp-wide access. `bytes` per lane, all elements.
+/// For loads it also sets the scoreboard slot of the op.
+void account(
+    Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes);
+
+/// Tells the observer of a row, before account_range. There is an observer.
+void observe_row(const Warp& w, RowEvent row);
+
+/// The same for a contiguous range of the device's own memory that all 32 lanes share out, and the
+/// count of shared-memory passes.
+void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes);
+void count_bank_conflicts(Warp& w, const LaneAddresses& addresses, std::uint32_t bytes);
+
+/// After a strong load, or an atomic that changed nothing: `digest` stands for the values read.
+/// If nothing changes between two visits, the split is parked on all it has read meanwhile, and
+/// re-executes the op when woken.
+void note_strong_read(Warp& w,
+                      const Op& op,
+                      const LaneAddresses& addresses,
+                      std::uint32_t bytes,
+                      std::uint64_t digest);
+/// Leaves the op for later: others have lower clocks. The handler returns at once.
+void yield_before(Warp& w, const Op& op);
+/// After an atomic or store that changed memory.
+inline void note_progress(Warp& w) {
+  ++w.progress;
+  w.reads_clock = false;
+}
+
+}  // namespace cuco::vgpu

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A workload folder as a value: what workload.toml says, checked.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "measure/speed_of_light.h"
+#include "system/os/files.h"
+#include "workload/formula.h"
+
+namespace cuco::workload {
+
+enum class Element { Fp32, Bf16, Int32 };  ///< Int32: inputs only (indices).
+[[nodiscard]] std::size_t bytes_of(Element element);
+[[nodiscard]] std::string_view name_of(Element element);
+[[nodiscard]] Result<Element> parse_element(std::string_view name);
+
+/// An input or output; size and type depend on the shape.
+struct BufferRule {
+  std::string name;
+  std::string elements;
+  std::string type;
+};
+
+/// |got - want| <= relative * |want| + scaled * scale.
+struct Tolerance {
+  double relative = 0;
+  double scaled = 0;
+};
+
+enum class Use { Check, Hidden, Time, Full };
+
+struct Shape {
+  std::string name;
+  std::set<Use> uses;
+  std::vector<long long> params;  ///< In the workload's order.
+};
+
+/// A buffer of one shape.
+struct Buffer {
+  std::string name;
+  std::size_t elements = 0;
+  Element type = Element::Fp32;
+  [[nodiscard]] std::size_t bytes() const { return elements * bytes_of(type); }
+};
+
+struct Budget {
+  double setup_seconds = 60;
+  double run_seconds = 60;
+  double host_seconds = 0.5;       ///< Of host CPU time inside one cuco_run, all ranks together.
+  std::int64_t host_bytes = 4096;  ///< That one rank may copy to the host in one cuco_run.
+  int iterations = 3;
+  int sets = 3;
+};
+
+struct Workload {
+  system::Path folder;
+  std::string name;
+  std::string summary;
+  int ranks = 1;
+  std::string topology;
+  std::vector<std::string> params;
+  std::vector<BufferRule> inputs;
+  std::vector<BufferRule> outputs;
+  std::map<Element, Tolerance> tolerance;
+  std::vector<Shape> shapes;
+  std::map<std::string, std::string> baselines;  ///< Name -> file, besides program.cu.
+  std::string flops;
+  std::string flops_type;
+  std::string hbm_bytes;
+  std::string wire_bytes;
+  Budget budget;
+  std::string program;  ///< Text of program.cu.
+
+  [[nodiscard]] Variables variables(const Shape& shape) const;
+  [[nodiscard]] Result<std::vector<Buffer>> buffers(const std::vector<BufferRule>& rules,
+                                                    const Shape& shape) const;
+  [[nodiscard]] Result<measure::Demand> demand(const Shape& shape) const;
+  [[nodiscard]] std::vector<const Shape*> shapes_for(Use use) const;
+};
+
+/// Reads the folder. The error names everything that is wrong with it, one line each: file, line
+/// and key; for unknown names the nearest known one.
+[[nodiscard]] Result<Workload> load_workload(const system::Path& folder);
+[[nodiscard]] Result<Workload> parse_workload(std::string_view text, std::string_view file);
+
+}  // namespace cuco::workload

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads workload.toml to its end whatever is wrong with it, and tells all of it: a person who
+// writes a workload corrects ten lines at once, not one in ten attempts.
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "base/toml.h"
+#include "program/regions.h"
+#include "workload/workload.h"
+
+namespace cuco::workload {
+namespace {
+
+/// What is wrong with a file, by line.
+class Faults {
+ public:
+  explicit Faults(std::string file) : file_(std::move(file)) {}
+
+  void add(std::uint32_t line, std::string what) {
+    lines_.emplace_back(line, fmt::format("{}:{}: {}", file_, line, what));
+  }
+  void add_other(std::string line) { lines_.emplace_back(~0U, std::move(line)); }
+  [[nodiscard]] bool empty() const { return lines_.empty(); }
+  [[nodiscard]] Error error() {
+    std::ranges::stable_sort(lines_, {}, [](const auto& line) { return line.first; });
+    std::vector<std::string> texts;
+    for (auto& [line, text] : lines_)
+      texts.push_back(std::move(text));
+    return {ErrorKind::InvalidInput, join(texts, "\n")};
+  }
+
+ private:
+  std::string file_;
+  std::vector<std::pair<std::uint32_t, std::string>> lines_;
+};
+
+/// A table of the file, read key by key. What cannot be read is noted, and read as something
+/// harmless.
+class Reader {
+ public:
+  Reader(const toml::table& table, Faults& faults, std::string where)
+      : table_(&table), faults_(&faults), where_(std::move(where)) {}
+
+  void wrong(const toml::node* node, std::string_view what) const {
+    const auto& source = node != nullptr ? node->source() : table_->source();
+    faults_->add(source.begin.line, fmt::format("{}{}", where_.empty() ? "" : where_ + ": ", what));
+  }
+
+  /// Other keys are mistakes; a known one that was probably meant is not missed as well.
+  void allow(std::initializer_list<std::string_view> names) {
+    const std::vector<std::string> known(names.begin(), names.end());
+    for (const auto& [key, node] : *table_) {
+      if (std::ranges::find(known, key.str()) != known.end()) continue;
+      const auto near = nearest(key.str(), known);
+      wrong(&node, fmt::format("unknown key: {}{}", key.str(),
+                               near ? fmt::format(" (did you mean {})", *near) : ""));
+      if (near) meant_.insert(*near);
+    }
+  }
+
+  [[nodiscard]] std::string text(std::string_view key) const {
+    const auto* node = table_->get(key);
+    const auto value = node != nullptr ? node->value<std::string>() : std::nullopt;
+    if (!value) miss(node, key, "must be a string");
+    return value.value_or("");
+  }
+
+  [[nodiscard]] double number(std::string_view key, double least, double fallback = NAN) const {
+    const auto* node = table_->get(key);
+    if (node == nullptr && !std::isnan(fallback)) return fallback;
+    const auto value = node != nullptr ? node->value<double>() : std::nullopt;
+    if (value && std::isfinite(*value) && *value >= least) return *value;
+    miss(node, key, fmt::format("must be a number, at least {}", least));
+    return least;
+  }
+
+  [[nodiscard]] int count(std::string_view key, int most, int fallback = 0) const {
+    const auto* node = table_->get(key);
+    if (node == nullptr && fallback > 0) return fallback;
+    const auto value = node != nullptr ? node->value<std::int64_t>() : std::nullopt;
+    if (value && *value >= 1 && *value <= most) return static_cast<int>(*value);
+    miss(node, key, fmt::format("must be a whole number from 1 to {}", most));
+    return 1;
+  }
+
+  [[nodiscard]] std::vector<std::string> texts(std::string_view key) const {
+    std::vector<std::string> values;
+    const auto* node = table_->get(key);
+    const auto* list = node != nullptr ? node->as_array() : nullptr;
+    if (list == nullptr) {
+      miss(node, key, "must be a list of strings");
+      return values;
+    }
+    for (const auto& item : *list) {
+      const auto value = item.value<std::string>();
+      if (!value) wrong(&item, fmt::format("'{}' must be a list of strings", key));
+      values.push_back(value.value_or(""));
+    }
+    return values;
+  }
+
+  /// The tables of [[key]], or of [key]; an absent one gives none.
+  [[nodiscard]] std::vector<Reader> tables(std::string_view key) const {
+    std::vector<Reader> readers;
+    const auto* node = table_->get(key);
+    if (node == nullptr) return readers;
+    if (const auto* table = node->as_table()) {
+      readers.emplace_back(*table, *faults_, std::string(key));
+    } else if (const auto* list = node->as_array()) {
+      for (const auto& item : *list) {
+        const auto* entry = item.as_table();
+        if (entry == nullptr) wrong(&item, fmt::format("'{}' must be tables", key));
+        if (entry == nullptr) continue;
+        readers.emplace_back(*entry, *faults_, fmt::format("{} {}", key, readers.size() + 1));
+      }
+    } else {
+      wrong(node, fmt::format("'{}' must be a table", key));
+    }
+    return readers;
+  }
+
+  [[nodiscard]] const toml::table& table() const { return *table_; }
+  [[nodiscard]] const toml::node* node(std::string_view key) const { return table_->get(key); }
+  [[nodiscard]] bool was_meant(const std::string& key) const { return meant_.contains(key); }
+
+ private:
+  void miss(const toml::node* node, std::string_view key, std::string_view what) const {
+    if (node == nullptr && meant_.contains(std::string(key))) return;
+    wrong(node, node == nullptr ? fmt::format("'{}' is missing; it {}", key, what)
+                                : fmt::format("'{}' {}", key, what));
+  }
+
+  const toml::table* table_;
+  Faults* faults_;
+  std::string where_;
+  std::set<std::string> meant_;
+};
+
+/// Names of one kind, each once.
+void check_unique(std::set<std::string>& seen, const Reader& reader, const std::string& name) {
+  if (!name.empty() && !seen.insert(name).second)
+    reader.wrong(reader.node("name"), fmt::format("there are two of the name '{}'", name));
+}
+
+void read_use(const Reader& reader, std::string_view word, Shape& shape) {
+  if (word == "check") {
+    shape.uses.insert(Use::Check);
+  } else if (word == "hidden") {
+    shape.uses.insert(Use::Hidden);
+  } else if (word == "time") {
+    shape.uses.insert(Use::Time);
+  } else if (word == "full") {
+    shape.uses.insert(Use::Full);
+  } else {
+    static const std::vector<std::string> kWords{"check", "hidden", "time", "full"};
+    const auto near = nearest(word, kWords);
+    reader.wrong(reader.node("use"),
+                 fmt::format("unknown use: {} ({})", word,
+                             near ? "did you mean " + *near : "check, hidden, time, full"));
+  }
+}
+
+/// A shape whose params are not all there keeps none: no formula is tried on it.
+Shape read_shape(Reader reader, const Workload& workload) {
+  reader.allow({"name", "use", "params"});
+  Shape shape;
+  shape.name = reader.text("name");
+  for (const std::string& word : reader.texts("use"))
+    read_use(reader, word, shape);
+  const auto* node = reader.node("params");
+  const auto* params = node != nullptr ? node->as_table() : nullptr;
+  if (params == nullptr) {
+    reader.wrong(node, "'params' must be a table");
+    return shape;
+  }
+  bool whole = true;
+  for (const std::string& name : workload.params) {
+    const auto* value = params->get(name);
+    const auto number = value != nullptr ? value->value<std::int64_t>() : std::nullopt;
+    if (!number) {
+      reader.wrong(value != nullptr ? value : node,
+                   fmt::format("params needs a whole number '{}'", name));
+    }
+    whole = whole && number.has_value();
+    shape.params.push_back(number.value_or(1));
+  }
+  for (const auto& [key, value] : *params) {
+    if (std::ranges::find(workload.params, key.str()) != workload.params.end()) continue;
+    reader.wrong(&value, fmt::format("not in the workload's params: {}", key.str()));
+  }
+  if (!whole) shape.params.clear();
+  return shape;
+}
+
+/// Tries something on every shape that can be tried; the first that fails is told.
+template <typename Attempt>
+void try_on_shapes(const Reader& reader,
+                   std::string_view key,
+                   const Workload& workload,
+                   const Attempt& attempt) {
+  for (const Shape& shape : workload.shapes) {
+    if (shape.params.size() != workload.params.size()) continue;
+    const Result<void> tried = attempt(shape);
+    if (tried) continue;
+    return reader.wrong(reader.node(key), fmt::format("'{}' on shape '{}': {}", key, shape.name,
+                                                      tried.error().message()));
+  }
+}
+
+Result<void> try_elements(const Workload& workload, const Shape& shape, const std::string& rule) {
+  CUCO_TRY_ASSIGN(const double elements, evaluate(rule, workload.variables(shape)));
+  if (elements >= 1 && elements <= 0x1p40 && elements == std::floor(elements)) return {};
+  return Error{ErrorKind::InvalidInput, fmt::format("{} elements", elements)};
+}
+
+Result<void> try_type(const Workload& workload,
+                      const Shape& shape,
+                      const std::string& rule,
+                      bool is_output) {
+  CUCO_TRY_ASSIGN(const std::string word, choose(rule, workload.variables(shape)));
+  CUCO_TRY_ASSIGN(const Element element, parse_element(word));
+  // Where there is no tolerance at all, that has been told.
+  const bool told = workload.tolerance.empty();
+  if (!is_output || workload.tolerance.contains(element) || told) return {};
+  return Error{ErrorKind::InvalidInput,
+               element == Element::Int32 ? "int32 is for inputs only" : "no tolerance for " + word};
+}
+
+std::vector<BufferRule> read_buffers(const Reader& top,
+                                     std::string_view key,
+                                     const Workload& workload) {
+  std::vector<BufferRule> rules;
+  std::set<std::string> names;
+  for (Reader& reader : top.tables(key)) {
+    reader.allow({"name", "elements", "type"});
+    const BufferRule rule{reader.text("name"), reader.text("elements"), reader.text("type")};
+    check_unique(names, reader, rule.name);
+    if (!rule.elements.empty()) {
+      try_on_shapes(reader, "elements", workload, [&](const Shape& shape) {
+        return try_elements(workload, shape, rule.elements);
+      });
+    }
+    if (!rule.type.empty()) {
+      try_on_shapes(reader, "type", workload, [&](const Shape& shape) {
+        return try_type(workload, shape, rule.type, key == "output");
+      });
+    }
+    rules.push_back(rule);
+  }
+  return rules;
+}
+
+void read_tolerance(const Reader& top, Workload& workload) {
+  const auto tables = top.tables("tolerance");
+  if (tables.size() != 1) {
+    if (!top.was_meant("tolerance")) top.wrong(nullptr, "needs a [tolerance] table");
+    return;
+  }
+  for (const auto& [key, node] : tables[0].table()) {
+    const auto element = parse_element(key.str());
+    auto entry = tables[0].tables(key.str());
+    if (!element || *element == Element::Int32 || entry.size() != 1) {
+      tables[0].wrong(&node, !element                     ? element.error().message()
+                             : *element == Element::Int32 ? "int32 is for inputs only"
+                                                          : "must be a table");
+      continue;
+    }
+    entry[0].allow({"relative", "scaled"});
+    workload.tolerance[*element] = {entry[0].number("relative", 0), entry[0].number("scaled", 0)};
+  }
+}
+
+void read_bound(const Reader& top, Workload& workload) {
+  auto bounds = top.tables("bound");
+  if (bounds.size() != 1) {
+    if (!top.was_meant("bound")) top.wrong(nullptr, "needs a [bound] table");
+    return;
+  }
+  Reader& reader = bounds[0];
+  reader.allow({"flops", "flops_type", "hbm_bytes", "wire_bytes"});
+  const auto formula = [&](const char* key) {
+    std::string rule = reader.text(key);
+    if (rule.empty()) return rule;
+    try_on_shapes(reader, key, workload, [&](const Shape& shape) -> Result<void> {
+      CUCO_TRY_ASSIGN(const double amount, evaluate(rule, workload.variables(shape)));
+      if (amount >= 0) return {};
+      return Error{ErrorKind::InvalidInput, fmt::format("{} is less than nothing", amount)};
+    });
+    return rule;
+  };
+  workload.flops = formula("flops");
+  workload.hbm_bytes = formula("hbm_bytes");
+  workload.wire_bytes = formula("wire_bytes");
+  workload.flops_type = reader.text("flops_type");
+  if (workload.flops_type.empty()) return;
+  try_on_shapes(reader, "flops_type", workload, [&](const Shape& shape) {
+    return try_type(workload, shape, workload.flops_type, false);
+  });
+}
+
+void read_budget(const Reader& top, Budget& budget) {
+  auto budgets = top.tables("budget");
+  if (budgets.empty()) return;
+  Reader& reader = budgets[0];
+  reader.allow(
+      {"setup_seconds", "run_seconds", "host_seconds", "host_bytes", "iterations", "sets"});
+  budget.setup_seconds = reader.number("setup_seconds", 0.001, 60);
+  budget.run_seconds = reader.number("run_seconds", 0.001, 60);
+  budget.host_seconds = reader.number("host_seconds", 0.001, 0.5);
+  budget.host_bytes = reader.count("host_bytes", 1 << 30, 4096);
+  budget.iterations = reader.count("iterations", 1000, 3);
+  budget.sets = reader.count("sets", 16, 3);
+}
+
+void read_shapes(const Reader& top, Workload& workload) {
+  std::set<std::string> names;
+  for (const Reader& reader : top.tables("shape")) {
+    workload.shapes.push_back(read_shape(reader, workload));
+    check_unique(names, reader, workload.shapes.back().name);
+  }
+  if (top.was_meant("shape")) return;
+  for (const auto& [use, word] : {std::pair{Use::Check, "check"}, std::pair{Use::Time, "time"}}) {
+    if (!workload.shapes_for(use).empty()) continue;
+    top.wrong(nullptr, fmt::format("needs a [[shape]] with use = [\"{}\"]", word));
+  }
+}
+
+Workload read_workload(const toml::table& table, Faults& faults) {
+  Reader top(table, faults, "");
+  top.allow({"name", "summary", "ranks", "topology", "params", "input", "output", "tolerance",
+             "baseline", "shape", "bound", "budget"});
+  Workload workload;
+  workload.name = top.text("name");
+  workload.summary = top.text("summary");
+  workload.ranks = top.count("ranks", 64);
+  workload.topology = top.text("topology");
+  workload.params = top.texts("params");
+  read_tolerance(top, workload);
+  read_shapes(top, workload);
+  workload.inputs = read_buffers(top, "input", workload);
+  workload.outputs = read_buffers(top, "output", workload);
+  if (workload.outputs.empty() && !top.was_meant("output"))
+    top.wrong(nullptr, "needs an [[output]]");
+  for (Reader& reader : top.tables("baseline")) {
+    reader.allow({"name", "file"});
+    workload.baselines[reader.text("name")] = reader.text("file");
+  }
+  read_bound(top, workload);
+  read_budget(top, workload.budget);
+  return workload;
+}
+
+/// The topology must be one that there is.
+void check_topology(const toml::table& table, const Workload& workload, Faults& faults) {
+  const auto folder = system::find_data("topology");
+  const auto files =
+      folder ? system::walk(*folder) : Result<std::vector<system::Path>>(folder.error());
+  if (!files || workload.topology.empty()) return;
+  std::vector<std::string> known;
+  for (const system::Path& file : *files)
+    known.push_back(file.stem().string());
+  if (std::ranges::find(known, workload.topology) != known.end()) return;
+  const auto near = nearest(workload.topology, known);
+  Reader(table, faults, "")
+      .wrong(table.get("topology"),
+             fmt::format("unknown topology: {} ({})", workload.topology,
+                         near ? "did you mean " + *near : join(known, ", ")));
+}
+
+}  // namespace
+
+Result<Workload> parse_workload(std::string_view text, std::string_view file) {
+  CUCO_TRY_ASSIGN(const toml::table table, parse_toml(text, file));
+  Faults faults{std::string(file)};
+  Workload workload = read_workload(table, faults);
+  if (!faults.empty()) return faults.error();
+  return workload;
+}
+
+Result<Workload> load_workload(const system::Path& folder) {
+  const system::Path file = folder / "workload.toml";
+  CUCO_TRY_ASSIGN(const std::string text, system::read_file(file, 1U << 20U));
+  CUCO_TRY_ASSIGN(const toml::table table, parse_toml(text, file.string()));
+  if (table.contains("whole")) {
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("{} is a whole program, which `cuco check` and `cuco judge` take; for "
+                             "anything else split it into cuco_setup, cuco_run and cuco_teardown "
+                             "(`cuco init` makes an example)",
+                             folder.string())};
+  }
+  Faults faults(file.string());
+  Workload workload = read_workload(table, faults);
+  check_topology(table, workload, faults);
+  workload.folder = folder;
+  if (auto program = system::read_file(folder / "program.cu", 4U << 20U)) {
+    workload.program = *std::move(program);
+    if (const auto regions = program::find_regions(workload.program); !regions) {
+      faults.add_other(
+          fmt::format("{}: {}", (folder / "program.cu").string(), regions.error().message()));
+    }
+  } else {
+    faults.add_other(program.error().message());
+  }
+  std::vector<std::string> others{"oracle.cpp"};
+  for (const auto& [name, other] : workload.baselines)
+    others.push_back(other);
+  for (const std::string& other : others) {
+    std::error_code code;
+    if (other.empty() || std::filesystem::exists(folder / other, code)) continue;
+    faults.add_other(fmt::format("{}: no such file", (folder / other).string()));
+  }
+  if (!faults.empty()) return faults.error();
+  return workload;
+}
+
+}  // namespace cuco::workload

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/workload.h"
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rank/rank_job.h"
+#include "toolchain/printable.h"
+#include "workload/bound.h"
+#include "workload/secret.h"
+
+namespace cuco::workload {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Expression, ComputesWithPrecedenceAndChoice) {
+  const Variables known{{"m", 3}, {"n", 4}, {"bf16", 1}};
+  EXPECT_EQ(*evaluate("2 * m * n", known), 24);
+  EXPECT_EQ(*evaluate("m + n * 2 - 1", known), 10);
+  EXPECT_EQ(*evaluate("(m + n) * (bf16 ? 2 : 4)", known), 14);
+  EXPECT_EQ(*evaluate("-m / 2", known), -1.5);
+  EXPECT_EQ(*evaluate("2 * min(m + 2, n)", known), 8);
+  EXPECT_EQ(*choose("bf16 ? bf16 : fp32", known), "bf16");
+  EXPECT_EQ(*choose("fp32", known), "fp32");
+}
+
+TEST(Expression, NamesWhatIsWrong) {
+  const Variables known{{"tokens", 3}};
+  EXPECT_EQ(evaluate("token * 2", known).error().message(),
+            "unknown name: token (did you mean tokens)");
+  EXPECT_THAT(evaluate("tokens *", known).error().message(),
+              HasSubstr("expected a number or a name"));
+  EXPECT_THAT(evaluate("min(tokens)", known).error().message(), HasSubstr("expected ','"));
+  EXPECT_THAT(evaluate("(tokens", known).error().message(), HasSubstr("expected ')'"));
+  EXPECT_THAT(evaluate("tokens tokens", known).error().message(), HasSubstr("unexpected text"));
+  EXPECT_THAT(evaluate("1 / 0", known).error().message(), HasSubstr("no finite value"));
+  EXPECT_FALSE(evaluate(std::string(10'000, '('), known));
+}
+
+TEST(Workload, EveryShippedOneLoads) {
+  const system::Path root = system::Path(CUCO_SOURCE_DIR) / "workloads";
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(root)) {
+    if (!entry.is_directory()) continue;
+    const auto workload = load_workload(entry.path());
+    ASSERT_TRUE(workload) << workload.error().message();
+    EXPECT_EQ(workload->name, entry.path().filename().string());
+    EXPECT_FALSE(workload->shapes_for(Use::Hidden).empty()) << workload->name;
+    ++count;
+  }
+  EXPECT_GE(count, 6);
+}
+
+TEST(Workload, SizesAndDemandsFollowTheShape) {
+  const auto workload = load_workload(system::Path(CUCO_SOURCE_DIR) / "workloads/gemm_allgather");
+  ASSERT_TRUE(workload) << workload.error().message();
+  const Shape& shape = *workload->shapes_for(Use::Check).at(1);
+  const auto outputs = *workload->buffers(workload->outputs, shape);
+  EXPECT_EQ(outputs.at(0).type, Element::Bf16);
+  EXPECT_EQ(outputs.at(0).bytes(), 4U * 128 * 256 * 2);
+  EXPECT_EQ(workload->demand(shape)->flops, 2.0 * 128 * 256 * 64);
+}
+
+std::string with(std::string_view from, std::string_view to) {
+  std::string text =
+      *system::read_file(system::Path(CUCO_SOURCE_DIR) / "workloads/gemm_allgather/workload.toml");
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(Workload, MistakesNameFileLineAndKey) {
+  const auto message = [](const std::string& text) {
+    const auto workload = parse_workload(text, "w.toml");
+    return workload ? "no error" : workload.error().message();
+  };
+  EXPECT_EQ(message(with("topology =", "topolgy =")),
+            "w.toml:5: unknown key: topolgy (did you mean topology)");
+  EXPECT_THAT(message(with("ranks = 4", "ranks = 0")),
+              HasSubstr("w.toml:4: 'ranks' must be a whole number"));
+  EXPECT_THAT(message(with("\"m * k\"", "\"m * z\"")), HasSubstr("unknown name: z"));
+  EXPECT_THAT(message(with("use = [\"check\"]", "use = [\"chek\"]")),
+              HasSubstr("unknown use: chek"));
+  EXPECT_THAT(message(with("{ m = 128,", "{ q = 128,")),
+              HasSubstr("params needs a whole number 'm'"));
+  EXPECT_THAT(message(with("name = \"gemm", "name = gemm")), HasSubstr("w.toml:2"));
+  EXPECT_THAT(message(with("fp32 = { relative = 1e-6, scaled = 5e-7 }", "")),
+              HasSubstr("no tolerance for fp32"));
+}
+
+TEST(Workload, AllMistakesAreToldAtOnceInOrder) {
+  std::string text = with("ranks = 4", "ranks = 0");
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("[tolerance]", "[tolerence]");
+  replace("elements = \"k * n\"", "elements = \"k * q\"");
+  replace("name = \"small bf16\"", "name = \"small fp32\"");
+  replace("use = [\"hidden\"]", "use = [\"hiden\"]");
+  replace("iterations = 3", "iterations = 0");
+  replace("run_seconds = 60", "run_seconds = -1");
+  const auto workload = parse_workload(text, "w.toml");
+  ASSERT_FALSE(workload);
+  const std::string message = workload.error().message();
+  const std::vector<std::string> wanted = {"'ranks' must be a whole number from 1 to 64",
+                                           "'elements' on shape 'small fp32': unknown name: q",
+                                           "unknown key: tolerence (did you mean tolerance)",
+                                           "there are two of the name 'small fp32'",
+                                           "unknown use: hiden (did you mean hidden)",
+                                           "'run_seconds' must be a number",
+                                           "'iterations' must be a whole number"};
+  std::size_t at = 0;
+  for (const std::string& line : wanted) {
+    const std::size_t found = message.find(line, at);
+    EXPECT_NE(found, std::string::npos) << line << "\nin\n" << message;
+    if (found != std::string::npos) at = found;
+  }
+  EXPECT_THAT(message, testing::Not(HasSubstr("needs a [tolerance]")));
+}
+
+TEST(Words, OfACandidateCannotDriveATerminal) {
+  EXPECT_EQ(toolchain::printable("plain\ttext\n"), "plain\ttext\n");
+  EXPECT_EQ(toolchain::printable("\x1b[2K\rdone \x7f"), "?[2K?done ?");
+  EXPECT_EQ(toolchain::printable("\xe2\x9c\x93 \xc3\x28 \xff"), "\xe2\x9c\x93 ?( ?");
+  EXPECT_EQ(toolchain::printable("\xc2\x9b"
+                                 "31m \xc2\xa0"),
+            "?31m \xc2\xa0");
+  EXPECT_EQ(toolchain::printable("cut \xe2\x9c"), "cut ??");
+}
+
+hardware::GpuDescription h200() {
+  const auto root = system::Path(CUCO_SOURCE_DIR);
+  return *hardware::load_gpu_description((root / "hardware/h200.toml").string(), {});
+}
+
+TEST(Bound, IsTrueForAnyProgram) {
+  // What wgmma does on paper, the memory's pins, and fp32 by three products of halves.
+  const auto bf16 = peak_of(h200(), fabric::single_node(1), 1, true);
+  EXPECT_NEAR(bf16.flops, 1070e12, 5e12);
+  EXPECT_NEAR(bf16.hbm_bytes, 4917e9, 5e9);
+  EXPECT_NEAR(peak_of(h200(), fabric::single_node(1), 1, false).flops, 1070e12 / 3, 3e12);
+}
+
+TEST(Bound, LetsRanksOfSeveralNodesUseBothKindsOfLinks) {
+  const auto read = [](const std::string& name) {
+    const auto file = system::Path(CUCO_SOURCE_DIR) / "topology" / name;
+    return *fabric::parse_topology(*system::read_file(file), name);
+  };
+  // Alone in its node a GPU has only its NIC; with others it gets from them what crossed once.
+  const fabric::Topology alone = read("ib2x1.toml");
+  EXPECT_NEAR(peak_of(h200(), alone, 2, true).wire_bytes, alone.nic->gigabytes_per_second * 1e9, 1);
+  const fabric::Topology mixed = read("roce2x4.toml");
+  EXPECT_NEAR(peak_of(h200(), mixed, 8, true).wire_bytes,
+              (mixed.load_store.gigabytes_per_second + mixed.nic->gigabytes_per_second) * 1e9, 1);
+  EXPECT_NEAR(peak_of(h200(), mixed, 4, true).wire_bytes,
+              mixed.load_store.gigabytes_per_second * 1e9, 1);
+}
+
+TEST(Bound, LeavesOutWhatMayStayInTheCache) {
+  const auto workload = load_workload(system::Path(CUCO_SOURCE_DIR) / "workloads/silu_and_mul");
+  ASSERT_TRUE(workload) << workload.error().message();
+  for (const Shape& shape : workload->shapes) {
+    const auto bound = bound_of(*workload, shape, h200(), fabric::single_node(1));
+    ASSERT_TRUE(bound) << bound.error().message();
+    const double all = workload->demand(shape)->hbm_bytes;
+    const auto written =
+        static_cast<double>((*workload->buffers(workload->outputs, shape))[0].bytes());
+    const double kept = std::min(written, static_cast<double>(h200().l2_bytes));
+    EXPECT_NEAR(bound->hbm_seconds, (all - kept) / 4917e9, 1e-3 * bound->hbm_seconds);
+  }
+}
+
+TEST(Secret, KeysAreRepeatableSecretAndApart) {
+  const system::TempFolder folder = *system::TempFolder::create();
+  const Secret once = *Secret::load(folder.path() / "deep", 7);
+  const Secret again = *Secret::load(folder.path() / "deep", 7);
+  const Secret other_run = *Secret::load(folder.path() / "deep", 8);
+  EXPECT_EQ(once.key("a"), again.key("a"));
+  EXPECT_NE(once.key("a"), once.key("b"));
+  EXPECT_NE(once.key("a"), other_run.key("a"));
+  EXPECT_NE(once.key("a"), Secret::from("", 7).key("a"));
+  const auto mode = std::filesystem::status(folder.path() / "deep/secret").permissions();
+  EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST(rank::RankJob, SurvivesTheWireAndRefusesLess) {
+  rank::RankJob job;
+  job.unique_id[5] = std::byte{9};
+  job.ranks = 4;
+  job.sets = 3;
+  job.params = {128, -1};
+  job.input_bytes = {4096};
+  job.output_bytes = {1, 2, 3};
+  const auto bytes = rank::encode_rank_job(job);
+  const auto copy = rank::decode_rank_job(bytes);
+  ASSERT_TRUE(copy.has_value());
+  EXPECT_EQ(copy->params, job.params);
+  EXPECT_EQ(copy->output_bytes, job.output_bytes);
+  EXPECT_EQ(copy->unique_id, job.unique_id);
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    const auto less = rank::decode_rank_job(wire::Bytes(bytes).first(size));
+    EXPECT_TRUE(!less || less->output_bytes != job.output_bytes) << size;
+  }
+}
+
+TEST(Workload, AWholeProgramIsToldWhatItIsGoodFor) {
+  const system::TempFolder folder = *system::TempFolder::create("whole");
+  ASSERT_TRUE(system::write_file(folder.path() / "workload.toml", "name = \"w\"\n[whole]\n"));
+  const auto workload = load_workload(folder.path());
+  ASSERT_FALSE(workload);
+  EXPECT_THAT(workload.error().message(), testing::HasSubstr("is a whole program"));
+}
+
+}  // namespace
+}  // namespace cuco::workload
