@@ -65,10 +65,15 @@ install_packages() {
   touch "$stamp"
 }
 
-# Where nvcc is, or nothing. The same places that the program itself looks at.
+# Prints where nvcc is, or nothing. The same order as src/toolchain/cuda_toolkit.cc: a variable that is set is never ignored.
 find_nvcc() {
-  local candidate
-  for candidate in "$(command -v nvcc)" "${CUDA_HOME:-}/bin/nvcc" /usr/local/cuda/bin/nvcc; do
+  local candidate home=${CUDA_HOME:-${CUDA_PATH:-}}
+  if [ -n "$home" ]; then
+    if [ -x "$home/bin/nvcc" ]; then echo "$home/bin/nvcc"; fi
+    return
+  fi
+  for candidate in "$(command -v nvcc)" /usr/local/cuda/bin/nvcc \
+    $(printf '%s\n' /usr/local/cuda-*/bin/nvcc | sort -rV); do
     [ -x "$candidate" ] && { echo "$candidate"; return; }
   done
 }

@@ -7,17 +7,13 @@
 
 #include "system/os/environment.h"
 #include "system/os/process.h"
+#include "toolchain/cuda_toolkit.h"
 
 namespace cuco::analysis {
 namespace {
 
 constexpr auto kDeadline = std::chrono::seconds(300);
 constexpr std::size_t kMaxFacts = std::size_t{64} << 20U;
-
-bool has_headers(const system::Path& folder) {
-  std::error_code error;
-  return std::filesystem::exists(folder / "include" / "cuda_runtime.h", error);
-}
 
 Error missing_parser(std::string_view why) {
   return {ErrorKind::NotFound,
@@ -27,22 +23,6 @@ Error missing_parser(std::string_view why) {
 
 }  // namespace
 
-Result<system::Path> find_cuda() {
-  const auto environment = system::Environment::current();
-  for (const auto* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const auto folder = environment.get(name); folder && has_headers(*folder)) {
-      return system::Path(*folder);
-    }
-  }
-  if (const auto nvcc = system::find_program("nvcc", environment.get("PATH").value_or(""))) {
-    const auto folder = std::filesystem::weakly_canonical(*nvcc).parent_path().parent_path();
-    if (has_headers(folder)) return folder;
-  }
-  const system::Path usual = "/usr/local/cuda";
-  if (has_headers(usual)) return usual;
-  return Error{ErrorKind::NotFound, "CUDA is not installed (set CUDA_HOME to its folder)"};
-}
-
 Result<CommunicationGraph> analyse(std::string_view name,
                                    std::string_view text,
                                    const AnalysisOptions& options) {
@@ -50,7 +30,8 @@ Result<CommunicationGraph> analyse(std::string_view name,
   if (!helper) return missing_parser("cuco-analyse was not built");
   auto cuda = options.cuda;
   if (cuda.empty()) {
-    CUCO_TRY_ASSIGN(cuda, find_cuda());
+    CUCO_TRY_ASSIGN(const auto toolkit, toolchain::find_cuda(system::Environment::current()));
+    cuda = toolkit.root;
   }
   system::JobSpec job;
   job.command.argv = {helper->string(), std::string(name), cuda.string()};

@@ -13,12 +13,9 @@
 namespace cuco::analysis {
 
 struct AnalysisOptions {
-  system::Path cuda;                        ///< CUDA's folder; empty: found by find_cuda().
+  system::Path cuda;                        ///< CUDA's folder; empty: see toolchain/cuda_toolkit.h.
   std::vector<system::Path> include_paths;  ///< For the workload's own headers.
 };
-
-/// $CUDA_HOME, $CUDA_PATH, the folder of nvcc in $PATH, /usr/local/cuda: the first with headers.
-[[nodiscard]] Result<system::Path> find_cuda();
 
 /// Parses `text` (shown as `name` in messages). NotFound names the package when the parser is not
 /// installed; errors in the source are in the graph's `problems`, the rest of it is still there.

@@ -97,7 +97,7 @@ Result<void> Judge::build_reference() {
     reference_ = *object;
     return {};
   }
-  const auto* failed = std::get_if<candidate::BuildFailed>(&built);
+  const auto* failed = std::get_if<toolchain::CompileError>(&built);
   return Error{ErrorKind::InvalidInput,
                fmt::format("{} does not compile: {}", file.string(),
                            failed != nullptr ? failed->message : "it takes too long")};
@@ -152,10 +152,10 @@ Result<Judge::Built> Judge::build(const std::string& program, Stages* stages, bo
   toolchain::BuildSettings settings = build_settings_;
   settings.device_only = device_only;
   CUCO_TRY_ASSIGN(toolchain::BuildResult result, toolchain::build_candidate(program, settings));
-  if (auto* failed = std::get_if<candidate::BuildFailed>(&result))
-    return Built(Outcome(std::move(*failed)));
-  if (auto* late = std::get_if<candidate::TimedOut>(&result))
-    return Built(Outcome(std::move(*late)));
+  if (auto* failed = std::get_if<toolchain::CompileError>(&result))
+    return Built(Outcome(candidate::BuildFailed{std::move(failed->message)}));
+  if (const auto* late = std::get_if<toolchain::CompileTimeout>(&result))
+    return Built(Outcome(candidate::TimedOut{"build", late->limit_seconds}));
   lap.emplace(stages, "object screen");
   const system::Path object = std::get<system::Path>(result);
   CUCO_TRY_ASSIGN(const std::string bytes, system::read_file(object));

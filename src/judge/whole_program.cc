@@ -85,7 +85,7 @@ Result<system::Path> build(const WholeProgram& program,
   settings.architecture = "90";
   CUCO_TRY_ASSIGN(const auto built, toolchain::build_whole_program(text, program.flags, settings));
   if (const auto* path = std::get_if<system::Path>(&built)) return *path;
-  const auto* failed = std::get_if<candidate::BuildFailed>(&built);
+  const auto* failed = std::get_if<toolchain::CompileError>(&built);
   return Error{ErrorKind::InvalidInput,
                fmt::format("{} does not compile: {}", source.string(),
                            failed != nullptr ? failed->message : "it takes too long")};

@@ -15,41 +15,16 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "system/os/environment.h"
-#include "system/os/process.h"
-#include "toolchain/library_flags.h"
+#include "toolchain/nvcc.h"
 
 namespace cuco::run {
 namespace {
 
 constexpr std::string_view kToolchainRoot = "/usr/";
 
-Result<system::Path> find_nvcc() {
-  const auto environment = system::Environment::current();
-  std::string search = environment.get("PATH").value_or("");
-  search += ":/usr/local/cuda/bin";
-  auto found = system::find_program("nvcc", search);
-  if (found) return found;
-  return Error{ErrorKind::Unavailable,
-               "nvcc was not found; cuco needs CUDA 13.0 (nvcc) and the headers of NCCL 2.28.9"};
-}
-
-Result<system::JobOutcome> run_nvcc(std::vector<std::string> argv) {
-  system::JobSpec spec;
-  spec.command.argv = std::move(argv);
-  spec.command.environment = system::Environment::current();
-  spec.command.folder = std::filesystem::current_path();
-  return system::run_job(spec);
-}
-
-std::vector<std::string> flags_for(const BuildRequest& request, std::string_view text) {
-  std::vector<std::string> flags = {
-      "-cudart", "shared", "-O3", "-std=c++17", "-lineinfo",
-      // PTX to run; machine code for its register counts.
-      "-gencode", fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", request.sm)};
-  flags.insert(flags.end(), request.flags.begin(), request.flags.end());
-  const auto libraries = toolchain::library_flags(text);
-  flags.insert(flags.end(), libraries.begin(), libraries.end());
-  return flags;
+/// As the user would run it, in the user's folder.
+Result<system::JobOutcome> run_nvcc(const toolchain::Nvcc& nvcc, std::vector<std::string> words) {
+  return nvcc.run(std::move(words), {.folder = std::filesystem::current_path()});
 }
 
 /// The user's headers in a make-style dependency list.
@@ -93,23 +68,23 @@ bool is_current(const system::Path& entry) {
 
 Result<void> compile(const BuildRequest& request,
                      const std::vector<std::string>& flags,
-                     const system::Path& nvcc,
+                     const toolchain::Nvcc& nvcc,
                      const system::Path& entry) {
   CUCO_TRY(system::make_folder(entry.parent_path()));
   CUCO_TRY_ASSIGN(const system::TempFolder work,
                   system::TempFolder::create("build", entry.parent_path()));
-  std::vector<std::string> argv = {nvcc.string()};
-  argv.insert(argv.end(), flags.begin(), flags.end());
+  std::vector<std::string> argv = flags;
   std::string dependencies;
   for (const system::Path& source : request.sources) {
     if (source.extension() == ".o" || source.extension() == ".a") continue;
     std::vector<std::string> list = argv;
     list.emplace_back("-M");
     list.push_back(source.string());
-    CUCO_TRY_ASSIGN(const auto listed, run_nvcc(std::move(list)));
+    CUCO_TRY_ASSIGN(const auto listed, run_nvcc(nvcc, std::move(list)));
     if (!listed.succeeded()) {
       return Error{ErrorKind::InvalidInput,
-                   fmt::format("nvcc could not compile {}:\n{}", source.string(), listed.err)};
+                   fmt::format("nvcc could not compile {}:\n{}", source.string(),
+                               toolchain::compiler_message(listed, work.path()))};
     }
     dependencies += listed.out;
   }
@@ -118,11 +93,11 @@ Result<void> compile(const BuildRequest& request,
     argv.push_back(source.string());
   argv.emplace_back("-o");
   argv.push_back((work.path() / "program").string());
-  CUCO_TRY_ASSIGN(const auto outcome, run_nvcc(std::move(argv)));
+  CUCO_TRY_ASSIGN(const auto outcome, run_nvcc(nvcc, std::move(argv)));
   if (!outcome.succeeded()) {
     return Error{ErrorKind::InvalidInput,
                  fmt::format("nvcc could not build {}:\n{}", request.sources.front().string(),
-                             outcome.err + outcome.out)};
+                             toolchain::compiler_message(outcome, work.path()))};
   }
   CUCO_TRY(system::write_file(work.path() / "headers", headers));
   // Another cuco may have built the same: whichever is there first stays.
@@ -188,8 +163,10 @@ bool is_source(const system::Path& path) {
 }
 
 Result<system::Path> build_program(const BuildRequest& request) {
-  CUCO_TRY_ASSIGN(const system::Path nvcc, find_nvcc());
-  std::string identity = nvcc.string() + "\n";
+  CUCO_TRY_ASSIGN(toolchain::CudaToolkit toolkit,
+                  toolchain::find_cuda(system::Environment::current()));
+  const toolchain::Nvcc nvcc(std::move(toolkit));
+  std::string identity = nvcc.identity() + "\n";
   for (const system::Path& source : request.sources) {
     CUCO_TRY_ASSIGN(const std::string content, system::read_file(source));
     // The path is part of it: it is in -lineinfo and decides which "headers" are found.
@@ -203,7 +180,8 @@ Result<system::Path> build_program(const BuildRequest& request) {
     for (const SourceText& source : texts)
       tell_nccl_warnings(program::lint_nccl_2_28(source.text), source.path);
   }
-  const std::vector<std::string> flags = flags_for(request, all);
+  const std::vector<std::string> flags =
+      toolchain::program_flags(nvcc.toolkit(), std::to_string(request.sm), request.flags, all);
   identity += join(flags, "\n");
   const system::Path entry = request.cache / "programs" / content_id(identity);
   if (!is_current(entry)) CUCO_TRY(compile(request, flags, nvcc, entry));

@@ -19,6 +19,7 @@ constexpr std::string_view kSame = "same";
 /// The base's object with other PTX in it: as nvcc packs, checks and links it. Fixed words; the
 /// candidate's text is only in program.ptx.
 Result<bool> replace_ptx(const Path& folder, const BuildSettings& settings) {
+  CUCO_TRY_ASSIGN(const CudaToolkit toolkit, toolkit_of(settings));
   const std::string arch = settings.architecture;
   system::JobSpec spec;
   spec.command.argv = {
@@ -31,15 +32,14 @@ Result<bool> replace_ptx(const Path& folder, const BuildSettings& settings) {
                   arch)};
   spec.command.environment = system::Environment::bare();
   spec.command.environment.set(
-      "PATH", fmt::format("{}:/usr/local/bin:/usr/bin:/bin", (settings.cuda / "bin").string()));
+      "PATH", fmt::format("{}:/usr/local/bin:/usr/bin:/bin", toolkit.programs().string()));
   spec.command.folder = folder;
   spec.limits.wall = std::chrono::seconds(60);
   spec.limits.memory = std::uint64_t{2} << 30U;
   spec.limits.processes = 32;
   spec.limits.file_size = std::uint64_t{256} << 20U;
   spec.sandbox = system::SandboxSpec{.tier = settings.tier, .writable = {folder}};
-  if (!settings.cuda.string().starts_with("/usr/"))
-    spec.sandbox->read_only.push_back(settings.cuda);
+  spec.sandbox->read_only = toolkit.outside_system();
   CUCO_TRY_ASSIGN(const system::JobOutcome outcome, system::run_job(spec));
   return outcome.succeeded();
 }

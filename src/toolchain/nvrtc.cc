@@ -79,8 +79,8 @@ Result<void> fill_headers(const Path& folder, const Path& cuda_include) {
 }
 
 /// The headers that stand in for others, made once for this toolkit.
-Result<Path> stand_in_headers(const BuildSettings& settings) {
-  const Path include = settings.cuda / "include";
+Result<Path> stand_in_headers(const CudaToolkit& toolkit, const BuildSettings& settings) {
+  const Path include = toolkit.include();
   std::string identity = std::string(kFirstText) + std::string(kLinuxTypes) + std::string(kMath) +
                          std::string(kErrors) + "3";
   for (const char* name : {"nccl_device/utility.h", "nccl.h", "cuda_runtime.h"}) {
@@ -101,6 +101,7 @@ Result<Path> stand_in_headers(const BuildSettings& settings) {
 }
 
 struct Toolbox {
+  CudaToolkit toolkit;
   Path program;
   Path library;
   Path headers;
@@ -111,14 +112,13 @@ struct Toolbox {
 Result<Toolbox> open_toolbox(const BuildSettings& settings) {
   Toolbox box;
   CUCO_TRY_ASSIGN(box.program, system::find_helper("cuco-nvrtc"));
-  for (const char* name : {"lib64/libnvrtc.so.13", "lib64/libnvrtc.so"}) {
-    if (box.library.empty() && std::filesystem::exists(settings.cuda / name))
-      box.library = settings.cuda / name;
-  }
-  if (box.library.empty()) return Error{ErrorKind::NotFound, "there is no libnvrtc"};
-  CUCO_TRY_ASSIGN(box.headers, stand_in_headers(settings));
+  CUCO_TRY_ASSIGN(box.toolkit, toolkit_of(settings));
+  const auto library = box.toolkit.nvrtc();
+  if (!library) return Error{ErrorKind::NotFound, "there is no libnvrtc"};
+  box.library = *library;
+  CUCO_TRY_ASSIGN(box.headers, stand_in_headers(box.toolkit, settings));
   CUCO_TRY_ASSIGN(box.own_headers, system::find_data("include"));
-  const std::string include = (settings.cuda / "include").string();
+  const std::string include = box.toolkit.include().string();
   box.options = {"-arch=compute_" + settings.architecture,
                  "-std=c++17",
                  "-lineinfo",
@@ -129,6 +129,8 @@ Result<Toolbox> open_toolbox(const BuildSettings& settings) {
                  "-I" + box.own_headers.string(),
                  "-I" + include,
                  "-I" + include + "/cccl"};
+  const auto nccl = box.toolkit.nccl_flags();
+  box.options.insert(box.options.end(), nccl.begin(), nccl.end());
   return box;
 }
 
@@ -153,7 +155,7 @@ Result<void> compile(const Compilation& what,
   words.emplace_back("--");
   words.insert(words.end(), what.kernels.begin(), what.kernels.end());
   spec.command.environment = system::Environment::bare();
-  spec.command.environment.set("LD_LIBRARY_PATH", (settings.cuda / "lib64").string());
+  spec.command.environment.set("LD_LIBRARY_PATH", box.toolkit.libraries().string());
   spec.command.folder = folder;
   spec.limits.wall = std::chrono::seconds(60);
   spec.limits.cpu = std::chrono::seconds(60);
@@ -163,9 +165,10 @@ Result<void> compile(const Compilation& what,
   spec.sandbox = system::SandboxSpec{
       .tier = settings.tier, .read_only = {box.program, box.headers}, .writable = {folder}};
   if (!what.readable.empty()) spec.sandbox->read_only.push_back(what.readable);
-  for (const Path& path : {box.own_headers, settings.cuda}) {
-    if (!path.string().starts_with("/usr/")) spec.sandbox->read_only.push_back(path);
-  }
+  for (const Path& outside : box.toolkit.outside_system())
+    spec.sandbox->read_only.push_back(outside);
+  if (!box.own_headers.string().starts_with("/usr/"))
+    spec.sandbox->read_only.push_back(box.own_headers);
   CUCO_TRY_ASSIGN(const system::JobOutcome outcome, system::run_job(spec));
   if (outcome.succeeded()) return {};
   const bool said = outcome.ending == system::Ending::Exited && outcome.code == 1;

@@ -10,8 +10,7 @@
 #include "base/text.h"
 #include "system/os/process.h"
 #include "toolchain/device_build.h"
-#include "toolchain/library_flags.h"
-#include "toolchain/printable.h"
+#include "toolchain/nvcc.h"
 
 namespace cuco::toolchain {
 namespace {
@@ -40,25 +39,12 @@ Result<std::string> named_headers(std::string_view source, const Path& include) 
 /// All that the object depends on: source, flags, headers, the compiler itself.
 Result<std::string> fingerprint(std::string_view source,
                                 const std::vector<std::string>& words,
-                                const Path& include) {
+                                const Path& include,
+                                std::string_view compiler) {
   CUCO_TRY_ASSIGN(std::string text, named_headers(source, include));
   for (const std::string& word : words)
     text += "\n" + word;
-  std::error_code code;
-  const auto changed = std::filesystem::last_write_time(words.front(), code);
-  return text + std::to_string(changed.time_since_epoch().count());
-}
-
-/// Only the errors, without the sandbox's folder, at a length that a person and a model can read.
-std::string compiler_words(const system::JobOutcome& outcome, const Path& folder) {
-  std::string text = outcome.out + outcome.err;
-  const std::string prefix = folder.string() + "/";
-  for (std::size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at)) {
-    text.erase(at, prefix.size());
-  }
-  constexpr std::size_t kMost = 8000;
-  if (text.size() > kMost) text = text.substr(0, kMost) + "\n[...]";
-  return printable(text);
+  return text.append("\n").append(compiler);
 }
 
 /// Moves a finished object to its place, readable by the ranks' user.
@@ -68,60 +54,69 @@ Result<Path> keep(const Path& object, const Path& place) {
   return place;
 }
 
-std::vector<std::string> nvcc_words(const BuildSettings& settings, const Path& include) {
-  return {(settings.cuda / "bin/nvcc").string(),
-          "-std=c++17",
-          "-O3",
-          "-lineinfo",
-          "-Xcompiler",
-          "-fPIC",
-          "-gencode",
-          fmt::format("arch=compute_{0},code=compute_{0}", settings.architecture),
-          "-I" + include.string()};
+/// nvcc with what a build of judged code is given besides.
+struct Compiler {
+  Nvcc nvcc;
+  Path include;  ///< Our own headers.
+};
+
+Result<Compiler> open_compiler(const BuildSettings& settings) {
+  CUCO_TRY_ASSIGN(CudaToolkit toolkit, toolkit_of(settings));
+  CUCO_TRY_ASSIGN(const Path include, system::find_data("include"));
+  return Compiler{Nvcc(std::move(toolkit)), include};
+}
+
+std::vector<std::string> object_flags(const Compiler& compiler, const BuildSettings& settings) {
+  std::vector<std::string> words = {
+      "-std=c++17",
+      "-O3",
+      "-lineinfo",
+      "-Xcompiler",
+      "-fPIC",
+      "-gencode",
+      fmt::format("arch=compute_{0},code=compute_{0}", settings.architecture),
+      "-I" + compiler.include.string()};
+  const auto nccl = compiler.nvcc.toolkit().nccl_flags();
+  words.insert(words.end(), nccl.begin(), nccl.end());
+  return words;
 }
 
 /// Nothing if nvcc has made what the words say; or why not.
-Result<std::optional<BuildResult>> run_nvcc(std::vector<std::string> words,
-                                            const BuildSettings& settings,
-                                            const Path& include,
-                                            const Path& folder,
-                                            const std::vector<Path>& readable = {}) {
-  system::JobSpec spec;
-  spec.command.argv = std::move(words);
-  spec.command.environment = system::Environment::bare();
-  spec.command.environment.set(
-      "PATH", fmt::format("{}:/usr/local/bin:/usr/bin:/bin", (settings.cuda / "bin").string()));
-  spec.command.folder = folder;
-  spec.limits.wall = settings.deadline;
-  spec.limits.cpu = settings.deadline;
-  spec.limits.memory = std::uint64_t{6} << 30U;
-  spec.limits.processes = 128;
-  spec.limits.file_size = std::uint64_t{256} << 20U;
-  spec.sandbox = system::SandboxSpec{.tier = settings.tier, .writable = {folder}};
-  for (const Path& path : {include, settings.cuda}) {
-    if (!path.string().starts_with("/usr/")) spec.sandbox->read_only.push_back(path);
-  }
-  spec.sandbox->read_only.insert(spec.sandbox->read_only.end(), readable.begin(), readable.end());
-  CUCO_TRY_ASSIGN(const system::JobOutcome outcome, system::run_job(spec));
+Result<std::optional<BuildResult>> compile(const Compiler& compiler,
+                                           const std::vector<std::string>& words,
+                                           const BuildSettings& settings,
+                                           const Path& folder,
+                                           const std::vector<Path>& readable = {}) {
+  NvccJob job{.folder = folder};
+  job.limits.wall = settings.deadline;
+  job.limits.cpu = settings.deadline;
+  job.limits.memory = std::uint64_t{6} << 30U;
+  job.limits.processes = 128;
+  job.limits.file_size = std::uint64_t{256} << 20U;
+  job.sandbox =
+      system::SandboxSpec{.tier = settings.tier, .read_only = readable, .writable = {folder}};
+  if (!compiler.include.string().starts_with("/usr/"))
+    job.sandbox->read_only.push_back(compiler.include);
+  CUCO_TRY_ASSIGN(const system::JobOutcome outcome, compiler.nvcc.run(words, job));
   if (outcome.ending == system::Ending::NotStarted) {
     return Error{ErrorKind::Unavailable, "build: " + describe(outcome)};
   }
   if (outcome.ending == system::Ending::TimedOut) {
     const auto limit = static_cast<double>(settings.deadline.count());
-    return std::optional<BuildResult>(candidate::TimedOut{"build", limit});
+    return std::optional<BuildResult>(CompileTimeout{limit});
   }
   if (outcome.succeeded()) return std::optional<BuildResult>();
-  std::string message = compiler_words(outcome, folder);
+  std::string message = compiler_message(outcome, folder);
   if (outcome.ending != system::Ending::Exited) message = describe(outcome) + "\n" + message;
-  return std::optional<BuildResult>(candidate::BuildFailed{std::move(message)});
+  return std::optional<BuildResult>(CompileError{std::move(message)});
 }
 
 /// Nothing: the whole has to be built. What nvcc's compiler of device code says against the program
 /// it would say again.
 Result<std::optional<BuildResult>> build_device_code(std::string_view source,
                                                      const DeviceBuild& device,
+                                                     const Compiler& compiler,
                                                      const BuildSettings& settings,
-                                                     const Path& include,
                                                      const Path& stem) {
   using Built = std::optional<BuildResult>;
   for (const char* by : {".nvrtc.so", ".ptx.so"}) {
@@ -136,9 +131,9 @@ Result<std::optional<BuildResult>> build_device_code(std::string_view source,
   }
   CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
   CUCO_TRY(system::write_file(folder.path() / "program.cu", source));
-  std::vector<std::string> words = nvcc_words(settings, include);
+  std::vector<std::string> words = object_flags(compiler, settings);
   words.insert(words.end(), {"-ptx", "-o", "program.ptx", "program.cu"});
-  CUCO_TRY_ASSIGN(auto failed, run_nvcc(std::move(words), settings, include, folder.path()));
+  CUCO_TRY_ASSIGN(auto failed, compile(compiler, words, settings, folder.path()));
   if (failed) return failed;
   CUCO_TRY_ASSIGN(const std::string ptx, system::read_file(folder.path() / "program.ptx"));
   const Path place = stem.string() + ".ptx.so";
@@ -148,12 +143,18 @@ Result<std::optional<BuildResult>> build_device_code(std::string_view source,
 
 }  // namespace
 
+Result<CudaToolkit> toolkit_of(const BuildSettings& settings) {
+  if (settings.cuda) return *settings.cuda;
+  return find_cuda(system::Environment::current());
+}
+
 Result<BuildResult> build_candidate(std::string_view source, const BuildSettings& settings) {
-  CUCO_TRY_ASSIGN(const Path include, system::find_data("include"));
-  std::vector<std::string> words = nvcc_words(settings, include);
+  CUCO_TRY_ASSIGN(const Compiler compiler, open_compiler(settings));
+  std::vector<std::string> words = object_flags(compiler, settings);
   // program.ptx and program.o are for DeviceBuild.
   words.insert(words.end(), {"--keep", "-shared", "-cudart", "none"});
-  CUCO_TRY_ASSIGN(const std::string identity, fingerprint(source, words, include));
+  const std::string nvcc = compiler.nvcc.identity();
+  CUCO_TRY_ASSIGN(const std::string identity, fingerprint(source, words, compiler.include, nvcc));
   const std::string name = to_hex(sha256(identity));
   const Path place = settings.cache / (name + ".so");
   if (std::filesystem::exists(place)) return BuildResult(place);
@@ -162,18 +163,19 @@ Result<BuildResult> build_candidate(std::string_view source, const BuildSettings
   std::optional<DeviceBuild> device;
   const auto split = program::split_device_code(source);
   if (split) {
-    CUCO_TRY_ASSIGN(const std::string host, fingerprint(split->host, words, include));
+    CUCO_TRY_ASSIGN(const std::string host,
+                    fingerprint(split->host, words, compiler.include, nvcc));
     device.emplace(settings, *split, host);
   }
   if (device && settings.device_only) {
-    auto built = build_device_code(source, *device, settings, include, settings.cache / name);
+    auto built = build_device_code(source, *device, compiler, settings, settings.cache / name);
     if (built && *built) return **std::move(built);
   }
 
   CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
   CUCO_TRY(system::write_file(folder.path() / "program.cu", source));
   words.insert(words.end(), {"-o", "candidate.so", "program.cu"});
-  CUCO_TRY_ASSIGN(auto failed, run_nvcc(words, settings, include, folder.path()));
+  CUCO_TRY_ASSIGN(auto failed, compile(compiler, words, settings, folder.path()));
   if (failed) return *std::move(failed);
   CUCO_TRY_ASSIGN(Path kept, keep(folder.path() / "candidate.so", place));
   if (device) CUCO_TRY(device->keep_base(folder.path()));
@@ -223,15 +225,11 @@ Result<std::string> contents_of(const std::vector<Path>& paths) {
 Result<BuildResult> build_whole_program(std::string_view source,
                                         const std::vector<std::string>& flags,
                                         const BuildSettings& settings) {
-  CUCO_TRY_ASSIGN(const Path include, system::find_data("include"));
-  std::vector<std::string> words = {
-      (settings.cuda / "bin/nvcc").string(), "-cudart", "shared", "-O3", "-std=c++17", "-lineinfo",
-      // PTX to run; machine code for its register counts.
-      "-gencode", fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", settings.architecture)};
-  words.insert(words.end(), flags.begin(), flags.end());
-  const auto libraries = library_flags(source);
-  words.insert(words.end(), libraries.begin(), libraries.end());
-  CUCO_TRY_ASSIGN(const std::string identity, fingerprint(source, words, include));
+  CUCO_TRY_ASSIGN(const Compiler compiler, open_compiler(settings));
+  std::vector<std::string> words =
+      program_flags(compiler.nvcc.toolkit(), settings.architecture, flags, source);
+  CUCO_TRY_ASSIGN(const std::string identity,
+                  fingerprint(source, words, compiler.include, compiler.nvcc.identity()));
   const std::vector<Path> named = named_paths(flags);
   CUCO_TRY_ASSIGN(const std::string contents, contents_of(named));
   const Path place = settings.cache / (to_hex(sha256(identity + contents)) + ".program");
@@ -239,8 +237,8 @@ Result<BuildResult> build_whole_program(std::string_view source,
   CUCO_TRY(system::make_folder(settings.cache));
   CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
   CUCO_TRY(system::write_file(folder.path() / "program.cu", source));
-  words.insert(words.begin() + 1, {"-o", "program", "program.cu"});
-  CUCO_TRY_ASSIGN(auto failed, run_nvcc(words, settings, include, folder.path(), named));
+  words.insert(words.begin(), {"-o", "program", "program.cu"});
+  CUCO_TRY_ASSIGN(auto failed, compile(compiler, words, settings, folder.path(), named));
   if (failed) return *std::move(failed);
   CUCO_TRY_ASSIGN(Path kept, keep(folder.path() / "program", place));
   return BuildResult(std::move(kept));
@@ -253,7 +251,10 @@ Result<Path> build_oracle(const Path& source, const BuildSettings& settings) {
   std::vector<std::string> words = {compiler.string(), "-std=c++20", "-O3",
                                     "-shared",         "-fPIC",      "-I" + include.string()};
   CUCO_TRY_ASSIGN(const std::string text, system::read_file(source));
-  CUCO_TRY_ASSIGN(const std::string identity, fingerprint(text, words, include));
+  std::error_code code;
+  const auto changed = std::filesystem::last_write_time(compiler, code).time_since_epoch();
+  CUCO_TRY_ASSIGN(const std::string identity,
+                  fingerprint(text, words, include, std::to_string(changed.count())));
   const Path place = settings.cache / (to_hex(sha256(identity)) + ".oracle.so");
   if (std::filesystem::exists(place)) return place;
   CUCO_TRY(system::make_folder(settings.cache));

@@ -4,29 +4,40 @@
 /// content, so that the same text is compiled once.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "base/result.h"
-#include "candidate/outcome.h"
 #include "system/os/job.h"
+#include "toolchain/cuda_toolkit.h"
 
 namespace cuco::toolchain {
 
 struct BuildSettings {
   system::Path cache;  ///< Folder of finished objects.
   system::Tier tier = system::Tier::Hostile;
-  std::string architecture;  ///< "90"
-  system::Path cuda = "/usr/local/cuda";
+  std::string architecture;            ///< "90"
+  std::optional<CudaToolkit> cuda;     ///< Absent: find_cuda() in this process's environment.
   std::chrono::seconds deadline{300};  ///< Generous: machines are busy.
   /// Where only device code differs from something built before, only that may be compiled.
   bool device_only = false;
 };
 
-/// The object, or what the compiler said. An Error is our own trouble (no nvcc, a missing fence).
-using BuildResult = std::variant<system::Path, candidate::BuildFailed, candidate::TimedOut>;
+/// Its toolkit, or this machine's.
+[[nodiscard]] Result<CudaToolkit> toolkit_of(const BuildSettings& settings);
+
+struct CompileError {
+  std::string message;  ///< What the compiler printed, without control characters.
+};
+struct CompileTimeout {
+  double limit_seconds = 0;
+};
+
+/// The object, or why there is none. An Error is our own trouble (no nvcc, a missing fence).
+using BuildResult = std::variant<system::Path, CompileError, CompileTimeout>;
 
 [[nodiscard]] Result<BuildResult> build_candidate(std::string_view source,
                                                   const BuildSettings& settings);

@@ -18,8 +18,10 @@ constexpr std::string_view kCudaAdvice =
 
 Finding compiler(const Machine& machine) {
   if (!machine.nvcc) {
+    // A variable that names the wrong folder is more worth knowing than how to install CUDA.
+    const bool misled = machine.no_cuda.starts_with("CUDA_");
     return {"compiler", "no nvcc", State::Absent,
-            fmt::format("programs cannot be compiled: {}", kCudaAdvice)};
+            fmt::format("programs cannot be compiled: {}", misled ? machine.no_cuda : kCudaAdvice)};
   }
   Finding finding{"compiler", fmt::format("nvcc {}", machine.nvcc->version)};
   if (!machine.nvcc->version.starts_with("13.")) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/doctor/machine_driver.h"
 #include "system/os/process.h"
+#include "toolchain/cuda_toolkit.h"
 
 namespace cuco::cli {
 namespace {
@@ -42,31 +43,20 @@ std::optional<Tool> find_tool(const char* name,
   return Tool{*path, first_match(*text, pattern).value_or("of unknown version")};
 }
 
-std::optional<Tool> find_nvcc(const system::Environment& environment) {
-  const auto cuda = find_cuda(environment);
-  if (!cuda) return std::nullopt;
-  const system::Path path = *cuda / "bin/nvcc";
-  const auto text = output_of({path.string(), "--version"}, environment);
+std::optional<Tool> inspect_nvcc(const toolchain::CudaToolkit& toolkit,
+                                 const system::Environment& environment) {
+  const auto text = output_of({toolkit.nvcc().string(), "--version"}, environment);
   if (!text) return std::nullopt;
-  return Tool{path, first_match(*text, R"(V([0-9.]+))").value_or("of unknown version")};
+  return Tool{toolkit.nvcc(), first_match(*text, R"(V([0-9.]+))").value_or("of unknown version")};
 }
 
-std::optional<NcclHeaders> find_nccl(const system::Environment& environment) {
-  std::vector<system::Path> folders;
-  if (const auto home = environment.get("NCCL_HOME"))
-    folders.push_back(system::Path(*home) / "include");
-  if (const auto cuda = find_cuda(environment)) folders.push_back(*cuda / "include");
-  folders.emplace_back("/usr/include");
-  for (const system::Path& folder : folders) {
-    const auto text = system::read_file(folder / "nccl.h");
-    if (!text) continue;
-    auto headers = parse_nccl_header(*text);
-    if (!headers) continue;
-    headers->folder = folder;
-    headers->device_api = std::filesystem::exists(folder / "nccl_device.h");
-    return headers;
-  }
-  return std::nullopt;
+std::optional<NcclHeaders> inspect_nccl(const system::Path& folder) {
+  const auto text = system::read_file(folder / "nccl.h");
+  auto headers = text ? parse_nccl_header(*text) : std::nullopt;
+  if (!headers) return std::nullopt;
+  headers->folder = folder;
+  headers->device_api = std::filesystem::exists(folder / "nccl_device.h");
+  return headers;
 }
 
 ModelFacts inspect_model(const Config& config, const system::Environment& environment) {
@@ -132,20 +122,6 @@ std::optional<NcclHeaders> parse_nccl_header(std::string_view text) {
                      .patch = std::stoi(*patch)};
 }
 
-std::optional<system::Path> find_cuda(const system::Environment& environment) {
-  std::vector<system::Path> folders;
-  if (const auto nvcc = system::find_program("nvcc", environment.get("PATH").value_or(""))) {
-    std::error_code ignored;
-    folders.push_back(std::filesystem::canonical(*nvcc, ignored).parent_path().parent_path());
-  }
-  if (const auto home = environment.get("CUDA_HOME")) folders.emplace_back(*home);
-  folders.emplace_back("/usr/local/cuda");
-  for (const system::Path& folder : folders) {
-    if (std::filesystem::exists(folder / "bin/nvcc")) return folder;
-  }
-  return std::nullopt;
-}
-
 Machine inspect_machine(const Config& config, const system::Environment& environment) {
   Machine machine;
   machine.cores = std::thread::hardware_concurrency();
@@ -153,8 +129,12 @@ Machine inspect_machine(const Config& config, const system::Environment& environ
   machine.cpu_features = {{"AVX2", __builtin_cpu_supports("avx2") != 0},
                           {"FMA", __builtin_cpu_supports("fma") != 0},
                           {"F16C", __builtin_cpu_supports("f16c") != 0}};
-  machine.nvcc = find_nvcc(environment);
-  machine.nccl = find_nccl(environment);
+  if (const auto toolkit = toolchain::find_cuda(environment)) {
+    machine.nvcc = inspect_nvcc(*toolkit, environment);
+    if (toolkit->nccl_include) machine.nccl = inspect_nccl(*toolkit->nccl_include);
+  } else {
+    machine.no_cuda = toolkit.error().message();
+  }
   machine.mpi = find_tool("mpirun", "--version", R"(mpirun \((.*)\n)", environment);
   // "mpirun (Open MPI) 4.1.4" reads better without the parenthesis.
   if (machine.mpi) {

@@ -58,6 +58,7 @@ struct Machine {
   std::uint64_t memory_bytes = 0;
   std::vector<std::pair<std::string, bool>> cpu_features;
   std::optional<Tool> nvcc;
+  std::string no_cuda;  ///< Why no toolkit was found; empty: it was.
   std::optional<NcclHeaders> nccl;
   std::optional<Tool> mpi;
   std::optional<Tool> slurm;
@@ -69,10 +70,6 @@ struct Machine {
 
 /// Looks at everything; takes a fraction of a second.
 [[nodiscard]] Machine inspect_machine(const Config& config, const system::Environment& environment);
-
-/// Folder of the CUDA toolkit: of nvcc on PATH, CUDA_HOME, /usr/local/cuda. Nothing if there is no
-/// nvcc in any of them.
-[[nodiscard]] std::optional<system::Path> find_cuda(const system::Environment& environment);
 
 /// The version in the text of nccl.h.
 [[nodiscard]] std::optional<NcclHeaders> parse_nccl_header(std::string_view text);

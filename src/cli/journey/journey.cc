@@ -15,6 +15,7 @@
 #include "search/search.h"
 #include "store/sqlite_store.h"
 #include "system/os/system_clock.h"
+#include "toolchain/cuda_toolkit.h"
 
 namespace cuco::cli {
 namespace {
@@ -173,7 +174,8 @@ Result<ExitCode> travel(Context& context,
 
   CUCO_TRY(judge_seed(run, subject));
   show_bound(context, *run.entry(kSeed).scored());
-  CUCO_TRY_ASSIGN(const system::Path cuda, analysis::find_cuda());
+  CUCO_TRY_ASSIGN(const auto toolkit, toolchain::find_cuda(system::Environment::current()));
+  const system::Path& cuda = toolkit.root;
   CUCO_TRY_ASSIGN(const analysis::CommunicationGraph graph, analyse_seed(run, subject, cuda));
   CUCO_TRY_ASSIGN(
       const ProposerSet proposers,

@@ -15,6 +15,7 @@
 #include "system/os/os_error.h"
 #include "system/os/socket.h"
 #include "targets/virtual/rank_start.h"
+#include "toolchain/cuda_toolkit.h"
 
 namespace cuco::targets {
 namespace {
@@ -119,9 +120,8 @@ Result<system::Environment> ServerProcess::environment_for(system::Environment b
     search += ":" + *before;
   // NVRTC itself runs, on the CPU, and loads parts of its own: the loader may not know the
   // toolkit's folder. What we replace is found before.
-  const std::string programs = base.get("PATH").value_or("") + ":/usr/local/cuda/bin";
-  if (const auto nvcc = system::find_program("nvcc", programs))
-    search += ":" + (nvcc->parent_path().parent_path() / "lib64").string();
+  if (const auto cuda = toolchain::find_cuda(system::Environment::current()))
+    search += ":" + cuda->libraries().string();
   base.set("LD_LIBRARY_PATH", search);
   base.set(wire::kSocketVariable, socket_.string());
   if (is_checked_) base.set(wire::kCheckVariable, "1");
