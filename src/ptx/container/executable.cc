@@ -2,103 +2,41 @@
 #include "ptx/container/executable.h"
 
 #include <algorithm>
-#include <cstring>
-#include <optional>
 #include <string_view>
 
-#include <elf.h>
-
+#include "ptx/container/elf_file.h"
 #include "ptx/container/fatbin.h"
 
 namespace cuco::ptx {
 namespace {
 
-Error malformed(const std::string& why) {
-  return {ErrorKind::InvalidInput, "not a program: " + why};
+/// Nothing but x86-64 is a program here.
+Result<ElfFile> open_program(std::span<const std::byte> bytes) {
+  auto file = ElfFile::open(bytes);
+  if (!file) return Error{ErrorKind::InvalidInput, "not a program: " + file.error().message()};
+  if (file->machine() != EM_X86_64)
+    return Error{ErrorKind::InvalidInput, "not a program: not for x86-64"};
+  return file;
 }
 
-/// An ELF file as a span; everything read from it is checked against the end.
-class ElfFile {
- public:
-  static Result<ElfFile> open(std::span<const std::byte> bytes) {
-    ElfFile file(bytes);
-    const auto header = file.load<Elf64_Ehdr>(0);
-    if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0) return malformed("no ELF");
-    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64) {
-      return malformed("not for x86-64");
-    }
-    file.header_ = *header;
-    for (std::size_t i = 0; i < header->e_shnum; ++i) {
-      const auto section = file.load<Elf64_Shdr>(header->e_shoff + i * sizeof(Elf64_Shdr));
-      if (!section) return malformed("section table is cut off");
-      file.sections_.push_back(*section);
-    }
-    return file;
-  }
-
-  template <typename T>
-  [[nodiscard]] std::optional<T> load(std::uint64_t offset) const {
-    if (offset > bytes_.size() || bytes_.size() - offset < sizeof(T)) return std::nullopt;
-    T value;
-    std::memcpy(&value, bytes_.data() + offset, sizeof value);
-    return value;
-  }
-
-  [[nodiscard]] std::span<const std::byte> slice(std::uint64_t offset, std::uint64_t size) const {
-    if (offset > bytes_.size()) return {};
-    return bytes_.subspan(offset, std::min<std::uint64_t>(size, bytes_.size() - offset));
-  }
-
-  /// The NUL-terminated string at an offset of a string table section.
-  [[nodiscard]] std::string_view text(const Elf64_Shdr& table, std::uint64_t offset) const {
-    const std::span<const std::byte> body = contents(table);
-    if (offset >= body.size()) return {};
-    const auto* start = reinterpret_cast<const char*>(body.data()) + offset;
-    return {start, strnlen(start, body.size() - offset)};
-  }
-
-  [[nodiscard]] std::span<const std::byte> contents(const Elf64_Shdr& section) const {
-    return section.sh_type == SHT_NOBITS ? std::span<const std::byte>{}
-                                         : slice(section.sh_offset, section.sh_size);
-  }
-
-  [[nodiscard]] std::string_view name(const Elf64_Shdr& section) const {
-    if (header_.e_shstrndx >= sections_.size()) return {};
-    return text(sections_[header_.e_shstrndx], section.sh_name);
-  }
-
-  [[nodiscard]] const Elf64_Shdr* linked(const Elf64_Shdr& section) const {
-    return section.sh_link < sections_.size() ? &sections_[section.sh_link] : nullptr;
-  }
-
-  [[nodiscard]] const std::vector<Elf64_Shdr>& sections() const { return sections_; }
-
-  [[nodiscard]] bool contains(std::string_view text) const {
-    const std::string_view all(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
-    return all.find(text) != std::string_view::npos;
-  }
-
- private:
-  explicit ElfFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
-
-  std::span<const std::byte> bytes_;
-  Elf64_Ehdr header_{};
-  std::vector<Elf64_Shdr> sections_;
-};
+/// As many whole entries as the file has of them: a damaged program is still looked through.
+template <typename Entry, typename Use>
+void for_each_entry(std::span<const std::byte> body, Use use) {
+  for (std::size_t at = 0; at + sizeof(Entry) <= body.size(); at += sizeof(Entry))
+    if (!use(*load<Entry>(body, at))) return;
+}
 
 void read_needed(const ElfFile& file, const Elf64_Shdr& dynamic, Executable& out) {
   const Elf64_Shdr* strings = file.linked(dynamic);
   if (strings == nullptr) return;
-  const std::span<const std::byte> body = file.contents(dynamic);
   bool has_runpath = false;  // The loader ignores the older DT_RPATH beside it.
-  for (std::size_t at = 0; at + sizeof(Elf64_Dyn) <= body.size(); at += sizeof(Elf64_Dyn)) {
-    Elf64_Dyn entry;
-    std::memcpy(&entry, body.data() + at, sizeof entry);
-    if (entry.d_tag == DT_NULL) break;
+  for_each_entry<Elf64_Dyn>(file.contents(dynamic), [&](const Elf64_Dyn& entry) {
+    if (entry.d_tag == DT_NULL) return false;
     out.fixes_libraries |= entry.d_tag == DT_RPATH;
     has_runpath |= entry.d_tag == DT_RUNPATH;
     if (entry.d_tag == DT_NEEDED) out.needed.emplace_back(file.text(*strings, entry.d_un.d_val));
-  }
+    return true;
+  });
   out.fixes_libraries &= !has_runpath;
 }
 
@@ -112,16 +50,14 @@ struct Definitions {
 void read_symbols(const ElfFile& file, const Elf64_Shdr& table, Definitions& out) {
   const Elf64_Shdr* strings = file.linked(table);
   if (strings == nullptr) return;
-  const std::span<const std::byte> body = file.contents(table);
-  for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= body.size(); at += sizeof(Elf64_Sym)) {
-    Elf64_Sym symbol;
-    std::memcpy(&symbol, body.data() + at, sizeof symbol);
-    if (symbol.st_shndx == SHN_UNDEF) continue;
+  for_each_entry<Elf64_Sym>(file.contents(table), [&](const Elf64_Sym& symbol) {
+    if (symbol.st_shndx == SHN_UNDEF) return true;
     const std::string_view name = file.text(*strings, symbol.st_name);
     out.cuda_runtime |= name == "__cudaRegisterFatBinary" || name == "cudaMalloc";
     out.nccl |= name == "ncclCommInitRank" || name == "ncclGetUniqueId";
     out.mpi |= name == "MPI_Init" || name == "PMPI_Init";
-  }
+    return true;
+  });
 }
 
 bool has_device_code(std::string_view section_name) {
@@ -171,7 +107,7 @@ bool Executable::needs(std::string_view prefix) const {
 }
 
 Result<Executable> probe_executable(std::span<const std::byte> bytes) {
-  CUCO_TRY_ASSIGN(const ElfFile file, ElfFile::open(bytes));
+  CUCO_TRY_ASSIGN(const ElfFile file, open_program(bytes));
   Executable out;
   Definitions defined;
   bool registers_code = false;
@@ -202,7 +138,7 @@ Result<Executable> probe_executable(std::span<const std::byte> bytes) {
 
 std::vector<std::string> ptx_texts(std::span<const std::byte> bytes, std::uint32_t sm) {
   std::vector<std::string> texts;
-  const auto file = ElfFile::open(bytes);
+  const auto file = open_program(bytes);
   if (!file) return texts;
   for (const Elf64_Shdr& section : file->sections()) {
     if (!has_device_code(file->name(section))) continue;

@@ -87,6 +87,7 @@ class ElfWriter {
     header.e_ident[EI_CLASS] = ELFCLASS64;
     header.e_machine = EM_X86_64;
     header.e_shoff = sizeof header + body_.size();
+    header.e_shentsize = sizeof(Elf64_Shdr);
     header.e_shnum = static_cast<std::uint16_t>(sections_.size());
     header.e_shstrndx = static_cast<std::uint16_t>(names);
     std::string file = bytes_of(header) + body_;
