@@ -12,7 +12,7 @@
 
 #include "program/regions.h"
 #include "program/tokens.h"
-#include "system/os/symbols.h"
+#include "system/os/shared_library.h"
 
 namespace cuco::judge {
 namespace {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workload/secret.h"
 
-#include <sys/random.h>
-
 #include <cstring>
 
 #include <fmt/format.h>
 
-#include "system/os/os_error.h"
+#include "system/os/kernel.h"
 
 namespace cuco::workload {
 
@@ -19,10 +17,7 @@ Result<Secret> Secret::load(const system::Path& folder, std::uint64_t run_seed) 
   const system::Path file = folder / "secret";
   auto text = system::read_file(file, 4096);
   if (!text && text.error().kind() == ErrorKind::NotFound) {
-    std::string bytes(32, '\0');
-    if (::getrandom(bytes.data(), bytes.size(), 0) != std::ssize(bytes)) {
-      return system::os_error("getrandom");
-    }
+    CUCO_TRY_ASSIGN(const std::string bytes, system::random_bytes(32));
     CUCO_TRY(system::make_folder(folder));
     CUCO_TRY(system::write_file(file, to_hex(sha256(bytes)), 0600));
     text = system::read_file(file, 4096);  // whoever was first, if two of us were making it

@@ -186,7 +186,7 @@ TEST(Secret, KeysAreRepeatableSecretAndApart) {
   EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
-TEST(rank::RankJob, SurvivesTheWireAndRefusesLess) {
+TEST(RankJob, SurvivesTheWireAndRefusesLess) {
   rank::RankJob job;
   job.unique_id[5] = std::byte{9};
   job.ranks = 4;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Waiting for several descriptors at once.
+#pragma once
+
+#include <chrono>
+#include <span>
+
+#include "base/result.h"
+
+namespace cuco::system {
+
+struct Watched {
+  int fd = -1;            ///< Negative: not watched.
+  bool readable = false;  ///< There is something to read, or its end.
+  bool closed = false;    ///< The other side has closed it.
+
+  [[nodiscard]] bool is_ready() const { return readable || closed; }
+};
+
+/// Waits until one of them is ready; false: `timeout` has passed, or a signal came first.
+[[nodiscard]] Result<bool> wait_for_any(std::span<Watched> list, std::chrono::milliseconds timeout);
+
+}  // namespace cuco::system
