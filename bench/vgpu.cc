@@ -95,7 +95,7 @@ class Bench {
     if (result && result->ok()) return result->grid;
     fmt::print("{} failed: {}\n", kernel,
                !result ? result.error().message()
-                       : (result->grid.trap ? to_string(*result->grid.trap) : "dead-lock"));
+                       : (result->grid.trap ? to_string(*result->grid.trap) : "deadlock"));
     std::exit(1);
   }
 

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "check/communication.h"
+#include "check/deadlock.h"
 #include "check/finding.h"
 #include "check/memory_state.h"
 #include "check/race.h"
@@ -115,8 +116,8 @@ class Checker final : public vgpu::AccessObserver {
 
   /// A kernel was stopped.
   void on_trap(const vgpu::Trap& trap, int rank, const std::string& note = {});
-  /// Nothing can go on; what the lines say becomes a finding.
-  void on_dead_lock(const std::vector<std::string>& waits);
+  /// Nothing can go on; what is waited for becomes a finding.
+  void on_deadlock(std::span<const Waiter> waiters);
   /// The program was stopped by something else: what it leaves allocated is not its fault.
   void give_up() { was_stopped_ = true; }
   /// Reports the allocation, or all that are left, as leaked.
@@ -211,6 +212,9 @@ class Checker final : public vgpu::AccessObserver {
   void explain_put(const Race& race, ActorId put, Finding& finding);
   void explain_arrival(const PutRecord& put, ActorId reader, bool reads, Finding& finding);
   void explain_barrier(const Race& race, Finding& finding) const;
+  /// What a wait that never ends means; true: it says it all, whatever else waits.
+  bool explain_wait(const Waiter& waiter, Finding& finding) const;
+  bool explain_awaited(Address address, Finding& finding) const;
   /// Stores of one instruction that may write the same value: judged when they are done.
   struct SameStore {
     const std::byte* at = nullptr;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a race or a dead-lock means in terms of communication, and what to change.
+// What a race or a deadlock means in terms of communication, and what to change.
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,16 +13,6 @@ namespace {
 
 bool holds(Address base, std::uint64_t bytes, Address address) {
   return base != 0 && address + 4 > base && address < base + bytes;
-}
-
-/// The last address in a line: "… waits for a write to 0x2000…".
-Address address_in(const std::string& line) {
-  const std::size_t at = line.rfind("0x");
-  Address address = 0;
-  if (at != std::string::npos) {
-    std::from_chars(line.data() + at + 2, line.data() + line.size(), address, 16);
-  }
-  return address;
 }
 
 }  // namespace
@@ -194,55 +183,73 @@ void Checker::explain_arrival(const PutRecord& put, ActorId reader, bool reads, 
   }
 }
 
-void Checker::on_dead_lock(const std::vector<std::string>& waits) {
+bool Checker::explain_awaited(Address address, Finding& finding) const {
+  const Region* region = communication_.find(address);
+  if (region == nullptr) return false;
+  if (region->kind == Region::Kind::Signals || region->kind == Region::Kind::Counters) {
+    finding.kind = Kind::LostSignal;
+    finding.message = fmt::format("a wait for {}, which nobody will raise any more",
+                                  communication_.describe(address));
+    finding.notes.insert(
+        finding.notes.begin(),
+        fmt::format("it was raised {} times in all", communication_.raises(address).size()));
+    finding.hint =
+        "raise it as often as it is waited for: the right peer, the right index, once "
+        "for each put that is counted";
+    return true;
+  }
+  if (region->kind == Region::Kind::Barriers) {
+    finding.kind = Kind::BarrierIndex;
+    finding.message =
+        "ranks wait for each other at barriers that do not match: a rank or a block never comes";
+    finding.hint =
+        "the same number of blocks on every rank must use the same barrier indices "
+        "the same number of times";
+    return true;
+  }
+  return false;
+}
+
+bool Checker::explain_wait(const Waiter& waiter, Finding& finding) const {
+  if (std::holds_alternative<MissingRank>(waiter.what)) {
+    finding.kind = Kind::Collective;
+    finding.message = "a collective waits for a rank that never calls it: " + waiter.line;
+    finding.hint = "every rank of a communicator must make the same calls in the same order";
+    return true;
+  }
+  const auto* wait = std::get_if<vgpu::Wait>(&waiter.what);
+  if (wait == nullptr) return false;
+  for (const Address address : vgpu::awaited_addresses(*wait)) {
+    if (explain_awaited(address, finding)) return true;
+  }
+  const auto* warp = std::get_if<vgpu::WarpWait>(wait);
+  if (warp != nullptr && std::holds_alternative<vgpu::BarrierWait>(warp->reason)) {
+    finding.kind = Kind::BarrierMismatch;
+    finding.message =
+        "threads of a block wait at barriers where the others never come: " + waiter.line;
+    finding.hint = "all threads that a barrier counts must reach it";
+  }
+  // Whoever waits for another block or rank may be the reason that a barrier is not reached.
+  return false;
+}
+
+void Checker::on_deadlock(std::span<const Waiter> waiters) {
   settle();
   // What stopped somebody before is the reason.
   if (std::exchange(was_stopped_, true)) return;
   Finding finding;
-  finding.kind = Kind::DeadLock;
+  finding.kind = Kind::Deadlock;
   finding.message = "nothing can go on: everybody waits for somebody else";
   finding.hint = "see who waits for what, and who should have woken them";
   constexpr std::size_t kEnough = 12;
-  finding.notes.assign(
-      waits.begin(), waits.begin() + static_cast<std::ptrdiff_t>(std::min(waits.size(), kEnough)));
-  if (waits.size() > kEnough) {
-    finding.notes.push_back(fmt::format("and {} more", waits.size() - kEnough));
+  for (const Waiter& waiter : waiters.first(std::min(waiters.size(), kEnough))) {
+    finding.notes.push_back(waiter.line);
   }
-  for (const std::string& line : waits) {
-    const Region* region = communication_.find(address_in(line));
-    if (line.find("never called") != std::string::npos) {
-      finding.kind = Kind::Collective;
-      finding.message = "a collective waits for a rank that never calls it: " + line;
-      finding.hint = "every rank of a communicator must make the same calls in the same order";
-      break;
-    }
-    if (region != nullptr &&
-        (region->kind == Region::Kind::Signals || region->kind == Region::Kind::Counters)) {
-      const std::string what = communication_.describe(address_in(line));
-      finding.kind = Kind::LostSignal;
-      finding.message = fmt::format("a wait for {}, which nobody will raise any more", what);
-      finding.notes.insert(finding.notes.begin(),
-                           fmt::format("it was raised {} times in all",
-                                       communication_.raises(address_in(line)).size()));
-      finding.hint =
-          "raise it as often as it is waited for: the right peer, the right index, once "
-          "for each put that is counted";
-      break;
-    }
-    if (region != nullptr && region->kind == Region::Kind::Barriers) {
-      finding.kind = Kind::BarrierIndex;
-      finding.message =
-          "ranks wait for each other at barriers that do not match: a rank or a block never comes";
-      finding.hint =
-          "the same number of blocks on every rank must use the same barrier indices "
-          "the same number of times";
-      break;
-    }
-    if (line.find("barrier") != std::string::npos) {
-      finding.kind = Kind::BarrierMismatch;
-      finding.message = "threads of a block wait at barriers where the others never come: " + line;
-      finding.hint = "all threads that a barrier counts must reach it";
-    }
+  if (waiters.size() > kEnough) {
+    finding.notes.push_back(fmt::format("and {} more", waiters.size() - kEnough));
+  }
+  for (const Waiter& waiter : waiters) {
+    if (explain_wait(waiter, finding)) break;
   }
   findings_.add(std::move(finding));
 }

@@ -34,7 +34,7 @@ constexpr std::array<KindName, 20> kKinds = {{
     {Kind::LostSignal, "lost-signal"},
     {Kind::OutsideWindow, "outside-window"},
     {Kind::Collective, "collective-mismatch"},
-    {Kind::DeadLock, "dead-lock"},
+    {Kind::Deadlock, "deadlock"},
     {Kind::WaitDidNotWait, "wait-did-not-wait"},
     {Kind::ScheduleDependent, "schedule-dependent"},
     {Kind::Leak, "leak"},

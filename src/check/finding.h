@@ -31,7 +31,7 @@ enum class Kind : std::uint8_t {
   LostSignal,       ///< A wait for a signal that nobody will raise any more.
   OutsideWindow,    ///< A put or a peer address that no window holds.
   Collective,       ///< Collectives that differ between ranks, or that a rank never calls.
-  DeadLock,
+  Deadlock,
   WaitDidNotWait,
   ScheduleDependent,
   Leak,

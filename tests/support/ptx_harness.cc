@@ -71,8 +71,9 @@ Result<HarnessResult> Harness::run_packed(std::string_view name,
   while (!finished && gpu_->next_time())
     gpu_->step();
   if (!finished) {
-    result.deadlock = gpu_->describe_waits();
-    gpu_->kill(id, TrapKind::Cancelled, "dead-lock");
+    for (const Wait& wait : gpu_->waits())
+      result.deadlock.push_back(describe(wait));
+    gpu_->kill(id, TrapKind::Cancelled, "deadlock");
   }
   now_ = std::max(now_, result.grid.finished);
   result.printed = printed_;

@@ -21,7 +21,7 @@
 
 namespace cuco::vgpu {
 
-/// How a launch ended. A dead-lock leaves the grid unfinished and says who waits.
+/// How a launch ended. A deadlock leaves the grid unfinished and says who waits.
 struct HarnessResult {
   GridResult grid;
   std::vector<std::string> deadlock;

@@ -124,16 +124,16 @@ void register_host_calls(Cluster& cluster) {
                                     Turn::AtOnce, 0);
   dispatcher.on<wire::Park>(
       [&cluster](Session& session, const wire::Park& request, wire::Bytes) {
-        session.go_outside(describe(request.kind));
+        session.go_outside(HostThreadWait{request.kind});
         if (request.kind == wire::HostWait::Io) say_not_repeatable(cluster, session);
       },
       Turn::OneWay, 0);
   dispatcher.on<wire::Unpark>(
       [&cluster](Session& session, const wire::Unpark& request, wire::Bytes) {
         // Messages are matched by name before they move; what else wakes a thread is not seen.
-        if (cluster.check && session.waits_for() != describe(wire::HostWait::MessagePassing)) {
-          cluster.check->learn_from_all(session);
-        }
+        const auto* wait = std::get_if<HostThreadWait>(&session.waits_for());
+        const bool is_message = wait != nullptr && wait->kind == wire::HostWait::MessagePassing;
+        if (cluster.check && !is_message) cluster.check->learn_from_all(session);
         session.come_back(request.woken_at);
       },
       Turn::OneWay, 0);

@@ -3,7 +3,6 @@
 #include "shims/wire/status.h"
 #include "vcluster/calls/calls.h"
 #include "vcluster/core/cluster.h"
-#include "vcluster/core/describe.h"
 #include "vcluster/mpi/mail_room.h"
 
 namespace cuco::vcluster {
@@ -37,13 +36,13 @@ void register_host_sync_calls(Cluster& cluster) {
   dispatcher.on<wire::SemaphoreWait>(
       [&sync](Session& session, const wire::SemaphoreWait& request, wire::Bytes) {
         sync.wait(session, name_of(session, request.scope, request.key), request.timeout_ps,
-                  describe(request.kind));
+                  request.kind);
       });
   dispatcher.on<wire::Rendezvous>(
       [&sync](Session& session, const wire::Rendezvous& request, wire::Bytes) {
         if (request.count == 0) return session.refuse("a rendezvous of nobody");
         sync.meet(session, name_of(session, request.scope, request.key), request.count,
-                  describe(request.kind));
+                  request.kind);
       });
 }
 

@@ -98,7 +98,7 @@ void handle_free(Cluster& cluster, Session& session, const wire::Free& request) 
       (found->second.kind == wire::MemoryKind::Host) != wants_host) {
     return session.reply(wire::kInvalidValue);
   }
-  session.park("the end of all work before memory is freed (cudaFree)");
+  session.park(CallWait{"the end of all work before memory is freed (cudaFree)"});
   const auto works = unfinished_works(*session.process);
   const auto call = cluster.works.host.call;
   cluster.works.when_done(works, [&cluster, works, number = session.number(), request, call] {

@@ -274,7 +274,7 @@ void Cluster::reply_when_done(Session& session,
                               std::span<const WorkPtr> works_to_wait,
                               Context* context,
                               std::string what) {
-  session.park(std::move(what));
+  session.park(CallWait{std::move(what)});
   // The session may be gone by then: look it up again.
   std::vector<WorkPtr> waited;
   if (check != nullptr) waited.assign(works_to_wait.begin(), works_to_wait.end());

@@ -22,6 +22,7 @@
 #include "vcluster/core/host_sync.h"
 #include "vcluster/core/session.h"
 #include "vcluster/core/timeline.h"
+#include "vcluster/core/waits.h"
 #include "vcluster/core/work.h"
 #include "vcluster/device/copy_log.h"
 #include "vcluster/device/kernel_ports.h"
@@ -150,14 +151,15 @@ class Cluster {
   [[nodiscard]] bool must_wait() const;
   /// Does the one thing with the lowest time. False: nothing can happen.
   bool advance();
-  /// Who waits for what, one line each.
-  [[nodiscard]] std::vector<std::string> describe_waits() const;
-  [[nodiscard]] std::string name_awaited(const std::string& wait) const;
+  /// Who waits for what.
+  [[nodiscard]] std::vector<ClusterWait> waits() const;
 
  private:
   explicit Cluster(ClusterOptions wanted);
   void end_process(Process& process);
   void serve(Session& session, const Dispatcher::Entry& entry);
+  /// What NCCL keeps at an address that a kernel waits for: "signal 0 of rank 1…".
+  [[nodiscard]] std::optional<std::string> name_awaited(const vgpu::Wait& wait) const;
 
   std::unique_ptr<NcclWorld> nccl_;
   std::map<std::uint32_t, std::unique_ptr<Session>> sessions_;

@@ -13,7 +13,7 @@ namespace cuco::vcluster {
 void HostSync::sleep(Session& session, VTime duration) {
   // Past a day of virtual time a sleep is for ever.
   constexpr VTime kLongest = 86'400 * vgpu::kSecond;
-  session.park("the end of its sleep");
+  session.park(CallWait{"the end of its sleep"});
   cluster_.timeline.at(session.clock() + std::clamp<VTime>(duration, 0, kLongest),
                        [this, number = session.number()] {
                          if (Session* sleeper = cluster_.find_session(number)) {
@@ -38,7 +38,7 @@ void HostSync::post(const Name& name, std::uint32_t count) {
   tidy(name);
 }
 
-void HostSync::wait(Session& session, const Name& name, VTime timeout, std::string what) {
+void HostSync::wait(Session& session, const Name& name, VTime timeout, wire::HostWait kind) {
   Semaphore& semaphore = semaphores_[name];
   if (semaphore.count > 0) {
     --semaphore.count;
@@ -56,7 +56,7 @@ void HostSync::wait(Session& session, const Name& name, VTime timeout, std::stri
     cluster_.timeline.at(session.clock() + timeout,
                          [this, name, ticket] { give_up(name, ticket); });
   }
-  session.park(std::move(what));
+  session.park(HostThreadWait{kind});
 }
 
 void HostSync::give_up(const Name& name, std::uint64_t ticket) {
@@ -80,10 +80,10 @@ void HostSync::tidy(const Name& name) {
   }
 }
 
-void HostSync::meet(Session& session, const Name& name, std::uint32_t count, std::string what) {
+void HostSync::meet(Session& session, const Name& name, std::uint32_t count, wire::HostWait kind) {
   auto& present = meetings_[name];
   present.push_back(session.number());
-  session.park(std::move(what));
+  session.park(HostThreadWait{kind});
   if (present.size() < count) return;
   const auto everybody = std::exchange(present, {});
   meetings_.erase(name);

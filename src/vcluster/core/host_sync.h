@@ -27,8 +27,8 @@ class HostSync {
   void sleep(Session& session, VTime duration);
   void post(const Name& name, std::uint32_t count);
   /// Takes one or parks; gives up after `timeout` (negative: never).
-  void wait(Session& session, const Name& name, VTime timeout, std::string what);
-  void meet(Session& session, const Name& name, std::uint32_t count, std::string what);
+  void wait(Session& session, const Name& name, VTime timeout, wire::HostWait kind);
+  void meet(Session& session, const Name& name, std::uint32_t count, wire::HostWait kind);
 
  private:
   struct Waiter {

@@ -8,7 +8,6 @@
 // GPUs by number. So the order of all effects depends on virtual times and numbers alone, never on
 // how fast this machine ran which process.
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 
 #include <fmt/format.h>
@@ -64,44 +63,43 @@ bool Cluster::advance() {
   return true;
 }
 
-/// ", signal 0 of rank 1 ...": what NCCL has at the address that a kernel waits for, if it is its.
-std::string Cluster::name_awaited(const std::string& wait) const {
-  constexpr std::string_view kBefore = "a write to 0x";
-  const std::size_t at = wait.rfind(kBefore);
-  if (at == std::string::npos) return "";
-  const char* digits = wait.c_str() + at + kBefore.size();
-  const auto name = nccl_->identify(std::strtoull(digits, nullptr, 16));
-  return name ? ": " + *name : "";
-}
-
-std::vector<std::string> Cluster::describe_waits() const {
-  std::vector<std::string> lines;
-  for (const std::string& name : casualties_) {
-    lines.push_back(name + ": ended without finishing");
-  }
+std::vector<ClusterWait> Cluster::waits() const {
+  std::vector<ClusterWait> waits;
+  for (const std::string& name : casualties_)
+    waits.emplace_back(LostProcess{name});
   for (const auto& [number, session] : sessions_) {
     if (session->state() == Session::State::Idle || session->process == nullptr) continue;
-    const char* what = session->state() == Session::State::Running ? "runs" : "waits for ";
-    lines.push_back(fmt::format("{} thread {}: {}{}", session->process->name(), session->thread,
-                                what, session->waits_for()));
+    waits.emplace_back(WaitingThread{
+        .thread = fmt::format("{} thread {}", session->process->name(), session->thread),
+        .runs = session->state() == Session::State::Running,
+        .what = session->waits_for()});
   }
   for (const auto& [index, process] : processes_) {
     for (const auto& [device, context] : process->contexts) {
       for (const Stream* stream : context->streams.all()) {
         if (stream->tail == nullptr || stream->tail->done()) continue;
-        lines.push_back(fmt::format("{} device {} {}: {}", process->name(), device, stream->name(),
-                                    describe(*stream->tail)));
+        waits.emplace_back(WaitingStream{
+            fmt::format("{} device {} {}", process->name(), device, stream->name()),
+            describe(*stream->tail)});
       }
     }
   }
-  for (const std::string& line : nccl_->describe_waits())
-    lines.push_back("NCCL: " + line);
+  for (WaitingCall& call : nccl_->waits())
+    waits.emplace_back(std::move(call));
   for (const auto& gpu : gpus) {
-    for (const std::string& line : gpu->describe_waits()) {
-      lines.push_back(fmt::format("device {}: {}{}", gpu->device(), line, name_awaited(line)));
+    for (vgpu::Wait& wait : gpu->waits()) {
+      auto awaited = name_awaited(wait);
+      waits.emplace_back(WaitingKernel{gpu->device(), std::move(wait), std::move(awaited)});
     }
   }
-  return lines;
+  return waits;
+}
+
+std::optional<std::string> Cluster::name_awaited(const vgpu::Wait& wait) const {
+  for (const vgpu::Address address : vgpu::awaited_addresses(wait)) {
+    if (auto name = nccl_->identify(address)) return name;
+  }
+  return std::nullopt;
 }
 
 }  // namespace cuco::vcluster

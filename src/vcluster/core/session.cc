@@ -47,7 +47,7 @@ void Session::reply(std::int32_t status, wire::Bytes head, wire::Bytes tail, int
   CUCO_ASSERT(state_ == State::Pending || state_ == State::Parked || state_ == State::Idle);
   if (state_ != State::Pending) move_clock_to(timeline_.now());
   state_ = State::Running;
-  what_.clear();
+  wait_ = {};
   wire::Header header;
   header.type = request_.header.type;
   header.status = status;
@@ -55,25 +55,25 @@ void Session::reply(std::int32_t status, wire::Bytes head, wire::Bytes tail, int
   sink_(header, head, tail, fd);
 }
 
-void Session::park(std::string what) {
+void Session::park(ThreadWait wait) {
   state_ = State::Parked;
-  what_ = std::move(what);
+  wait_ = std::move(wait);
 }
 
 void Session::become_idle() {
   state_ = State::Idle;
-  what_ = "work for a service thread";
+  wait_ = ServiceWait{};
 }
 
-void Session::go_outside(std::string what) {
+void Session::go_outside(ThreadWait wait) {
   state_ = State::Outside;
-  what_ = std::move(what);
+  wait_ = std::move(wait);
 }
 
 void Session::come_back(VTime woken_at) {
   move_clock_to(woken_at);
   state_ = State::Running;
-  what_.clear();
+  wait_ = {};
 }
 
 void Session::refuse(std::string reason) {

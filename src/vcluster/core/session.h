@@ -19,6 +19,7 @@
 #include "shims/wire/messages_host.h"
 #include "shims/wire/protocol.h"
 #include "shims/wire/view.h"
+#include "vcluster/core/thread_wait.h"
 #include "vcluster/core/timeline.h"
 
 namespace cuco::vcluster {
@@ -67,16 +68,16 @@ class Session {
   void reply_with(std::int32_t status, const Reply& value, wire::Bytes tail = {}, int fd = -1) {
     reply(status, wire::bytes_of(value), tail, fd);
   }
-  /// Leaves the request open; `what` is for reports: "cudaStreamSynchronize(stream 17)".
-  void park(std::string what);
+  /// Leaves the request open.
+  void park(ThreadWait wait);
   void become_idle();
-  void go_outside(std::string what);
+  void go_outside(ThreadWait wait);
   void come_back(VTime woken_at);
   void close() { state_ = State::Closed; }
   /// A request that no honest library sends: the connection is to be closed. Says why.
   void refuse(std::string reason);
 
-  [[nodiscard]] const std::string& waits_for() const { return what_; }
+  [[nodiscard]] const ThreadWait& waits_for() const { return wait_; }
   [[nodiscard]] const std::string& refused_because() const { return refusal_; }
 
   // Facts from Hello.
@@ -104,7 +105,7 @@ class Session {
   VTime clock_ = 0;
   std::optional<VTime> polls_since_;
   wire::Frame request_;
-  std::string what_;
+  ThreadWait wait_;
   std::string refusal_;
 };
 

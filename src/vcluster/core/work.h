@@ -40,7 +40,7 @@ struct Work {
   VTime started_at = 0;
   VTime done_at = 0;
   std::vector<std::function<void()>> then;
-  std::vector<std::weak_ptr<Work>> waits_for;  ///< For dead-lock reports.
+  std::vector<std::weak_ptr<Work>> waits_for;  ///< For deadlock reports.
 
   // Checked runs only.
   /// What has happened before it; once it is done, what is known after it.

@@ -179,7 +179,7 @@ void MailRoom::wait(Session& session, std::vector<std::uint64_t> numbers) {
     return session.reply_with(wire::kSuccess, wire::MailWait::Reply{.index = *index});
   }
   waiters_[session.number()] = std::move(numbers);
-  session.park(std::move(what));
+  session.park(CallWait{std::move(what)});
 }
 
 void MailRoom::test(Session& session, const std::vector<std::uint64_t>& numbers) {
@@ -215,8 +215,8 @@ void MailRoom::probe(Session& session, const wire::MailProbe& request) {
     answer_probe(session, box, letter, request.takes != 0);
   } else if (request.waits != 0) {
     box.probers.push_back({session.number(), request});
-    session.park("MPI: a message from " + describe_pattern(request.source, request.tag) +
-                 " to look at");
+    session.park(CallWait{"MPI: a message from " +
+                          describe_pattern(request.source, request.tag) + " to look at"});
   } else {
     session.reply_with(wire::kSuccess, wire::MailProbe::Reply{});
   }

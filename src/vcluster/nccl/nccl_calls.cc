@@ -250,7 +250,7 @@ void submit(Cluster& cluster,
     tickets[{session.process->index, request.ticket}] = submission;
     return session.reply_with(wire::kSuccess, wire::NcclSubmit::Reply{.pending = 1});
   }
-  session.park(what + " (other ranks have not called it)");
+  session.park(CallWait{what + " (other ranks have not called it)"});
 }
 
 void poll(Tickets& tickets, Session& session, const wire::NcclPoll& request) {

@@ -340,8 +340,8 @@ std::vector<WorkPtr> Exchange::unfinished(int rank) const {
   return result;
 }
 
-std::vector<std::string> Exchange::describe_waits() const {
-  std::vector<std::string> lines;
+std::vector<WaitingCall> Exchange::waits() const {
+  std::vector<WaitingCall> waits;
   for (const auto& [number, round] : rounds_) {
     std::vector<int> arrived;
     std::vector<int> queued;
@@ -364,21 +364,22 @@ std::vector<std::string> Exchange::describe_waits() const {
     if (!queued.empty())
       line += fmt::format("; behind other work in its stream: {}", list_ranks(queued));
     if (!absent.empty()) line += fmt::format("; never called by {}", list_ranks(absent));
-    lines.push_back(std::move(line));
+    waits.push_back({std::move(line), std::move(absent)});
   }
   for (const auto& [ends, channel] : channels_) {
-    const auto tell = [&, pair = ends](const Slot& slot, bool is_send, bool matched) {
-      lines.push_back(fmt::format("{} of rank {} on {}: {}", describe(slot.part->call),
-                                  is_send ? pair.first : pair.second, clique_.name(),
-                                  matched ? "its partner is behind other work"
-                                          : fmt::format("rank {} never called the matching {}",
-                                                        is_send ? pair.second : pair.first,
-                                                        is_send ? "ncclRecv" : "ncclSend")));
+    const auto add = [&, pair = ends](const Slot& slot, bool is_send, bool matched) {
+      const int peer = is_send ? pair.second : pair.first;
+      std::string line = fmt::format("{} of rank {} on {}: ", describe(slot.part->call),
+                                     is_send ? pair.first : pair.second, clique_.name());
+      if (matched) return waits.push_back({line + "its partner is behind other work", {}});
+      line += fmt::format("rank {} never called the matching {}", peer,
+                          is_send ? "ncclRecv" : "ncclSend");
+      waits.push_back({std::move(line), {peer}});
     };
-    if (!channel.sends.empty()) tell(channel.sends.front(), true, !channel.receives.empty());
-    if (!channel.receives.empty()) tell(channel.receives.front(), false, !channel.sends.empty());
+    if (!channel.sends.empty()) add(channel.sends.front(), true, !channel.receives.empty());
+    if (!channel.receives.empty()) add(channel.receives.front(), false, !channel.sends.empty());
   }
-  return lines;
+  return waits;
 }
 
 }  // namespace cuco::vcluster

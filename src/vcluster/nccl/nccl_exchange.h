@@ -20,6 +20,7 @@
 
 #include "fabric/fabric.h"
 #include "nccl_core/collective.h"
+#include "vcluster/core/waits.h"
 #include "vcluster/core/work.h"
 #include "vcluster/nccl/nccl_clique.h"
 #include "vgpu/memory/memory.h"
@@ -71,7 +72,7 @@ class Exchange {
   /// The rank's work that is not finished.
   [[nodiscard]] std::vector<WorkPtr> unfinished(int rank) const;
   /// Exchanges that cannot go on, and who is missing, one line each.
-  [[nodiscard]] std::vector<std::string> describe_waits() const;
+  [[nodiscard]] std::vector<WaitingCall> waits() const;
 
  private:
   /// The calls of one group: done when all parts are.

@@ -94,7 +94,7 @@ class GinNic {
   GinNic(const GinNic&) = delete;
   GinNic& operator=(const GinNic&) = delete;
 
-  /// Descriptors posted and not delivered, for dead-lock reports.
+  /// Descriptors posted and not delivered, for deadlock reports.
   [[nodiscard]] std::vector<std::string> describe_pending() const;
   [[nodiscard]] std::uint64_t puts() const { return puts_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }

@@ -197,19 +197,19 @@ std::uint64_t NcclWorld::load_store_peers(int device) const {
   return mask;
 }
 
-std::vector<std::string> NcclWorld::describe_waits() const {
-  std::vector<std::string> lines;
+std::vector<WaitingCall> NcclWorld::waits() const {
+  std::vector<WaitingCall> waits;
   for (const auto& [key, meeting] : inits_)
-    lines.push_back(meeting.describe());
+    waits.push_back({meeting.describe(), {}});
   for (const auto& [key, meeting] : setups_)
-    lines.push_back(meeting.describe());
+    waits.push_back({meeting.describe(), {}});
   for (const auto& [number, exchange] : exchanges_) {
-    const std::vector<std::string> more = exchange->describe_waits();
-    lines.insert(lines.end(), more.begin(), more.end());
+    for (WaitingCall& wait : exchange->waits())
+      waits.push_back(std::move(wait));
   }
-  const std::vector<std::string> gin = dev_comms_.describe_pending();
-  lines.insert(lines.end(), gin.begin(), gin.end());
-  return lines;
+  for (std::string& line : dev_comms_.describe_pending())
+    waits.push_back({std::move(line), {}});
+  return waits;
 }
 
 void NcclWorld::cancel_meetings(const Clique& clique, const Problem& why) {

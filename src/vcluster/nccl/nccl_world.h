@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "fabric/fabric.h"
+#include "vcluster/core/waits.h"
 #include "vcluster/core/work.h"
 #include "vcluster/nccl/nccl_clique.h"
 #include "vcluster/nccl/nccl_device_comm.h"
@@ -79,8 +80,8 @@ class NcclWorld {
   [[nodiscard]] std::optional<std::string> identify(vgpu::Address address) const {
     return dev_comms_.identify(services_.memory.canonical(address));
   }
-  /// What waits inside NCCL, one line each.
-  [[nodiscard]] std::vector<std::string> describe_waits() const;
+  /// What waits inside NCCL.
+  [[nodiscard]] std::vector<WaitingCall> waits() const;
   /// A process is gone: its communicators are broken.
   void process_ended(std::uint32_t process, const std::string& name);
 

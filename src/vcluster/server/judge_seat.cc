@@ -57,7 +57,7 @@ void Judge::report(Session& session, const wire::JudgeReport& request, wire::Byt
                  .phase = request.phase,
                  .code = request.code,
                  .tail_bytes = static_cast<std::uint32_t>(seat.tail.size())};
-  session.park("its own work, after which the judge goes on");
+  session.park(CallWait{"its own work, after which the judge goes on"});
   const std::uint32_t number = session.number();
   const auto works = unfinished(*session.process);
   cluster_.works.when_done(works, [this, works, number, rank = request.rank] {
@@ -247,7 +247,7 @@ bool Judge::is_all_arrived() const {
 
 void Judge::update() {
   if (!waiting_) return;
-  if (!dead_lock_.empty()) return answer_lines(wire::JudgeWait::kDeadLock, dead_lock_);
+  if (!deadlock_.empty()) return answer_lines(wire::JudgeWait::kDeadLock, deadlock_);
   if (is_all_arrived()) {
     std::vector<std::byte> tail;
     for (const auto& [rank, seat] : seats_)
@@ -272,8 +272,8 @@ void Judge::update() {
   if (!gone.empty()) answer_lines(wire::JudgeWait::kDied, gone);
 }
 
-void Judge::dead_lock(const std::vector<std::string>& waits) {
-  if (!dead_lock_.empty()) return;
+void Judge::report_deadlock(const std::vector<ClusterWait>& waits) {
+  if (!deadlock_.empty()) return;
   // Who waits for a rank that has given up is stuck for its reason.
   for (const auto& [rank, seat] : seats_) {
     if (!seat.arrived || seat.report.code == 0 || !waiting_) continue;
@@ -281,8 +281,8 @@ void Judge::dead_lock(const std::vector<std::string>& waits) {
                         {fmt::format("rank {} failed with {}, and others wait for it: {}", rank,
                                      seat.report.code, wire::text_of(seat.tail))});
   }
-  dead_lock_ = waits;
-  if (dead_lock_.empty()) dead_lock_.emplace_back("nothing can go on");
+  deadlock_ = describe(waits);
+  if (deadlock_.empty()) deadlock_.emplace_back("nothing can go on");
   update();
 }
 

@@ -27,7 +27,7 @@ class Judge {
   /// Tells the judge, if it waits, that all ranks have reported or that some have died.
   void update();
   /// Nothing can go on. Told once.
-  void dead_lock(const std::vector<std::string>& waits);
+  void report_deadlock(const std::vector<ClusterWait>& waits);
 
  private:
   struct Seat {
@@ -64,7 +64,7 @@ class Judge {
   std::map<std::int32_t, Seat> seats_;  ///< By rank.
   std::uint64_t delivered_before_ = 0;  ///< Between GPUs, before the last command.
   bool waiting_ = false;                ///< The judge has asked and not been answered.
-  std::vector<std::string> dead_lock_;
+  std::vector<std::string> deadlock_;
 };
 
 }  // namespace cuco::vcluster

@@ -36,7 +36,7 @@ constexpr std::uint32_t kAsleepSamplesIfTold = 500;
 /// Silent looks after which a busy thread with pinned memory is taken to poll it.
 constexpr std::uint32_t kPollingLooks = 30;
 /// With threads blocked outside the server's sight, how long nothing may happen before it is called
-/// a dead-lock.
+/// a deadlock.
 constexpr int kOutsideGraceMs = 5000;
 /// The same while a script of the user's lives, which may sleep before it starts the next rank.
 constexpr int kStartGraceMs = 10'000;
@@ -152,14 +152,14 @@ Result<Ending> Server::run() {
                       : help == Help::Outside ? kOutsideGraceMs
                                               : kStartGraceMs;
     if (waits && help != Help::Coming && idle_ms >= grace) {
-      if (cluster_->check) cluster_->check->on_dead_lock(cluster_->describe_waits());
+      if (cluster_->check) cluster_->check->on_deadlock(cluster_->waits());
       if (judge_) {
-        judge_->dead_lock(cluster_->describe_waits());
+        judge_->report_deadlock(cluster_->waits());
         CUCO_TRY(poll(kLookMs));
         continue;
       }
-      report_dead_lock();
-      return Ending::DeadLock;
+      report_deadlock();
+      return Ending::Deadlock;
     }
     CUCO_TRY(poll(kLookMs));
     idle_ms = somebody_waits() && help != Help::Coming ? idle_ms + kLookMs : 0;
@@ -271,16 +271,16 @@ void Server::look_for_sleepers() {
     if (session.state() != Session::State::Running || session.process == nullptr) continue;
     peer->asleep_samples = is_asleep(session.pid, session.tid) ? peer->asleep_samples + 1 : 0;
     ++peer->silent_looks;
-    const char* what = nullptr;
+    ThreadWait wait;
     const bool asleep = peer->asleep_samples >= kAsleepSamplesIfTold ||
                         (peer->asleep_samples == kAsleepSamples && !told_.contains(session.pid));
     if (asleep) {
-      what = "something outside the virtual cluster";
+      wait = HostThreadWait{};
     } else if (peer->silent_looks >= kPollingLooks && sees_host_memory(*session.process)) {
-      what = "a value in pinned memory, perhaps (it is busy and makes no calls)";
+      wait = PinnedMemoryWait{};
     }
-    if (what == nullptr) continue;
-    session.go_outside(what);
+    if (std::holds_alternative<std::monostate>(wait)) continue;
+    session.go_outside(std::move(wait));
     say_not_repeatable(*cluster_, session);
   }
 }
@@ -324,11 +324,10 @@ bool Server::somebody_waits() const {
   });
 }
 
-void Server::report_dead_lock() const {
-  fmt::print(stderr, "cuco: dead-lock: nothing can go on. Who waits for what:\n");
-  for (const std::string& line : cluster_->describe_waits()) {
-    fmt::print(stderr, "  {}\n", line);
-  }
+void Server::report_deadlock() const {
+  fmt::print(stderr, "cuco: deadlock: nothing can go on. Who waits for what:\n");
+  for (const ClusterWait& wait : cluster_->waits())
+    fmt::print(stderr, "  {}\n", describe(wait));
   std::fflush(stderr);
 }
 

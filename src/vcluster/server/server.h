@@ -19,7 +19,7 @@ namespace cuco::vcluster {
 /// How a run ended.
 enum class Ending : std::uint8_t {
   Finished,  ///< Whoever started the server is done with it.
-  DeadLock,  ///< Everybody waits for somebody else; the report is in the log.
+  Deadlock,  ///< Everybody waits for somebody else; the report is in the log.
 };
 
 class Server {
@@ -30,7 +30,7 @@ class Server {
                                                               wire::Fd parent);
   ~Server();
 
-  /// Gives the run a judge: its socket takes the place of `parent`, and it hears of dead-locks.
+  /// Gives the run a judge: its socket takes the place of `parent`, and it hears of deadlocks.
   [[nodiscard]] Result<void> seat_judge(wire::Fd control);
 
   /// After so long without a word from any thread the user is told who is waited for.
@@ -68,7 +68,7 @@ class Server {
   /// From outside the server's sight: a thread that is blocked there, or a process yet unknown.
   enum class Help : std::uint8_t { None, Outside, Starting, Coming };
   [[nodiscard]] Help help_that_may_come() const;
-  void report_dead_lock() const;
+  void report_deadlock() const;
   void tell_who_is_waited_for() const;
 
   std::unique_ptr<Cluster> cluster_;

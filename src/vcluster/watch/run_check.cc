@@ -265,8 +265,8 @@ void RunCheck::finish() {
   checker.fold_unwritten();
 }
 
-void RunCheck::on_dead_lock(const std::vector<std::string>& waits) {
-  checker.on_dead_lock(waits);
+void RunCheck::on_deadlock(const std::vector<ClusterWait>& waits) {
+  checker.on_deadlock(waiters_of(waits));
 }
 
 check::ChainId RunCheck::new_chain() {

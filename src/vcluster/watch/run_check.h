@@ -17,6 +17,7 @@
 
 #include "check/checker.h"
 #include "vcluster/core/operation.h"
+#include "vcluster/core/waits.h"
 #include "vcluster/core/work.h"
 
 namespace cuco::vcluster {
@@ -83,8 +84,8 @@ class RunCheck {
   /// A judge takes what the session's rank has made, knowing no more than the rank does.
   void on_result_read(const Session& session, std::uint64_t address, std::uint64_t bytes);
 
-  /// Nothing can go on: who waits for what, a line each.
-  void on_dead_lock(const std::vector<std::string>& waits);
+  /// Nothing can go on.
+  void on_deadlock(const std::vector<ClusterWait>& waits);
 
   [[nodiscard]] std::uint64_t canonical(std::uint64_t address) const;
   /// The process that allocated it is gone; if it ended as it should, this is a leak.

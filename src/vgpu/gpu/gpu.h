@@ -18,6 +18,7 @@
 #include "vgpu/gpu/gpu_schedule.h"
 #include "vgpu/gpu/observer.h"
 #include "vgpu/gpu/trap.h"
+#include "vgpu/gpu/wait.h"
 #include "vgpu/lower/program.h"
 #include "vgpu/memory/memory.h"
 #include "vgpu/timing/counters.h"
@@ -98,9 +99,8 @@ class Gpu {
   void flush_cache();
 
   [[nodiscard]] bool idle() const;
-  /// Who waits for what, one line each: "kernel k block (1,0,0) warp 0 lanes 0xffffffff at
-  /// x.cu:12: waits for a write to 0x2000…". For dead-lock reports.
-  [[nodiscard]] std::vector<std::string> describe_waits() const;
+  /// Who waits for what: for deadlock reports.
+  [[nodiscard]] std::vector<Wait> waits() const;
   /// Ends a grid with a trap (time limit, process death).
   void kill(GridId grid, TrapKind kind, std::string message);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who waits for what, in words: the text of a dead-lock report.
 #include <string>
 
 #include <fmt/format.h>
 
 #include "vgpu/gpu/gpu_impl.h"
 #include "vgpu/gpu/spin.h"
+#include "vgpu/gpu/wait.h"
 
 namespace cuco::vgpu {
 
@@ -24,55 +24,102 @@ std::string place_of(const Warp& w, const Split& split) {
   return fmt::format("PTX line {}", origin.instruction->ptx_line);
 }
 
-std::string reason_of(const Warp& w, const Split& split) {
+WaitReason reason_of(const Warp& w, const Split& split) {
   switch (split.state) {
     case Split::State::Barrier: {
       const Barrier& barrier = w.block->barriers[split.barrier];
-      return fmt::format("waits at barrier {}: {} of {} threads are there", split.barrier,
-                         barrier.arrived,
-                         barrier.expected != 0 ? barrier.expected : w.block->live_threads);
+      return BarrierWait{
+          .barrier = split.barrier,
+          .arrived = barrier.arrived,
+          .expected = barrier.expected != 0 ? barrier.expected : w.block->live_threads};
     }
     case Split::State::Sync:
-      return "waits for the other lanes of its member mask";
+      return LanesWait{};
     case Split::State::Asleep:
-      return "sleeps";
+      return SleepWait{};
     case Split::State::Runnable:
-      return "can run";
+      return NoWait{};
     case Split::State::Parked:
       break;
   }
-  if (split.spin == nullptr || split.spin->locations.empty()) {
-    return "runs in a circle, and nothing that it reads changes";
-  }
-  std::string text = "waits for a write to";
-  std::size_t shown = 0;
+  if (split.spin == nullptr || split.spin->locations.empty()) return LoopWait{};
+  WriteWait wait;
   for (const SpinLog::Location& location : split.spin->locations) {
-    if (++shown > 4) return text + " ...";
-    text += location.shared ? fmt::format(" shared+{:#x}", location.address)
-                            : fmt::format(" {:#x}", location.address);
+    wait.locations.push_back({location.address, location.shared});
   }
-  return text;
+  return wait;
 }
+
+struct Words {
+  std::string operator()(const NoWait&) const { return "can run"; }
+  std::string operator()(const BarrierWait& at) const {
+    return fmt::format("waits at barrier {}: {} of {} threads are there", at.barrier, at.arrived,
+                       at.expected);
+  }
+  std::string operator()(const LanesWait&) const {
+    return "waits for the other lanes of its member mask";
+  }
+  std::string operator()(const SleepWait&) const { return "sleeps"; }
+  std::string operator()(const LoopWait&) const {
+    return "runs in a loop, and nothing that it reads changes";
+  }
+  std::string operator()(const WriteWait& wait) const {
+    constexpr std::size_t kEnough = 4;
+    std::string text = "waits for a write to";
+    std::size_t shown = 0;
+    for (const WriteWait::Location& location : wait.locations) {
+      if (++shown > kEnough) return text + " ...";
+      text += fmt::format(" {}{:#x}", location.shared ? "shared+" : "", location.address);
+    }
+    return text;
+  }
+
+  std::string operator()(const WarpWait& wait) const {
+    return fmt::format("kernel {} block ({},{},{}) warp {} lanes {:#010x} at {}: {}", wait.kernel,
+                       wait.block[0], wait.block[1], wait.block[2], wait.warp, wait.lanes,
+                       wait.place, std::visit(*this, wait.reason));
+  }
+  std::string operator()(const QueuedBlocks& wait) const {
+    return fmt::format("kernel {}: {} blocks wait for a free SM", wait.kernel, wait.blocks);
+  }
+};
 
 }  // namespace
 
-std::vector<std::string> Gpu::describe_waits() const {
-  std::vector<std::string> out;
+std::string describe(const Wait& wait) {
+  return std::visit(Words{}, wait);
+}
+
+std::vector<Address> awaited_addresses(const Wait& wait) {
+  std::vector<Address> addresses;
+  const auto* warp = std::get_if<WarpWait>(&wait);
+  const auto* write = warp != nullptr ? std::get_if<WriteWait>(&warp->reason) : nullptr;
+  if (write == nullptr) return addresses;
+  for (const WriteWait::Location& location : write->locations) {
+    if (!location.shared) addresses.push_back(location.address);
+  }
+  return addresses;
+}
+
+std::vector<Wait> Gpu::waits() const {
+  std::vector<Wait> out;
   for (const auto& grid : impl_->grids) {
+    const std::string& kernel = grid->kernel->info.name;
     for (const auto& block : grid->blocks) {
       for (const auto& w : block->warps) {
+        if (w->alive == 0) continue;
         for (const Split& split : w->splits) {
-          if (w->alive == 0) continue;
-          const auto& b = block->index;
-          out.push_back(fmt::format("kernel {} block ({},{},{}) warp {} lanes {:#010x} at {}: {}",
-                                    grid->kernel->info.name, b[0], b[1], b[2], w->index, split.mask,
-                                    place_of(*w, split), reason_of(*w, split)));
+          out.emplace_back(WarpWait{.kernel = kernel,
+                                    .block = block->index,
+                                    .warp = w->index,
+                                    .lanes = split.mask,
+                                    .place = place_of(*w, split),
+                                    .reason = reason_of(*w, split)});
         }
       }
     }
     if (grid->next_block < grid->block_count) {
-      out.push_back(fmt::format("kernel {}: {} blocks wait for a free SM", grid->kernel->info.name,
-                                grid->block_count - grid->next_block));
+      out.emplace_back(QueuedBlocks{kernel, grid->block_count - grid->next_block});
     }
   }
   return out;

@@ -8,7 +8,7 @@
 // CASE collectives_in_order none --ranks 2
 // CASE collectives_out_of_order collective-mismatch --ranks 2
 // CASE collective_of_one_rank collective-mismatch --ranks 2
-// CASE mpi_barrier_of_one_rank dead-lock --ranks 2
+// CASE mpi_barrier_of_one_rank deadlock --ranks 2
 // CASE put_and_wait none --ranks 2 --topology ib2x1
 // CASE put_and_read unordered-read@read_back/put --ranks 2 --topology ib2x1
 // CASE one_rank_leaks leak@leaked --ranks 2

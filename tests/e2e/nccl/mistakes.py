@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 cuco, source = sys.argv[1:3]
-DEAD_LOCK = 125
+DEADLOCK = 125
 
 # name, options, exit code, texts that have to be there, texts that must not ("it": the name).
 CASES = [
@@ -30,20 +30,20 @@ CASES = [
      ["the stream is not one of device 0, which rank 0 of communicator 1 uses", "call: unhandled cuda error"], []),
     ("memory_of_the_host", [], 0,
      ["sendbuff is not device memory: 16 bytes at 0x", "call: invalid argument"], []),
-    ("one_rank_does_not_call", [], DEAD_LOCK,
-     ["dead-lock: nothing can go on. Who waits for what:",
+    ("one_rank_does_not_call", [], DEADLOCK,
+     ["deadlock: nothing can go on. Who waits for what:",
       "NCCL: ncclAllReduce(count 4, ncclInt32, ncclSum) (number 0 on communicator 1): rank 1 waits in it; never called by "
       "rank 0"], ["end of it"]),
-    ("crossed_sends", [], DEAD_LOCK,
+    ("crossed_sends", [], DEADLOCK,
      ["stream 16: ncclSend of rank 0 on communicator 1, after ncclRecv of rank 0 on communicator 1"], ["end of it"]),
     ("put_past_the_end", [], 0,
      ["GIN operation of rank 0 to rank 1 on communicator 1: 64 bytes at offset 4090 go past the end of the destination "
       "window, which has 4096", "rank 0: cudaErrorLaunchFailure"], []),
     ("signal_nobody_has", [], 0,
      ["signal 9 does not exist: the device communicator has 1", "rank 0: cudaErrorLaunchFailure"], []),
-    ("wait_for_ever", [], DEAD_LOCK,
+    ("wait_for_ever", [], DEADLOCK,
      [": signal 0 of rank 0 on communicator 1 (context 0, now 0)"], ["end of it"]),
-    ("wait_for_a_signal_nobody_has", [], DEAD_LOCK,
+    ("wait_for_a_signal_nobody_has", [], DEADLOCK,
      ["a signal or counter that rank 0 on communicator 1 does not have: its device communicator has 1 and 0"], ["end of it"]),
     ("count_with_nothing", [], 0,
      ["counter 3 does not exist: the device communicator has 0", "rank 0: cudaErrorLaunchFailure"], []),
@@ -102,7 +102,7 @@ circle = subprocess.run([cuco, "run", "--ranks", "3",
                          source.replace("mistakes.cu", "dead_lock_mpi.cu")], capture_output=True, text=True, timeout=200)
 for text in ["thread 0: waits for MPI: a message from rank 1, tag 3", "waits for the default stream (cudaStreamSynchronize)",
              "waits for MPI: world rank 0 to receive 20000 bytes from rank 2, tag 4", "never called by ranks 0, 2"]:
-    if circle.returncode != DEAD_LOCK or text not in circle.stderr:
+    if circle.returncode != DEADLOCK or text not in circle.stderr:
         failed += 1
         print(f"circle: exit code {circle.returncode}, wanted: {text}\n" + circle.stdout + circle.stderr)
 print("mistakes: ok" if failed == 0 else f"{failed} failed")

@@ -106,7 +106,7 @@ Outcome LitmusRig::run_once() {
       }
     }
     if (next == nullptr) {
-      ADD_FAILURE() << litmus_.name << ": dead-lock";
+      ADD_FAILURE() << litmus_.name << ": deadlock";
       break;
     }
     next->step(second);

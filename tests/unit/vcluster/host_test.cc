@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host threads: order by clock, semaphores, rendezvous, refusals, dead-locks.
+// Host threads: order by clock, semaphores, rendezvous, refusals, deadlocks.
 #include <gtest/gtest.h>
 
 #include "fake_client.h"
@@ -72,14 +72,14 @@ TEST(Host, ARendezvousReleasesAllAtTheLatestTime) {
   EXPECT_GE(one.clock(), vgpu::kSecond);
 }
 
-TEST(Host, EverybodyParkedAndNothingPendingIsADeadLock) {
+TEST(Host, EverybodyParkedAndNothingPendingIsADeadlock) {
   const auto cluster = make_cluster();
   FakeClient one(*cluster, 1);
   one.send(wire::SemaphoreWait{.key = 1, .kind = wire::HostWait::Condition});
   while (cluster->advance()) {
   }
   EXPECT_FALSE(cluster->must_wait());
-  const auto lines = cluster->describe_waits();
+  const auto lines = describe(cluster->waits());
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_NE(lines[0].find("condition variable"), std::string::npos);
 }

@@ -105,7 +105,7 @@ TEST_F(MailRoom, ASynchronousSendEndsWithItsReceive) {
   while (!b.client.answered() && cluster->advance()) {
   }
   EXPECT_FALSE(a.client.answered());
-  EXPECT_THAT(cluster->describe_waits(),
+  EXPECT_THAT(describe(cluster->waits()),
               testing::Contains(HasSubstr("world rank 1 to receive 7 bytes from rank 0, tag 4")));
   b.receive(0, 4);
   EXPECT_TRUE(a.client.answered());

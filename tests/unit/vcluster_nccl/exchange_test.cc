@@ -40,8 +40,8 @@ TEST(Exchange, CollectiveStartsWhenAllRanksAreThere) {
   const WorkPtr first = submit(rig, 0, {operation(Kind::AllReduce, 2, a, a)});
   rig.run();
   EXPECT_FALSE(first->done());
-  ASSERT_EQ(rig.world().describe_waits().size(), 1U);
-  EXPECT_THAT(rig.world().describe_waits().front(),
+  ASSERT_EQ(rig.world().waits().size(), 1U);
+  EXPECT_THAT(rig.world().waits().front().what,
               HasSubstr("rank 0 waits in it; never called by rank 1"));
   const WorkPtr second = submit(rig, 1, {operation(Kind::AllReduce, 2, b, b)});
   rig.run();
@@ -50,7 +50,7 @@ TEST(Exchange, CollectiveStartsWhenAllRanksAreThere) {
   EXPECT_GT(first->done_at, 0);
   EXPECT_THAT(Rig::read_ints(a, 2), ElementsAre(11, 22));
   EXPECT_THAT(Rig::read_ints(b, 2), ElementsAre(11, 22));
-  EXPECT_TRUE(rig.world().describe_waits().empty());
+  EXPECT_TRUE(rig.world().waits().empty());
 }
 
 TEST(Exchange, StreamsAreRespected) {
@@ -110,7 +110,7 @@ TEST(Exchange, GroupedSendsAndReceivesFormARing) {
   }
 }
 
-TEST(Exchange, UngroupedHeadToHeadSendsAreADeadLock) {
+TEST(Exchange, UngroupedHeadToHeadSendsAreADeadlock) {
   Rig rig(fabric::single_node(2));
   rig.init();
   const auto a = rig.device_ints(0, {1});
@@ -119,7 +119,7 @@ TEST(Exchange, UngroupedHeadToHeadSendsAreADeadLock) {
   submit(rig, 1, {operation(Kind::Send, 1, b, 0, 0)});
   rig.run();
   EXPECT_FALSE(send->done());
-  EXPECT_THAT(rig.world().describe_waits().front(),
+  EXPECT_THAT(rig.world().waits().front().what,
               HasSubstr("rank 1 never called the matching ncclRecv"));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged PTX must trap, dead-lock, spend its budget or finish: never crash the process.
+// Damaged PTX must trap, deadlock, spend its budget or finish: never crash the process.
 #include <string>
 #include <vector>
 

@@ -110,7 +110,7 @@ TEST(Mbarrier, CopiesOfThreadsArrive) {
     EXPECT_EQ(values[i], 163 - i);
 }
 
-TEST(Mbarrier, AMissingArrivalIsADeadLock) {
+TEST(Mbarrier, AMissingArrivalIsADeadlock) {
   const auto gpu = load(kernel(R"(
     mbarrier.arrive.shared::cta.b64 %rd4, [%r20];
   WAIT: mbarrier.try_wait.shared::cta.b64 %p1, [%r20], %rd4; @!%p1 bra WAIT;

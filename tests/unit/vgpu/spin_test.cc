@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // However a program waits for a flag (data/spins.cu, as nvcc compiles it): with nobody to set it
-// the wait is a dead-lock, found without executing much; with somebody it ends soon after.
+// the wait is a deadlock, found without executing much; with somebody it ends soon after.
 #include "fixture.h"
 
 namespace cuco::vgpu {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Barriers, spins, dead-locks, cooperative grids, determinism.
+// Barriers, spins, deadlocks, cooperative grids, determinism.
 #include "fixture.h"
 
 namespace cuco::vgpu {

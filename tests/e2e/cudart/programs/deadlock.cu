@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // exit: 125
-// stderr: dead-lock
+// stderr: deadlock
 // stderr: wait_for_ever
 // stderr: cudaDeviceSynchronize
 #include "check.h"
