@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hardware/gpu_description.h"
 
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "base/toml.h"
+#include "system/os/files.h"
 
 namespace cuco::hardware {
 
@@ -175,14 +174,12 @@ Result<GpuDescription> load_gpu_description(std::string_view name,
   const bool is_path = name.find('/') != std::string_view::npos || name.ends_with(".toml");
   const std::filesystem::path path =
       is_path ? std::filesystem::path(name) : root / "hardware" / (std::string(name) + ".toml");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
+  const auto text = system::read_file(path);
+  if (!text) {
     return Error(ErrorKind::NotFound,
                  fmt::format("hardware description '{}' not found: {}", name, path.string()));
   }
-  std::ostringstream text;
-  text << in.rdbuf();
-  return parse_gpu_description(text.str(), path.string());
+  return parse_gpu_description(*text, path.string());
 }
 
 }  // namespace cuco::hardware

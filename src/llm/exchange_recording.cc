@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "llm/exchange_recording.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "system/os/fd.h"
-#include "system/os/os_error.h"
-#include "system/os/streams.h"
+#include "system/os/files.h"
 
 namespace cuco::llm {
 namespace {
@@ -23,14 +18,6 @@ std::string question(const Request& request, std::string_view model) {
                    {"prompt", request.prompt},
                    {"seed", request.seed}};
   return to_hex(sha256(to_text(asked)));
-}
-
-Result<void> append_line(const system::Path& file, const std::string& line) {
-  const system::Fd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (!fd.is_open()) return system::os_error(fmt::format("open '{}'", file.string()));
-  CUCO_TRY(system::write_all(fd.get(), line));
-  if (::fsync(fd.get()) != 0) return system::os_error(fmt::format("sync '{}'", file.string()));
-  return {};
 }
 
 }  // namespace
@@ -47,7 +34,7 @@ Result<Reply> RecordingProvider::complete(const Request& request) {
                   {"prompt_tokens", reply.prompt_tokens},
                   {"answer_tokens", reply.answer_tokens},
                   {"seconds", reply.seconds}};
-  CUCO_TRY(append_line(file_, to_text(line) + "\n"));
+  CUCO_TRY(system::append_to_file(file_, to_text(line) + "\n"));
   return reply;
 }
 

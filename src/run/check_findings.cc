@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include "check/finding.h"
 #include "ptx/toolkit_source.h"
 #include "system/os/environment.h"
+#include "system/os/files.h"
 #include "system/os/process.h"
 
 namespace cuco::run {
@@ -92,10 +92,9 @@ class Sources {
   std::string line(const std::string& file, int number) {
     auto& lines = files_[file];
     if (lines.empty()) {
-      std::ifstream in(file);
-      for (std::string text; std::getline(in, text);)
-        lines.push_back(text);
-      if (lines.empty()) lines.emplace_back();
+      const auto text = system::read_file(file);
+      for (const std::string_view line : split(text ? *text : "", '\n'))
+        lines.emplace_back(line);
     }
     const auto index = static_cast<std::size_t>(number - 1);
     return index < lines.size() ? lines[index] : std::string();

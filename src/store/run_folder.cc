@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/run_folder.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
-
-#include "system/os/os_error.h"
 
 namespace cuco::store {
 namespace {
@@ -93,14 +88,12 @@ Result<RunFolder> find_run(const system::Path& root, std::string_view name) {
 }
 
 Result<system::Fd> lock_run(const RunFolder& run) {
-  const auto path = run.path / "lock";
-  system::Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!fd.is_open()) return system::os_error(fmt::format("open '{}'", path.string()));
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+  auto lock = system::lock_file(run.path / "lock");
+  if (!lock && lock.error().kind() == ErrorKind::Unavailable) {
     return Error{ErrorKind::Unavailable,
                  fmt::format("run {} is being worked on by another process", run.name)};
   }
-  return fd;
+  return lock;
 }
 
 }  // namespace cuco::store

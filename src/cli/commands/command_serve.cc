@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
-#include <fmt/format.h>
-
 #include "cli/terminal/command.h"
 #include "system/os/files.h"
-#include "system/os/os_error.h"
+#include "system/os/process.h"
 
 namespace cuco::cli {
 namespace {
@@ -23,10 +19,7 @@ class ServeCommand final : public Command {
     }
     CUCO_TRY_ASSIGN(const system::Path helper, system::find_helper("cuco-serve"));
     const std::string root = context.config.text("store.folder");
-    const std::string port = std::to_string(port_);
-    const char* words[] = {helper.c_str(), root.c_str(), port.c_str(), nullptr};
-    ::execv(helper.c_str(), const_cast<char**>(words));
-    return system::os_error(fmt::format("start '{}'", helper.string()));
+    return system::become(helper, {root, std::to_string(port_)});
   }
 
  private:

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/terminal/terminal.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+
+#include "system/terminal/tty.h"
 
 namespace cuco::cli {
 namespace {
@@ -59,10 +58,9 @@ Terminal::Settings Terminal::detect(std::FILE* out, std::FILE* error) {
   const char* term = std::getenv("TERM");
   const bool dumb = term == nullptr || std::string_view(term) == "dumb";
   settings.colour =
-      isatty(fileno(out)) != 0 && !dumb && (no_color == nullptr || no_color[0] == '\0');
-  settings.live = isatty(fileno(error)) != 0 && !dumb;
-  winsize size{};
-  if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) settings.width = size.ws_col;
+      system::is_terminal(out) && !dumb && (no_color == nullptr || no_color[0] == '\0');
+  settings.live = system::is_terminal(error) && !dumb;
+  settings.width = system::terminal_columns(out).value_or(settings.width);
   return settings;
 }
 

@@ -2,6 +2,7 @@
 #include "system/os/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "system/os/fd.h"
 #include "system/os/os_error.h"
 #include "system/os/streams.h"
 
@@ -72,6 +72,23 @@ Result<void> write_file(const Path& path, std::string_view bytes, int mode) {
   }
   discard.disarm();
   return sync_folder(folder);
+}
+
+Result<void> append_to_file(const Path& path, std::string_view bytes) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!fd.is_open()) return os_error(quoted("open", path));
+  CUCO_TRY(write_all(fd.get(), bytes));
+  if (::fsync(fd.get()) != 0) return os_error(quoted("sync", path));
+  return {};
+}
+
+Result<Fd> lock_file(const Path& path) {
+  Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!fd.is_open()) return os_error(quoted("open", path));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Error{ErrorKind::Unavailable, quoted("lock", path) + ": another process has it"};
+  }
+  return fd;
 }
 
 Result<void> make_folder(const Path& path) {

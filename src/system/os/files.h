@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "system/os/fd.h"
 
 namespace cuco::system {
 
@@ -24,6 +25,14 @@ inline constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30U;
 /// Writes beside the target, syncs, renames over it and syncs the folder: after a crash there is
 /// either the old file or the new one, whole.
 [[nodiscard]] Result<void> write_file(const Path& path, std::string_view bytes, int mode = 0644);
+
+/// Adds to the end of the file, made if it is not there, and syncs: what was added survives a
+/// crash.
+[[nodiscard]] Result<void> append_to_file(const Path& path, std::string_view bytes);
+
+/// Locks the file, made if it is not there, for as long as the descriptor lives; Unavailable if
+/// another process has it locked.
+[[nodiscard]] Result<Fd> lock_file(const Path& path);
 
 /// Creates the folder and its parents; an existing folder is no error.
 [[nodiscard]] Result<void> make_folder(const Path& path);

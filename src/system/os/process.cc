@@ -148,6 +148,15 @@ void Process::kill() {
   ::shutdown(control_.get(), SHUT_WR);
 }
 
+Error become(const Path& program, std::vector<std::string> arguments) {
+  std::vector<char*> words{const_cast<char*>(program.c_str())};
+  for (std::string& argument : arguments)
+    words.push_back(argument.data());
+  words.push_back(nullptr);
+  ::execv(program.c_str(), words.data());
+  return os_error(fmt::format("start '{}'", program.string()));
+}
+
 Result<JobOutcome> run_job(const JobSpec& spec) {
   CUCO_TRY_ASSIGN(Process process, Process::start(spec));
   CUCO_TRY_ASSIGN(std::optional<JobOutcome> outcome, process.wait());

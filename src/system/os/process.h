@@ -51,6 +51,9 @@ class Process {
 /// Starts, waits, returns. The outcome is data; an Error means that we could not even try.
 [[nodiscard]] Result<JobOutcome> run_job(const JobSpec& spec);
 
+/// Replaces this program by another, which gets the arguments; returns only why it could not.
+[[nodiscard]] Error become(const Path& program, std::vector<std::string> arguments);
+
 /// What one fence is worth on this machine.
 struct FenceReport {
   Fence fence;

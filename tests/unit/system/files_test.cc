@@ -53,6 +53,24 @@ TEST(Files, ReadRefusesMoreThanTheLimit) {
   EXPECT_EQ(read_file(folder.path() / "x", 9).error().kind(), ErrorKind::InvalidInput);
 }
 
+TEST(Files, AppendingAddsToTheEndAndMakesTheFile) {
+  const TempFolder folder = *TempFolder::create();
+  ASSERT_TRUE(append_to_file(folder.path() / "x", "one\n"));
+  ASSERT_TRUE(append_to_file(folder.path() / "x", "two\n"));
+  EXPECT_EQ(*read_file(folder.path() / "x"), "one\ntwo\n");
+  EXPECT_EQ(append_to_file(folder.path() / "no/x", "").error().kind(), ErrorKind::NotFound);
+}
+
+TEST(Files, ALockIsHeldUntilItsDescriptorIsGone) {
+  const TempFolder folder = *TempFolder::create();
+  {
+    const auto lock = lock_file(folder.path() / "lock");
+    ASSERT_TRUE(lock);
+    EXPECT_EQ(lock_file(folder.path() / "lock").error().kind(), ErrorKind::Unavailable);
+  }
+  EXPECT_TRUE(lock_file(folder.path() / "lock"));
+}
+
 TEST(Files, WalkIsSortedAndDoesNotFollowLinks) {
   const TempFolder folder = *TempFolder::create();
   ASSERT_TRUE(make_folder(folder.path() / "b/c"));

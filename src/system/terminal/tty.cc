@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "system/terminal/tty.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace cuco::system {
+
+bool is_terminal(std::FILE* stream) {
+  return isatty(fileno(stream)) != 0;
+}
+
+std::optional<int> terminal_columns(std::FILE* stream) {
+  winsize size{};
+  if (ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
+  return size.ws_col;
+}
+
+}  // namespace cuco::system
