@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# One static library per folder of src/, one test program per folder of tests/unit/.
+# One static library per folder of src/.
 
 add_library(cuco_options INTERFACE)
 target_compile_options(cuco_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
@@ -72,35 +72,5 @@ function(cuco_check_headers name)
     target_link_libraries(cuco_headers_${name} PRIVATE cuco_${name} cuco_options)
     target_compile_options(cuco_headers_${name} PRIVATE -fsyntax-only -Wno-unused)
     add_dependencies(check_headers cuco_headers_${name})
-  endif()
-endfunction()
-
-add_custom_target(unit_tests)  # the unit ring alone, for the sanitizer builds
-
-# cuco_test(NAME LABELS unit LIBRARIES cuco_base): every .cc of this folder becomes test_NAME;
-# each GoogleTest case is a ctest test.
-function(cuco_test name)
-  cmake_parse_arguments(arg "" "" "LIBRARIES;LABELS;DEFINITIONS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
-  add_executable(test_${name} ${sources})
-  target_link_libraries(test_${name} PRIVATE ${arg_LIBRARIES} GTest::gmock GTest::gtest_main cuco_options)
-  target_compile_definitions(test_${name} PRIVATE CUCO_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-    CUCO_BINARY_DIR="${CMAKE_BINARY_DIR}" ${arg_DEFINITIONS})
-  target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)  # quick to build, run once
-  if(CUCO_PCH)
-    if(NOT TARGET cuco_test_pch)  # executables are compiled with -fPIE: libraries' headers do not fit
-      file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_pch.cc CONTENT "int main() { return 0; }\n")
-      add_executable(cuco_test_pch ${CMAKE_BINARY_DIR}/test_pch.cc)
-      target_link_libraries(cuco_test_pch PRIVATE fmt::fmt GTest::gmock GTest::gtest_main cuco_options)
-      target_compile_options(cuco_test_pch PRIVATE $<$<CONFIG:Release>:-O1>)
-      target_precompile_headers(cuco_test_pch PRIVATE ${CUCO_PCH_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
-    endif()
-    target_precompile_headers(test_${name} REUSE_FROM cuco_test_pch)
-  endif()
-  # One ctest entry per program: starting a process per case costs more than most cases.
-  add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}")
-  if("unit" IN_LIST arg_LABELS)
-    add_dependencies(unit_tests test_${name})
   endif()
 endfunction()

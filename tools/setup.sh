@@ -7,12 +7,17 @@ say() { printf '%-12s %s\n' "$1" "$2" >&2; }
 
 # packages_of SECTION…: the package names of these sections of packages.txt.
 packages_of() {
-  local line section=""
+  local line section="" package unless program
   while IFS= read -r line; do
     case "$line" in
       "" | "#"*) ;;
       "["*) section="${line//[\[\]]/}" ;;
-      *) [[ " $* " == *" $section "* ]] && echo "$line" ;;
+      *)
+        [[ " $* " == *" $section "* ]] || continue
+        read -r package unless program <<<"$line"
+        [ "$unless" = unless ] && command -v "$program" >/dev/null && continue
+        echo "$package"
+        ;;
     esac
   done <"$root/packages.txt"
 }

@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 
 #include "llm/endpoint_provider.h"
+#include "support/require.h"
 #include "system/os/files.h"
 #include "system/os/system_clock.h"
 
@@ -62,10 +63,10 @@ bool install_mock() {
 class Endpoints : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::system("command -v node >/dev/null && command -v npm >/dev/null") != 0) {
-      GTEST_SKIP() << "SKIPPED: node and npm are not installed; the endpoint is NOT tested";
-    }
-    if (!install_mock()) GTEST_SKIP() << "SKIPPED: npm ci failed; the endpoint is NOT tested";
+    const bool installed =
+        std::system("command -v node >/dev/null && command -v npm >/dev/null") == 0;
+    CUCO_NEEDS("npm", installed, "node and npm are not installed; the endpoint is NOT tested");
+    CUCO_NEEDS("npm", install_mock(), "npm ci failed; the endpoint is NOT tested");
   }
   void TearDown() override { stop(); }
 

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/require.h"
 #include "system/os/environment.h"
 #include "system/os/files.h"
 #include "system/os/process.h"
@@ -57,11 +58,6 @@ system::JobOutcome run(std::vector<std::string> arguments) {
   return outcome ? *std::move(outcome) : system::JobOutcome{};
 }
 
-bool has_nvcc() {
-  const auto path = system::Environment::current().get("PATH").value_or("");
-  return system::find_program("nvcc", path + ":/usr/local/cuda/bin").has_value();
-}
-
 std::vector<std::string> all_programs() {
   std::vector<std::string> names;
   for (const auto& entry :
@@ -75,7 +71,7 @@ std::vector<std::string> all_programs() {
 class Program : public testing::TestWithParam<std::string> {};
 
 TEST_P(Program, DoesWhatItSays) {
-  if (!has_nvcc()) GTEST_SKIP() << "no nvcc";
+  CUCO_NEEDS_NVCC();
   const fs::path path =
       fs::path(CUCO_SOURCE_DIR) / "tests/e2e/cudart/programs" / (GetParam() + ".cu");
   const Expectation wanted = read_expectation(path);
@@ -92,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Cudart, Program, testing::ValuesIn(all_programs()), [](
 });
 
 TEST(Run, RepeatedRunsAreBitIdentical) {
-  if (!has_nvcc()) GTEST_SKIP() << "no nvcc";
+  CUCO_NEEDS_NVCC();
   const auto first = run({"--ranks", "3", "repeat.cu"});
   EXPECT_FALSE(first.err.empty());
   for (int i = 0; i < 3; ++i) {
@@ -118,7 +114,7 @@ TEST(Run, UnknownHardwareIsNamed) {
 }
 
 TEST(Run, AStaticRuntimeIsRefusedWithTheFlag) {
-  if (!has_nvcc()) GTEST_SKIP() << "no nvcc";
+  CUCO_NEEDS_NVCC();
   auto folder = system::TempFolder::create("static");
   ASSERT_TRUE(folder.has_value());
   system::JobSpec spec;
@@ -137,7 +133,7 @@ TEST(Run, AStaticRuntimeIsRefusedWithTheFlag) {
 }
 
 TEST(Run, CompilerErrorsAreShown) {
-  if (!has_nvcc()) GTEST_SKIP() << "no nvcc";
+  CUCO_NEEDS_NVCC();
   auto folder = system::TempFolder::create("broken");
   ASSERT_TRUE(folder.has_value());
   const system::Path source = folder->path() / "broken.cu";
@@ -148,7 +144,7 @@ TEST(Run, CompilerErrorsAreShown) {
 }
 
 TEST(Run, TheExitCodeAndArgumentsPassThrough) {
-  if (!has_nvcc()) GTEST_SKIP() << "no nvcc";
+  CUCO_NEEDS_NVCC();
   auto folder = system::TempFolder::create("code");
   ASSERT_TRUE(folder.has_value());
   const system::Path source = folder->path() / "code.cu";

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/journey/run_lookup.h"
+#include "support/require.h"
 #include "system/os/files.h"
 
 namespace cuco::cli {
@@ -26,9 +27,7 @@ const std::string kCuco = std::string(CUCO_BINARY_DIR) + "/bin/cuco";
 class Optimizing : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::system("command -v nvcc >/dev/null || test -x /usr/local/cuda/bin/nvcc") != 0) {
-      GTEST_SKIP() << "SKIPPED: nvcc is not installed; the journey is NOT tested";
-    }
+    CUCO_NEEDS_NVCC();
     auto made = system::TempFolder::create("cuco_optimize");
     ASSERT_TRUE(made);
     temp.emplace(*std::move(made));

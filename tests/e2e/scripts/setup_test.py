@@ -72,6 +72,11 @@ class Setup(unittest.TestCase):
         self.assertEqual(calls.count("dpkg-query"), 1)
         self.assertIn("install -y --no-install-recommends libfmt-dev", calls)
 
+    def test_a_program_from_elsewhere_stands_for_its_package(self):
+        (self.root / "packages.txt").write_text("[run]\nnpm unless npm\nnodejs unless node\n")
+        self.stand_in("npm", "")
+        self.assertEqual(self.run_setup("packages_of run")[1], "nodejs\n")
+
     def test_nothing_missing_says_nothing(self):
         self.stand_in("dpkg-query", HAS_ALL)
         self.assertEqual(self.run_setup("install_packages run")[:2], (0, ""))

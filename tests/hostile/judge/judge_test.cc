@@ -14,6 +14,8 @@
 
 #include "base/text.h"
 #include "program/regions.h"
+#include "support/require.h"
+#include "support/tenth.h"
 
 namespace cuco::judge {
 namespace {
@@ -26,7 +28,7 @@ struct Attack {
   std::string name;
   std::string tries;
   std::string verdict;
-  std::string because;  ///< Part of the explanation; empty: the verdict says it all.
+  std::string because;  ///< Part of the explanation: the reason it must be rejected for.
   candidate::Fidelity fidelity = candidate::Fidelity::Quick;
   std::string text;
 };
@@ -59,15 +61,23 @@ std::string header_line(const std::string& text, std::string_view key) {
   return text.substr(at + marker.size(), text.find('\n', at) - at - marker.size());
 }
 
-std::vector<Attack> all_attacks() {
-  std::vector<Attack> attacks;
+/// The names of all, or of the tenth that CUCO_TENTH names.
+std::vector<std::string> names_of_attacks() {
+  std::vector<std::string> names;
   const auto files = system::walk(kAttacks);
   for (const system::Path& file : files ? *files : std::vector<system::Path>()) {
-    if (file.extension() != ".cu") continue;
-    const std::string text = *system::read_file(kAttacks / file);
+    if (file.extension() == ".cu") names.push_back(file.stem().string());
+  }
+  return tests::chosen_tenth(std::move(names));
+}
+
+std::vector<Attack> chosen_attacks() {
+  std::vector<Attack> attacks;
+  for (const std::string& name : names_of_attacks()) {
+    const std::string text = *system::read_file(kAttacks / (name + ".cu"));
     const std::string level = header_line(text, "fidelity");
-    attacks.push_back({file.stem().string(), header_line(text, "tries"),
-                       header_line(text, "verdict"), header_line(text, "because"),
+    attacks.push_back({name, header_line(text, "tries"), header_line(text, "verdict"),
+                       header_line(text, "because"),
                        level == "final"      ? candidate::Fidelity::Final
                        : level == "standard" ? candidate::Fidelity::Standard
                                              : candidate::Fidelity::Quick,
@@ -94,11 +104,14 @@ std::vector<std::string>& table() {
   return rows;
 }
 
+bool has_every_fence() {
+  static const auto fences = system::probe_fences();
+  return fences && std::ranges::all_of(*fences, &system::FenceReport::works);
+}
+
 /// As candidates of a model are run, where this machine has every fence.
 system::Tier tier() {
-  const auto fences = system::probe_fences();
-  const bool all = fences && std::ranges::all_of(*fences, &system::FenceReport::works);
-  return all ? system::Tier::Hostile : system::Tier::Own;
+  return has_every_fence() ? system::Tier::Hostile : system::Tier::Own;
 }
 
 /// A judge of gemm_allgather with so much patience; one for all who hang, one for all others.
@@ -148,6 +161,11 @@ candidate::Outcome judged(const std::string& name,
   return *outcome;
 }
 
+/// Without them the attacks below are judged all the same, but not as those of a model would be.
+TEST(JudgeFences, AreAllThere) {
+  CUCO_NEEDS("fences", has_every_fence(), "attacks were judged without the sandbox");
+}
+
 class HostileCandidate : public testing::TestWithParam<Attack> {};
 
 TEST_P(HostileCandidate, GetsItsVerdict) {
@@ -156,9 +174,13 @@ TEST_P(HostileCandidate, GetsItsVerdict) {
       judged(attack.name, attack.tries, applied(the_judge().workload().program, attack.text),
              attack.fidelity, attack.verdict);
   EXPECT_EQ(candidate::verdict(outcome), attack.verdict) << candidate::explanation(outcome);
+  const auto* scored = std::get_if<candidate::Scored>(&outcome);
+  if (scored == nullptr) {
+    EXPECT_FALSE(attack.because.empty()) << "say '// because: ' with part of this explanation:\n"
+                                         << candidate::explanation(outcome);
+  }
   EXPECT_THAT(candidate::explanation(outcome), testing::HasSubstr(attack.because));
   // What is accepted although it tries something must gain nothing by it.
-  const auto* scored = std::get_if<candidate::Scored>(&outcome);
   if (scored != nullptr && !attack.tries.starts_with("honest:")) {
     EXPECT_LE(scored->score, 0.5 + 1e-6);
   }
@@ -166,7 +188,7 @@ TEST_P(HostileCandidate, GetsItsVerdict) {
 
 INSTANTIATE_TEST_SUITE_P(Judge,
                          HostileCandidate,
-                         testing::ValuesIn(all_attacks()),
+                         testing::ValuesIn(chosen_attacks()),
                          [](const auto& attack) { return attack.param.name; });
 
 TEST(JudgeAccepts, TheSeed) {
@@ -257,6 +279,7 @@ class PrintTable : public testing::Environment {
     fmt::print("\n  {:<20} {:<16} {}\n", "candidate", "verdict", "what it tries");
     for (const std::string& row : table())
       fmt::print("{}\n", row);
+    fmt::print("attacks run: {}\n", table().size());
   }
 };
 // GoogleTest owns it.

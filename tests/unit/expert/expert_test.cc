@@ -10,6 +10,7 @@
 #include "expert/edit.h"
 #include "program/regions.h"
 #include "program/tokens.h"
+#include "support/require.h"
 #include "system/os/files.h"
 
 namespace cuco::expert {
@@ -25,13 +26,17 @@ class ExpertOnGemm : public testing::Test {
     seed_ = *system::read_file(kRoot / "workloads/gemm_allgather/program.cu");
     auto graph = analysis::analyse("program.cu", seed_, {.include_paths = {kRoot / "include"}});
     if (!graph && graph.error().kind() == ErrorKind::NotFound) {
-      GTEST_SKIP() << graph.error().message();
+      missing_ = graph.error().message();
+      return;
     }
     ASSERT_TRUE(graph) << graph.error().message();
     graph_ = *std::move(graph);
     ideas_ = make_ideas(graph_, seed_, kOneNode, {});
   }
 
+  void SetUp() override { CUCO_NEEDS("libclang", missing_.empty(), missing_); }
+
+  static inline std::string missing_;
   static inline std::string seed_;
   static inline analysis::CommunicationGraph graph_;
   static inline Ideas ideas_;
@@ -115,7 +120,7 @@ Ideas ideas_for(const char* workload, std::string* seed) {
 TEST(Expert, TurnsBlockSizesWhereTheKernelAsksForThem) {
   std::string seed;
   const Ideas ideas = ideas_for("silu_and_mul", &seed);
-  if (ideas.ideas.empty() && ideas.discarded.empty()) GTEST_SKIP() << "no libclang";
+  CUCO_NEEDS("libclang", !ideas.ideas.empty() || !ideas.discarded.empty(), "nothing was parsed");
   ASSERT_EQ(ideas.ideas.size(), 5U);  // recorded as a graph, and four sizes
   EXPECT_EQ(ideas.ideas[1].family, "blocks of 512 threads");
   EXPECT_NE(ideas.ideas[1].source.find("<<<s.tokens, 512, 0, stream>>>"), std::string::npos);
@@ -127,7 +132,7 @@ TEST(Expert, TurnsBlockSizesWhereTheKernelAsksForThem) {
 TEST(Expert, RecordsWhatTheHostDrives) {
   std::string seed;
   const Ideas ideas = ideas_for("kv_transfer", &seed);
-  if (ideas.ideas.empty() && ideas.discarded.empty()) GTEST_SKIP() << "no libclang";
+  CUCO_NEEDS("libclang", !ideas.ideas.empty() || !ideas.discarded.empty(), "nothing was parsed");
   ASSERT_FALSE(ideas.ideas.empty());
   const Idea& idea = ideas.ideas.front();
   EXPECT_EQ(idea.family, "replay by graph");
