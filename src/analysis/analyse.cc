@@ -17,8 +17,7 @@ constexpr std::size_t kMaxFacts = std::size_t{64} << 20U;
 
 Error missing_parser(std::string_view why) {
   return {ErrorKind::NotFound,
-          fmt::format("the CUDA parser is not there ({}): install libclang-19-dev and build again",
-                      why)};
+          fmt::format("the CUDA parser is missing ({}): install libclang-19-dev and rebuild", why)};
 }
 
 }  // namespace

@@ -306,7 +306,7 @@ std::string_view role_name(BufferRole role) {
     case BufferRole::Scratch:
       return "scratch";
     case BufferRole::Unknown:
-      return "origin not known";
+      return "unknown origin";
   }
   return "?";
 }

@@ -61,7 +61,7 @@ Result<toml::table> parse_toml(std::string_view text, std::string_view name) {
   };
   if (const auto line = line_of_bad_byte(text)) return complain(*line, "not plain UTF-8 text");
   if (const auto line = line_of_unquoted_character(text)) {
-    return complain(*line, "characters beyond ASCII need quotes");
+    return complain(*line, "non-ASCII characters need quotes");
   }
   try {
     return toml::parse(text);

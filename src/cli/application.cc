@@ -161,7 +161,7 @@ ExitCode run_application(std::span<const std::string> words, std::FILE* out, std
     if (word == "--set") {
       ++i;
       if (i < words.size() && take_setting(global, words[i])) continue;
-      terminal.error("--set takes KEY=VALUE; cuco config lists the keys");
+      terminal.error("--set needs KEY=VALUE; list the keys with: cuco config");
       return ExitCode::BadUsage;
     }
     if (chosen.entry != nullptr) {

@@ -9,7 +9,7 @@
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    fmt::print(stderr, "cuco-serve: started by 'cuco serve'\n");
+    fmt::print(stderr, "cuco-serve: start it with: cuco serve\n");
     return 2;
   }
   const cuco::system::Path root(argv[1]);
@@ -34,11 +34,12 @@ int main(int argc, char** argv) {
                    : server.bind_to_port(kHost, wanted) ? wanted
                                                         : -1;
   if (port < 0) {
-    fmt::print(stderr, "cuco: port {} is taken; choose another with --port, or 0 for a free one\n",
+    fmt::print(stderr,
+               "cuco: port {} is in use; choose another with --port, or 0 for any free port\n",
                wanted);
     return 3;
   }
-  fmt::print("runs in {}   http://{}:{}/   Ctrl-C ends\n", root.string(), kHost, port);
+  fmt::print("runs in {}   http://{}:{}/   stop with Ctrl-C\n", root.string(), kHost, port);
   std::fflush(stdout);
   return server.listen_after_bind() ? 0 : 1;
 }

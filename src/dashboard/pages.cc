@@ -72,7 +72,7 @@ Answer answer(const system::Path& root, std::string_view path) {
       runs.push_back(run_json(run));
     return {200, kJsonType, to_text(runs)};
   }
-  return {404, Answer{}.type, report::problem_page(fmt::format("there is no {}", path))};
+  return {404, Answer{}.type, report::problem_page(fmt::format("no such page: {}", path))};
 }
 
 }  // namespace cuco::dashboard

@@ -19,7 +19,7 @@ void check_backend(const Directive& directive,
                    std::vector<std::string>& reasons) {
   if (directive.backend == Backend::Host) return;
   if (nccl.code < kFirstDeviceApi) {
-    reasons.push_back(fmt::format("NCCL {} has no device API (2.28 has)", nccl.code));
+    reasons.push_back(fmt::format("NCCL {} has no device API (needs 2.28)", nccl.code));
   }
   if (uses_lsa(directive.backend) && topology.lsa_ranks < topology.ranks) {
     reasons.push_back(fmt::format("{} reaches {} of {} ranks here: the others are on other nodes",
@@ -32,7 +32,7 @@ void check_backend(const Directive& directive,
     reasons.emplace_back("GIN needs a NIC that the GPU can drive; this topology has none");
   }
   if (directive.backend == Backend::Gin && nccl.code < kFirstGin) {
-    reasons.push_back(fmt::format("NCCL {} has no GIN (2.28.7 has)", nccl.code));
+    reasons.push_back(fmt::format("NCCL {} has no GIN (needs 2.28.7)", nccl.code));
   }
 }
 
@@ -45,9 +45,8 @@ void check_placement(const Directive& directive,
                          directive.placement == Placement::Persistent ||
                          directive.placement == Placement::PutWaitSplit;
   if (host && in_kernel) {
-    reasons.push_back(
-        fmt::format("{} needs communication inside a kernel; a host collective is not",
-                    name(directive.placement)));
+    reasons.push_back(fmt::format("{} needs communication inside a kernel, not a host collective",
+                                  name(directive.placement)));
   }
   if (directive.placement == Placement::ProducerFused && !program.has_producer) {
     reasons.emplace_back("no kernel of this program writes the buffer that is sent");
@@ -59,7 +58,7 @@ void check_placement(const Directive& directive,
 
 void check_sync(const Directive& directive, std::vector<std::string>& reasons) {
   if (directive.backend == Backend::Host && directive.sync != SyncScope::GlobalBarrier) {
-    reasons.push_back(fmt::format("a host collective ends for all ranks at once; it has no {}",
+    reasons.push_back(fmt::format("a host collective completes for all ranks at once; it has no {}",
                                   name(directive.sync)));
   }
   if (directive.sync == SyncScope::IntraBlock && directive.placement != Placement::Persistent &&
@@ -79,7 +78,7 @@ void check_chunk(const Directive& directive,
   const auto& chunk = directive.chunk;
   if (chunk.kind != ChunkKind::Bytes) return;
   if (chunk.bytes == 0) {
-    reasons.emplace_back("a chunk of 0 bytes carries nothing");
+    reasons.emplace_back("chunk size must be above 0");
     return;
   }
   if (program.bytes_per_rank != 0 && chunk.bytes > program.bytes_per_rank) {

@@ -68,7 +68,7 @@ std::string describe_space(const ProgramFacts& program,
     note(scopes, name(directive.sync), reasons);
   });
   return line("backend", backends) + line("placement", placements) + line("sync scope", scopes) +
-         "issuer: thread, warp, block; with a count where only some of the kernel's do it: warp x "
+         "issuer: thread, warp, block; with a count if only some of the kernel's issue: warp x "
          "4\n"
          "chunk: whole, per peer, per tile, or a size such as 64 KiB\n";
 }

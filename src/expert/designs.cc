@@ -47,7 +47,7 @@ class Rewrite {
 
     const auto context = parameter_of_type(*site_.setup, "cuco_context");
     const auto state = parameter_of_type(*site_.setup, "State **");
-    if (context.empty() || state.empty()) return no("set-up takes no context and State**");
+    if (context.empty() || state.empty()) return no("set-up does not take a context and a State**");
     const auto last_return = site_.setup->returns.back();
     edits_.replace(last_return.begin, last_return.end,
                    fmt::format("return make_gather({}, &(*{})->gather);", context, state));
@@ -166,7 +166,7 @@ Result<std::string> gather_after_producer(const GatherSite& site, int blocks) {
 }
 
 Result<std::string> gather_beside_producer(const GatherSite& site, int chunk_kib, int blocks) {
-  if (site.rows.empty()) return no("the producers' grid does not tell how rows map to blocks");
+  if (site.rows.empty()) return no("the producers' grid does not show how rows map to blocks");
   Rewrite rewrite(site);
   auto& edits = rewrite.edits();
   const Values values{{"chunk_kib", std::to_string(chunk_kib)},
@@ -219,7 +219,7 @@ Result<std::string> gather_beside_producer(const GatherSite& site, int chunk_kib
 }
 
 Result<std::string> gather_chunks_in_producer(const GatherSite& site, int chunk_kib) {
-  if (site.rows.empty()) return no("the producers' grid does not tell how rows map to blocks");
+  if (site.rows.empty()) return no("the producers' grid does not show how rows map to blocks");
   Rewrite rewrite(site);
   const Values values{{"chunk_kib", std::to_string(chunk_kib)},
                       {"flags", part("flags.cu")},
@@ -228,7 +228,7 @@ Result<std::string> gather_chunks_in_producer(const GatherSite& site, int chunk_
                                       filled("fused_host.cu", values), "GatherResources"));
   for (const auto& producer : site.producers) {
     if (producer.tile_rows.empty()) {
-      return no("which rows a block of " + producer.name + " computes is not plain from its text");
+      return no("the source does not show which rows a block of " + producer.name + " computes");
     }
     wrap_kernel(site, producer, false,
                 {{"enter", "announce_launch"}, {"finish", "gather, " + producer.tile_rows}},

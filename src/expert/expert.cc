@@ -38,9 +38,8 @@ std::vector<Family> families() {
   constexpr int kSendBlocks = 16;
   return {
       {"LSA kernel after the producer",
-       "the host collective becomes stores to the peers in a kernel of its own: no host step and "
-       "no "
-       "staging on the way, still after the producer",
+       "a separate kernel after the producer stores to the peers: no host step and no staging "
+       "buffers",
        {16, 8, 32},
        [](int blocks) {
          return Directive{Backend::Lsa,
@@ -51,8 +50,7 @@ std::vector<Family> families() {
        },
        [](const GatherSite& site, int blocks) { return gather_after_producer(site, blocks); }},
       {"LSA chunks on a second stream",
-       "rows are final long before the grid ends: send finished block rows on a second stream "
-       "while "
+       "rows are final long before the grid ends: a second stream sends finished block rows while "
        "the next ones are computed",
        {256, 128, 512},
        [](int kib) {
@@ -66,9 +64,8 @@ std::vector<Family> families() {
          return gather_beside_producer(site, kib, kSendBlocks);
        }},
       {"LSA tiles from the producer",
-       "a tile is final when its block ends: store it into all copies straight from registers, "
-       "with "
-       "one signal per peer when all tiles are out",
+       "a tile is final when its block ends: store it to all ranks straight from registers, then "
+       "signal each peer once when all tiles are stored",
        {0},
        [](int) {
          return Directive{Backend::Lsa,
@@ -79,9 +76,8 @@ std::vector<Family> families() {
        },
        [](const GatherSite& site, int) { return gather_tiles_in_producer(site); }},
       {"LSA chunks from the producer",
-       "the block that completes a chunk of block rows sends it with wide stores and raises its "
-       "flag, "
-       "while the other blocks go on computing",
+       "the block that completes a chunk of block rows sends it with wide stores and sets its "
+       "flag, while the other blocks keep computing",
        {256, 128, 512},
        [](int kib) {
          return Directive{Backend::Lsa,
@@ -94,7 +90,7 @@ std::vector<Family> families() {
   };
 }
 
-/// For programs in which there is nothing to replace that the templates know.
+/// For programs without an all-gather that the templates could replace.
 void add_host_ideas(const analysis::CommunicationGraph& graph, std::string_view text, Ideas* made) {
   const auto add = [&](const std::string& family, const std::string& because,
                        Result<std::string> source) {
@@ -104,13 +100,13 @@ void add_host_ideas(const analysis::CommunicationGraph& graph, std::string_view 
       made->ideas.push_back({Directive{}, family, family + ": " + because, *std::move(source)});
     }
   };
-  add("replay by graph",
-      "what a run hands to the GPU is always the same: recorded once for each buffer set, it needs "
-      "one launch by the host instead of many",
+  add("CUDA graph replay",
+      "every run submits the same work to the GPU: recorded once per buffer set, it needs "
+      "one host launch instead of many",
       replay_by_graph(graph, text));
   for (const int threads : {512, 128, 1024, 64}) {
     add(fmt::format("blocks of {} threads", threads),
-        "the kernel takes blocks of any size: another one changes how many rows and loads are in "
+        "the kernel works with any block size: another size changes how many rows and loads are in "
         "flight",
         with_block_size(graph, text, threads));
   }
@@ -161,9 +157,8 @@ Result<FastPathIdeas> make_fast_path_ideas(const analysis::CommunicationGraph& g
   FastPathIdeas ideas;
   CUCO_TRY_ASSIGN(ideas.infrastructure.source, infrastructure_only(site));
   ideas.infrastructure.because =
-      "windows and a device communicator first, the host still drives: whatever fails now is not "
-      "the "
-      "new communication";
+      "add windows and a device communicator first, still host-driven: if this fails, the new "
+      "communication is not the cause";
   const auto all = families();
   const auto& corner = all.front();
   CUCO_TRY_ASSIGN(ideas.replacement.source, corner.rewrite(site, corner.settings.front()));

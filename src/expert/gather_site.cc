@@ -149,11 +149,11 @@ Result<void> find_entry_points(GatherSite& site) {
   site.run = behind(functions, "cuco_run");
   site.teardown = behind(functions, "cuco_teardown");
   if (site.setup == nullptr || site.run == nullptr || site.teardown == nullptr) {
-    return no("the entry points do not hand over to functions of the program");
+    return no("the entry points do not call functions of the program");
   }
   if (site.setup->returns.empty()) return no("the set-up function has no return statement");
   if (site.run->name != site.collective->function) {
-    return no("the collective is not in the function behind cuco_run");
+    return no("the collective is not in the function that cuco_run calls");
   }
   for (const auto& record : site.graph->records) {
     const bool has_context =
@@ -184,7 +184,7 @@ Result<void> find_launcher(GatherSite& site) {
 Result<GatherSite> find_gather_site(const analysis::CommunicationGraph& graph,
                                     std::string_view text) {
   if (graph.collectives.size() != 1 || graph.collectives[0].name != "ncclAllGather") {
-    return no("the designs are for programs with one collective, an ncclAllGather");
+    return no("the designs need a program with exactly one collective, an ncclAllGather");
   }
   GatherSite site;
   site.text = text;
@@ -193,7 +193,7 @@ Result<GatherSite> find_gather_site(const analysis::CommunicationGraph& graph,
   const auto& collective = *site.collective;
   if (!collective.in_place) return no("the all-gather is not in place");
   const auto size = size_expression(collective.type);
-  if (size.empty()) return no("the element type '" + collective.type + "' is not understood");
+  if (size.empty()) return no("the element type '" + collective.type + "' is not supported");
   CUCO_TRY(find_entry_points(site));
   for (const int index : collective.producers) {
     CUCO_TRY_ASSIGN(Producer producer, describe_producer(graph, index, collective, text));

@@ -101,10 +101,10 @@ Result<std::string> replay_by_graph(const analysis::CommunicationGraph& graph,
   const Function* setup = behind(graph.functions, "cuco_setup");
   const Function* run = behind(graph.functions, "cuco_run");
   if (setup == nullptr || run == nullptr || setup->returns.empty())
-    return no("the entry points do not hand over to functions of the program");
-  if (count_device_work(graph, *run) < 2) return no("a run is one launch already");
+    return no("the entry points do not call functions of the program");
+  if (count_device_work(graph, *run) < 2) return no("a run is already a single launch");
   if (const auto name = not_recordable(graph, *run))
-    return no(fmt::format("a run calls {}, which a graph cannot record", *name));
+    return no(fmt::format("a run calls {}, which a graph cannot capture", *name));
   const auto state = std::ranges::find_if(graph.records, [](const analysis::Record& record) {
     return record.name == "State" &&
            std::ranges::find(record.fields, "context") != record.fields.end();
@@ -113,14 +113,14 @@ Result<std::string> replay_by_graph(const analysis::CommunicationGraph& graph,
   const std::string made = parameter_of_type(*setup, "State **");
   if (made.empty() || run->parameters.size() != 3 ||
       run->parameters[0].type.find("State &") == std::string::npos)
-    return no("set-up takes no State**, or a run no State&, set and stream");
+    return no("set-up does not take a State**, or run() does not take State&, set and stream");
 
   Edits edits(text);
   edits.insert(state->span.begin, "constexpr int kReplays = 16;\n\n");
   edits.insert(state->span.end - 1, "  cudaGraphExec_t replays[kReplays] = {};\n");
   const std::size_t name_at = text.find("run(", run->span.begin);
   if (run->name != "run" || name_at == std::string_view::npos || name_at >= run->body.begin)
-    return no("the function behind cuco_run is not called run");
+    return no("the function that cuco_run calls is not named run");
   edits.replace(name_at, name_at + 3, "run_once");
   edits.insert(run->span.end, "\n\n" + std::string(trim(filled("replay.cu", {}))));
   // Set-up ends with the recording, for which the function must be known above it.
@@ -147,7 +147,7 @@ Result<std::string> with_block_size(const analysis::CommunicationGraph& graph,
     edits.replace(block->begin, block->end, fmt::format(" {}", threads));
     ++changed;
   }
-  if (changed == 0) return no("no launch gives a number of threads that its kernel asks for");
+  if (changed == 0) return no("no launch passes a block size that its kernel reads");
   return edits.apply();
 }
 

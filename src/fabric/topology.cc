@@ -189,7 +189,7 @@ Topology single_node(int gpus) {
 Result<Topology> restrict_to(Topology topology, int ranks) {
   if (ranks > topology.gpus()) {
     return Error{ErrorKind::InvalidInput,
-                 fmt::format("topology {} has {} GPUs, fewer than the ranks asked for: {}",
+                 fmt::format("topology {} has {} GPUs, too few for the requested ranks: {}",
                              topology.name, topology.gpus(), ranks)};
   }
   if (ranks <= topology.gpus_per_node) {
@@ -198,9 +198,10 @@ Result<Topology> restrict_to(Topology topology, int ranks) {
   } else if (ranks % topology.gpus_per_node == 0) {
     topology.nodes = ranks / topology.gpus_per_node;
   } else {
-    return Error{ErrorKind::InvalidInput,
-                 fmt::format("topology {} has {} GPUs per node; ranks must fill whole nodes: {}",
-                             topology.name, topology.gpus_per_node, ranks)};
+    return Error{
+        ErrorKind::InvalidInput,
+        fmt::format("topology {} has {} GPUs per node, and ranks must fill whole nodes: {}",
+                    topology.name, topology.gpus_per_node, ranks)};
   }
   return topology;
 }

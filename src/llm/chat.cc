@@ -23,7 +23,7 @@ int count_member(const Json& object, const char* key) {
 }
 
 Result<void> check_error(const Json& json) {
-  if (!json.is_object()) return Error{ErrorKind::Protocol, "the answer is no JSON object"};
+  if (!json.is_object()) return Error{ErrorKind::Protocol, "the answer is not a JSON object"};
   const auto error = json.find("error");
   if (error == json.end() || error->is_null()) return {};
   auto message = error->is_string() ? error->get<std::string>() : text_member(*error, "message");

@@ -20,7 +20,8 @@ Result<Reply> CommandProvider::complete(const Request& request) {
   for (const auto word : split(command_, ' ')) {
     if (!word.empty()) job.command.argv.emplace_back(word);
   }
-  if (job.command.argv.empty()) return Error{ErrorKind::InvalidInput, "the command is empty"};
+  if (job.command.argv.empty())
+    return Error{ErrorKind::InvalidInput, "empty command: use --proposer command:PROGRAM"};
   auto& program = job.command.argv.front();
   if (program.find('/') == std::string::npos) {
     const auto path = system::Environment::current().get("PATH").value_or("/usr/bin:/bin");

@@ -70,8 +70,9 @@ Result<std::unique_ptr<ReplayProvider>> ReplayProvider::open(const system::Path&
 Result<Reply> ReplayProvider::complete(const Request& request) {
   const auto found = answers_.find(question(request, model_));
   if (found == answers_.end() || found->second.empty()) {
-    return Error{ErrorKind::NotFound,
-                 "the recording has no answer to this question (the prompt has changed)"};
+    return Error{
+        ErrorKind::NotFound,
+        "the recording has no answer to this prompt; the prompt has changed since it was recorded"};
   }
   auto reply = std::move(found->second.front());
   found->second.pop_front();

@@ -17,7 +17,7 @@ Result<void> SseParser::feed(std::string_view bytes) {
       continue;
     }
     if (line_.size() + data_.size() >= kMaxLine) {
-      return Error{ErrorKind::Protocol, "event stream: a line of more than 16 MiB"};
+      return Error{ErrorKind::Protocol, "event stream: line longer than 16 MiB"};
     }
     line_ += c;
   }

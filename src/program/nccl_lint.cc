@@ -96,12 +96,12 @@ constexpr Rule kRules[] = {
     {"waitSignalFollowShadow",
      [](std::string_view, const Arguments& arguments) { return !arguments.empty(); },
      "22waitSignalFollowShadow",
-     "ncclGin::waitSignalFollowShadow of NCCL 2.28.9 does not update the shadow, so that the next "
+     "ncclGin::waitSignalFollowShadow of NCCL 2.28.9 does not update the shadow, so the next "
      "wait does not wait; fixed in 2.29.7. On 2.28.9 add the delta with increaseSignalShadow"},
     {"waitCounter",
      [](std::string_view, const Arguments& arguments) { return arguments.size() >= 4; }, "",
-     "ncclGin::waitCounter of NCCL 2.28.9 ignores `bits`, so that it hangs when the counter wraps "
-     "at fewer than 64; right in 2.30.7. On 2.28.9 count in 64 bits"},
+     "ncclGin::waitCounter of NCCL 2.28.9 ignores `bits`, so it hangs when the counter wraps "
+     "at fewer than 64; fixed in 2.30.7. On 2.28.9 count in 64 bits"},
     {"putValue",
      [](std::string_view template_arguments, const Arguments& arguments) {
        return is_floating(template_arguments) ||

@@ -73,7 +73,7 @@ Result<std::vector<Region>> find_regions(std::string_view text) {
       if (name.empty()) return at_line(number, "evolve begin needs a name");
       const bool taken = std::any_of(regions.begin(), regions.end(),
                                      [&](const Region& region) { return region.name == name; });
-      if (taken) return at_line(number, fmt::format("second evolve region '{}'", name));
+      if (taken) return at_line(number, fmt::format("duplicate evolve region '{}'", name));
       open = Region{std::string(name), line.next, 0, number};
     } else if (content.starts_with(kEnd)) {
       if (!open) return at_line(number, "evolve end without begin");

@@ -93,7 +93,7 @@ std::string tiles(const RunState& state) {
     text += tile(human_seconds(scored.baseline_seconds), fmt::format("seed{}", word));
     if (scored.bound_seconds > 0) {
       text += tile(human_seconds(scored.bound_seconds),
-                   fmt::format("speed of light · {:.0f} % of it reached",
+                   fmt::format("speed of light · {:.0f} % reached",
                                100 * scored.bound_seconds / scored.seconds));
     }
   } else {
@@ -185,8 +185,8 @@ std::string candidates_table(const RunState& state) {
         value && !seed ? fmt::format("{:.2f}x", *value) : "–");
   }
   return text +
-         "</table></div><p class=\"soft\">A quick verdict times the smallest shape alone; compare "
-         "candidates by the last column, which compares like with like.</p>\n";
+         "</table></div><p class=\"soft\">A quick verdict times only the smallest shape; compare "
+         "candidates by the last column, which compares equal shapes.</p>\n";
 }
 
 std::string shapes_table(const Scored& scored) {
@@ -259,8 +259,8 @@ std::string run_page(const RunState& state, const PageOptions& options) {
   }
   if (!state.steps.empty()) body += "<h2>Fast path</h2>\n" + steps(state);
   body +=
-      "<footer>Made by cuco. A time is called predicted when a model of the hardware made it; "
-      "candidates that were rejected are shown with the reason.</footer>\n";
+      "<footer>Made by cuco. Predicted times come from a model of the hardware; "
+      "rejected candidates are shown with the reason.</footer>\n";
   return page(fmt::format("{} · run {}", workload_name(state), options.run), body, options.live);
 }
 
@@ -270,8 +270,8 @@ std::string index_page(const std::vector<ListedRun>& runs) {
     return page("cuco runs",
                 body +
                     "<p class=\"lead\">None yet: <code>cuco optimize "
-                    "workloads/gemm_allgather</code> makes one, <code>cuco demo</code> "
-                    "brings a recorded one.</p>\n");
+                    "workloads/gemm_allgather</code> starts one, <code>cuco demo</code> "
+                    "plays back a recorded one.</p>\n");
   }
   body +=
       "<p class=\"lead\">Newest first.</p><div class=\"scroll\"><table><tr><th>run</th>"

@@ -144,8 +144,8 @@ std::string live_line(const RunState& state, int budget) {
 std::vector<Line> closing(const RunState& state, std::string_view run, std::string_view folder) {
   const auto* best = winner(state);
   if (best == nullptr) {
-    return {{"done", "nothing correct was faster than the seed (by 0.5 % or more)"},
-            {"", fmt::format("look  cuco show {}     continue  cuco resume {}", run, run)}};
+    return {{"done", "no correct candidate was faster than the seed (by 0.5 % or more)"},
+            {"", fmt::format("details  cuco show {}     continue  cuco resume {}", run, run)}};
   }
   const auto& scored = *best->scored();
   auto text = fmt::format("{} against {}: {:.2f}x on {}", time_text(scored),

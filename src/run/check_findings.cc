@@ -122,7 +122,7 @@ void CheckFlags::declare(cli::Arguments& arguments) {
       .completes(cli::Completion::File);
   arguments
       .option("--suppressions", suppressions, "FILE",
-              "with --check: findings not to tell, a line each: KIND FILE[:LINE]")
+              "with --check: file of findings to ignore, one per line: KIND FILE[:LINE]")
       .completes(cli::Completion::File);
 }
 
@@ -144,7 +144,8 @@ Result<cli::ExitCode> tell_findings(cli::Context& context,
   for (Finding& finding : findings) {
     if (schedule_seed == 0) break;
     finding.notes.push_back(fmt::format(
-        "seen under schedule {0}: cuco run --check --schedule-seed {0} …", schedule_seed));
+        "found under schedule {0}; reproduce with: cuco run --check --schedule-seed {0} …",
+        schedule_seed));
   }
   CUCO_TRY_ASSIGN(const check::Suppressions suppressions, read_suppressions(flags.suppressions));
   const std::size_t all = findings.size();
@@ -160,7 +161,7 @@ Result<cli::ExitCode> tell_findings(cli::Context& context,
   if (schedule_seed != 0) more += fmt::format(", under schedule {}", schedule_seed);
   if (findings.empty()) {
     if (otherwise != cli::ExitCode::Done)
-      more += "; the program did not end well, so it was not seen whole";
+      more += "; the program failed, so only the part before the failure was checked";
     context.terminal.note("check: no findings{}", more);
     return otherwise;
   }

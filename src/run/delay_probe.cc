@@ -27,6 +27,7 @@ struct Seen {
 };
 using PhaseKey = std::tuple<int, std::string, int>;  ///< Device, kernel, launch.
 
+/// Launches of one kernel are numbered by start time, so that those of two runs can be paired.
 std::map<PhaseKey, Seen> phases_of(const Json& report) {
   std::vector<const Json*> sorted;
   for (const Json& phase : report["phases"])
@@ -52,7 +53,7 @@ std::map<PhaseKey, Seen> phases_of(const Json& report) {
   return out;
 }
 
-/// Is something on its way, at `at`, to one of the words?
+/// Is something in flight, at time `at`, to one of the words?
 bool is_in_flight(const Json& report, const std::vector<std::uint64_t>& words, std::int64_t at) {
   return std::ranges::any_of(report["deliveries"], [&](const Json& delivery) {
     const auto first = delivery.value("address", std::uint64_t{0});
@@ -79,7 +80,7 @@ Result<targets::KeptRun> run_with(const targets::ProgramStart& start,
 
 void ProbeFlags::declare(cli::Arguments& arguments) {
   arguments.option("--probe-delay", delay, "D",
-                   "run again with every delivery D later (100ms); name waits that do not wait");
+                   "rerun with every delivery D later (100ms); report waits that do not wait");
 }
 
 Result<std::int64_t> ProbeFlags::delay_ps() const {
@@ -93,7 +94,7 @@ Result<std::int64_t> ProbeFlags::delay_ps() const {
                                       : 0;
   if (error != std::errc{} || scale == 0 || value <= 0 || value * scale > 1e15) {
     return Error{ErrorKind::InvalidInput,
-                 fmt::format("--probe-delay takes a time such as 100ms or 5us: {}", delay)};
+                 fmt::format("--probe-delay: invalid time (examples: 100ms, 5us): {}", delay)};
   }
   return static_cast<std::int64_t>(value * scale);
 }
@@ -105,11 +106,13 @@ std::vector<ProbedPhase> probe_phases(const Json& plain,
   std::vector<ProbedPhase> out;
   for (const auto& [key, seen] : phases_of(delayed)) {
     const auto found = before.find(key);
+    // A kernel that polls nothing has no wait to miss.
     if (found == before.end() || seen.waits.empty()) continue;
     const auto& [device, kernel, launch] = key;
     ProbedPhase phase{kernel, device, launch};
     phase.plain_ps = found->second.finished - found->second.started;
     phase.delayed_ps = seen.finished - seen.started;
+    // Half: a part of the delay may overlap with the kernel's computation.
     phase.waited = phase.delayed_ps - phase.plain_ps >= delay_ps / 2;
     for (const Wait& wait : seen.waits) {
       if (is_in_flight(delayed, wait.addresses, seen.finished)) phase.missed.push_back(wait.where);
@@ -130,7 +133,7 @@ Result<cli::ExitCode> run_probe(cli::Context& context,
   CUCO_TRY_ASSIGN(const targets::KeptRun delayed, run_with(start, options, delay));
   if (delayed.ending.interrupted) return cli::ExitCode::Interrupted;
   if (plain.ending.server_failed || delayed.ending.server_failed) {
-    context.terminal.error("a run did not end: see above");
+    context.terminal.error("a run did not finish; see above");
     context.terminal.note("{}{}", plain.errors, delayed.errors);
     return cli::ExitCode::Internal;
   }
@@ -147,25 +150,28 @@ Result<cli::ExitCode> run_probe(cli::Context& context,
                phase.is_suspect() ? context.terminal.styled(
                                         cli::Style::Bad, "did not wait at " + phase.missed.front())
                : phase.waited ? "waits"
-                              : "nothing on its way"});
+                              : "nothing in flight"});
   }
   context.terminal.note("every delivery {} later, predicted for {}:", flags.delay,
                         after.value("gpu", "?"));
   if (after["deliveries"].empty()) {
-    context.terminal.note(
-        "  nothing was delivered between GPUs: there is nothing to be late, and no wait to probe");
+    context.terminal.note("  nothing was delivered between GPUs, so there is no wait to probe");
   } else if (phases.empty()) {
     context.terminal.note("  no kernel polls anything");
   }
   context.terminal.note("{}", table.text(2));
   for (const std::string& line : differences(plain, delayed))
-    context.terminal.note("  the result depends on it: {}", line);
+    context.terminal.note("  the result changes: {}", line);
   if (suspects == 0 && differences(plain, delayed).empty()) {
     return cli::passed_on(plain.ending.program.code);
   }
+  if (suspects == 0) {
+    context.terminal.error("the result depends on when deliveries arrive");
+    return cli::ExitCode::Findings;
+  }
   context.terminal.error(fmt::format(
-      "{} ended while something was on its way to what it polls, no later than before: its wait is "
-      "satisfied by something older",
+      "{} ended, no later than before, while data was in flight to the word it polls: "
+      "something older satisfied its wait",
       suspects == 1 ? "a kernel launch" : fmt::format("each of {} kernel launches", suspects)));
   return cli::ExitCode::Findings;
 }

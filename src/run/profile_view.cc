@@ -96,12 +96,12 @@ void add_kernel(std::string& out, const Json& kernel, const cli::Terminal& termi
                      short_time(number(kernel, "time_ps")));
   cli::Table facts;
   facts.row({"instructions",
-             fmt::format("{} of threads, {} of warps, {} of lanes active",
+             fmt::format("{} by threads, {} by warps, {} of lanes active",
                          short_count(number(kernel, "thread_instructions")), short_count(warps),
                          percent(number(kernel, "thread_instructions"), 32 * warps))});
   facts.row({"by class", classes_text(kernel["by_class"], warps)});
   facts.row({"global memory",
-             fmt::format("{} loads, {} stores, {} atomics of warps; {} B asked, {} sectors, "
+             fmt::format("{} loads, {} stores, {} atomics (warps); {} B requested, {} sectors, "
                          "coalescing {}",
                          short_count(number(kernel, "global_loads")),
                          short_count(number(kernel, "global_stores")),
@@ -178,8 +178,8 @@ std::string kernel_name(const std::string& mangled) {
 }
 
 void ProfileFlags::declare(cli::Arguments& arguments) {
-  arguments.flag("--profile", enabled, "tell what kernels did, per kernel and source line");
-  arguments.option("--profile-json", file, "FILE", "the same as JSON, into a file")
+  arguments.flag("--profile", enabled, "show what kernels did, per kernel and source line");
+  arguments.option("--profile-json", file, "FILE", "write the profile to a file, as JSON")
       .completes(cli::Completion::File);
 }
 

@@ -19,8 +19,8 @@ void report(cli::Context& context,
             const targets::KeptRun& run,
             const vcluster::Schedule& schedule) {
   context.terminal.error(
-      fmt::format("the program depends on the schedule: differs under seed {}, "
-                  "{} of {} tried",
+      fmt::format("the program depends on the schedule: it differs under seed {}, "
+                  "{} of {} schedules run",
                   seed, seed, flags.count));
   for (const std::string& line : lines)
     context.terminal.note("    {}", line);
@@ -32,15 +32,16 @@ void report(cli::Context& context,
       text.remove_prefix(std::min(end + 1, text.size()));
     }
   }
-  context.terminal.note("    again: cuco run --schedule-seed {} …", seed);
+  context.terminal.note("    reproduce with: cuco run --schedule-seed {} …", seed);
 }
 
 }  // namespace
 
 void ScheduleFlags::declare(cli::Arguments& arguments) {
   arguments.option("--schedules", count, "K",
-                   "run under K adversarial schedules too, and compare; exit 66 if one differs");
-  arguments.option("--schedule-seed", seed, "S", "run under the schedule that --schedules named");
+                   "also run under K adversarial schedules and compare; exit 66 if one differs");
+  arguments.option("--schedule-seed", seed, "S",
+                   "run under the schedule that --schedules reported");
 }
 
 Result<void> ScheduleFlags::check() const {
@@ -49,7 +50,7 @@ Result<void> ScheduleFlags::check() const {
                  fmt::format("--schedules must be 0 to {}: {}", kMostSchedules, count)};
   }
   if (count > 0 && seed != 0) {
-    return Error{ErrorKind::InvalidInput, "--schedules or --schedule-seed, not both"};
+    return Error{ErrorKind::InvalidInput, "use --schedules or --schedule-seed, not both"};
   }
   return {};
 }
@@ -93,7 +94,7 @@ Result<cli::ExitCode> run_schedules(cli::Context& context,
            vcluster::make_schedule(other.schedule_seed, options.devices));
     return cli::ExitCode::Findings;
   }
-  context.terminal.note("the same under {} adversarial schedules", flags.count);
+  context.terminal.note("identical under {} adversarial schedules", flags.count);
   return cli::passed_on(plain.ending.program.code);
 }
 

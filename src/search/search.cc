@@ -41,12 +41,12 @@ class Race {
 
   [[nodiscard]] bool budget_left() {
     if (run_.candidates() >= options_.budget.candidates) {
-      reason_ = "budget of candidates spent";
+      reason_ = "candidate budget used up";
       return false;
     }
     const auto spent = std::chrono::duration<double>(run_.clock().now() - start_).count();
     if (options_.budget.wall_seconds && spent >= *options_.budget.wall_seconds) {
-      reason_ = "budget of time spent";
+      reason_ = "time budget used up";
       return false;
     }
     return !run_.stop_requested();

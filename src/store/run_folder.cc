@@ -67,13 +67,13 @@ Result<RunFolder> find_run(const system::Path& root, std::string_view name) {
   if (name == "demo") {
     RunFolder demo = demo_run(root);
     if (std::filesystem::exists(demo.database())) return demo;
-    return Error{ErrorKind::NotFound, "no run 'demo' yet (cuco demo makes it)"};
+    return Error{ErrorKind::NotFound, "no run 'demo' yet; create it with: cuco demo"};
   }
   CUCO_TRY_ASSIGN(const std::vector<RunFolder> runs, list_runs(root));
   if (runs.empty()) {
     return Error{
         ErrorKind::NotFound,
-        fmt::format("no runs under '{}' (cuco optimize WORKLOAD makes one)", root.string())};
+        fmt::format("no runs in '{}'; start one with: cuco optimize WORKLOAD", root.string())};
   }
   if (name == "last") return runs.back();
   const auto wanted = run_number(name);
@@ -81,7 +81,7 @@ Result<RunFolder> find_run(const system::Path& root, std::string_view name) {
     return run_number(run.name) == wanted;
   });
   if (!wanted || found == runs.end()) {
-    return Error{ErrorKind::NotFound, fmt::format("no run '{}'; there are {} to {}", name,
+    return Error{ErrorKind::NotFound, fmt::format("no run '{}'; runs are {} to {}", name,
                                                   runs.front().name, runs.back().name)};
   }
   return *found;
@@ -91,7 +91,7 @@ Result<system::Fd> lock_run(const RunFolder& run) {
   auto lock = system::lock_file(run.path / "lock");
   if (!lock && lock.error().kind() == ErrorKind::Unavailable) {
     return Error{ErrorKind::Unavailable,
-                 fmt::format("run {} is being worked on by another process", run.name)};
+                 fmt::format("run {} is in use by another process", run.name)};
   }
   return lock;
 }

@@ -24,7 +24,7 @@ class Parser {
   Result<double> whole() {
     CUCO_TRY_ASSIGN(const double value, choice());
     if (!at_end()) return wrong("unexpected text");
-    if (!std::isfinite(value)) return wrong("no finite value");
+    if (!std::isfinite(value)) return wrong("value is not finite");
     return value;
   }
 

@@ -85,7 +85,7 @@ class Reader {
     if (node == nullptr && fallback > 0) return fallback;
     const auto value = node != nullptr ? node->value<std::int64_t>() : std::nullopt;
     if (value && *value >= 1 && *value <= most) return static_cast<int>(*value);
-    miss(node, key, fmt::format("must be a whole number from 1 to {}", most));
+    miss(node, key, fmt::format("must be an integer from 1 to {}", most));
     return 1;
   }
 
@@ -145,7 +145,7 @@ class Reader {
 /// Names of one kind, each once.
 void check_unique(std::set<std::string>& seen, const Reader& reader, const std::string& name) {
   if (!name.empty() && !seen.insert(name).second)
-    reader.wrong(reader.node("name"), fmt::format("there are two of the name '{}'", name));
+    reader.wrong(reader.node("name"), fmt::format("duplicate name '{}'", name));
 }
 
 void read_use(const Reader& reader, std::string_view word, Shape& shape) {
@@ -185,14 +185,15 @@ Shape read_shape(Reader reader, const Workload& workload) {
     const auto number = value != nullptr ? value->value<std::int64_t>() : std::nullopt;
     if (!number) {
       reader.wrong(value != nullptr ? value : node,
-                   fmt::format("params needs a whole number '{}'", name));
+                   fmt::format("params needs an integer '{}'", name));
     }
     whole = whole && number.has_value();
     shape.params.push_back(number.value_or(1));
   }
   for (const auto& [key, value] : *params) {
     if (std::ranges::find(workload.params, key.str()) != workload.params.end()) continue;
-    reader.wrong(&value, fmt::format("not in the workload's params: {}", key.str()));
+    reader.wrong(&value,
+                 fmt::format("unknown parameter (not in the workload's params): {}", key.str()));
   }
   if (!whole) shape.params.clear();
   return shape;
@@ -290,7 +291,7 @@ void read_bound(const Reader& top, Workload& workload) {
     try_on_shapes(reader, key, workload, [&](const Shape& shape) -> Result<void> {
       CUCO_TRY_ASSIGN(const double amount, evaluate(rule, workload.variables(shape)));
       if (amount >= 0) return {};
-      return Error{ErrorKind::InvalidInput, fmt::format("{} is less than nothing", amount)};
+      return Error{ErrorKind::InvalidInput, fmt::format("negative amount: {}", amount)};
     });
     return rule;
   };
@@ -389,9 +390,9 @@ Result<Workload> load_workload(const system::Path& folder) {
   CUCO_TRY_ASSIGN(const toml::table table, parse_toml(text, file.string()));
   if (table.contains("whole")) {
     return Error{ErrorKind::InvalidInput,
-                 fmt::format("{} is a whole program, which `cuco check` and `cuco judge` take; for "
-                             "anything else split it into cuco_setup, cuco_run and cuco_teardown "
-                             "(`cuco init` makes an example)",
+                 fmt::format("{} is a whole program; only cuco check and cuco judge accept it. For "
+                             "anything else, split it into cuco_setup, cuco_run and cuco_teardown "
+                             "(cuco init creates an example)",
                              folder.string())};
   }
   Faults faults(file.string());

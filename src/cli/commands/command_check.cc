@@ -28,14 +28,14 @@ class CheckCommand final : public Command {
         .positional("WORKLOAD", workload_, "folder with workload.toml, program.cu and oracle.cpp")
         .completes(Completion::Folder);
     arguments.flag("--no-run", no_run_,
-                   "leave out the seed: only read the files and try the oracle");
+                   "only read the files and test the oracle; do not run the seed");
   }
 
   Result<ExitCode> run(Context& context) override {
     std::error_code code;
     if (!std::filesystem::is_regular_file(workload_ / "workload.toml", code)) {
       return Error{ErrorKind::NotFound,
-                   fmt::format("no workload.toml in {}; to make one: cuco init {}",
+                   fmt::format("no workload.toml in {}; create one with: cuco init {}",
                                workload_.string(), workload_.string())};
     }
     std::vector<Check> checks;
@@ -68,12 +68,13 @@ class CheckCommand final : public Command {
 
   /// Shapes, oracle, seed; what cannot be tried has failed, and the rest is still looked at.
   void look_at(judge::Judge& judge, std::vector<Check>& checks, Terminal& terminal) const {
-    checks.push_back({"there is a hidden shape",
+    checks.push_back({"has a hidden shape",
                       !judge.workload().shapes_for(workload::Use::Hidden).empty(),
                       "one that no proposer sees"});
     if (const auto sizes = judge.memory_of_shapes()) {
       for (const judge::ShapeMemory& size : *sizes) {
-        checks.push_back({fmt::format("shape fits, {}", size.shape), size.bytes <= size.capacity,
+        checks.push_back({fmt::format("shape fits on one GPU, {}", size.shape),
+                          size.bytes <= size.capacity,
                           fmt::format("{} of {} for all buffer sets of a rank",
                                       human_bytes(static_cast<double>(size.bytes)),
                                       human_bytes(static_cast<double>(size.capacity)))});
@@ -86,7 +87,7 @@ class CheckCommand final : public Command {
         checks.push_back({fmt::format("oracle, {}: {}", test.shape, test.what), test.passed, ""});
       }
     } else {
-      checks.push_back({"oracle.cpp can be asked", false, oracle.error().message()});
+      checks.push_back({"oracle.cpp runs", false, oracle.error().message()});
     }
     if (no_run_) return;
     terminal.progress("running the seed …");
@@ -106,8 +107,8 @@ class CheckCommand final : public Command {
             {.candidate = program.seed, .schedules = 1, .interrupted = InterruptScope::requested}));
     const std::vector<Check> checks{
         {"workload.toml and program.cu", true, std::string(judge::kWholeProgramMark)},
-        {"the seed brings data back, and the same under another schedule", verdict.same,
-         verdict.same ? fmt::format("{} pieces", verdict.copies)
+        {"the seed copies data back, and the same data under another schedule", verdict.same,
+         verdict.same ? fmt::format("{} copies", verdict.copies)
                       : join(verdict.differences, "; ")}};
     return tell(context, checks);
   }

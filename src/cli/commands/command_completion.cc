@@ -10,7 +10,7 @@ namespace {
 class CompletionCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("SHELL", shell_, "the shell to complete in").one_of({"bash", "zsh"});
+    arguments.positional("SHELL", shell_, "shell").one_of({"bash", "zsh"});
   }
 
   Result<ExitCode> run(Context& context) override {

@@ -15,7 +15,7 @@ class ConfigCommand final : public Command {
     arguments.positional("KEY", key_, "show only this key")
         .optional()
         .completes(Completion::Nothing);
-    arguments.flag("--explain", explain_, "say what each key is for");
+    arguments.flag("--explain", explain_, "also print what each key is for");
   }
 
   Result<ExitCode> run(Context& context) override {
@@ -32,7 +32,7 @@ class ConfigCommand final : public Command {
     }
     if (object.empty()) {
       return Error(ErrorKind::InvalidInput,
-                   fmt::format("no key '{}'; cuco config lists them all", key_));
+                   fmt::format("unknown key '{}'; list all with: cuco config", key_));
     }
     context.terminal.write(context.json ? to_text(object) + "\n" : table.text());
     return ExitCode::Done;

@@ -20,11 +20,11 @@ constexpr double kLongestPause = 1.5;  // Seconds; nobody wants to watch a compi
 class DemoCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.option("--speed", speed_, "N", "so many times as fast as it was (default: 20)");
+    arguments.option("--speed", speed_, "N", "playback speed, N times real time (default: 20)");
   }
 
   Result<ExitCode> run(Context& context) override {
-    if (speed_ <= 0) return Error{ErrorKind::InvalidInput, "--speed: more than 0 is wanted"};
+    if (speed_ <= 0) return Error{ErrorKind::InvalidInput, "--speed must be above 0"};
     CUCO_TRY_ASSIGN(const system::Path path, system::find_data(kRecording));
     CUCO_TRY_ASSIGN(const std::string text, system::read_file(path));
     auto events = store::parse_recording(text);
@@ -52,7 +52,7 @@ class DemoCommand final : public Command {
     }
     const ExitCode code = show_closing(context, state, folder);
     show_line(context, {"",
-                        "look around  cuco show demo     page  cuco report demo     "
+                        "details  cuco show demo     page  cuco report demo     "
                         "for real  cuco optimize workloads/gemm_allgather"});
     return code;
   }
@@ -61,8 +61,7 @@ class DemoCommand final : public Command {
   static void introduce(Context& context,
                         const candidate::RunStarted& started,
                         std::int64_t time_ms) {
-    show_line(context,
-              {"recorded", fmt::format("{}; nothing is computed now", date_text(time_ms))});
+    show_line(context, {"recorded", fmt::format("{}; this is a playback", date_text(time_ms))});
     show_line(context,
               {system::Path(started.workload).filename().string(),
                fmt::format("{}, {}   seed {}", started.target, started.hardware, started.seed)});

@@ -30,7 +30,7 @@ class DoctorCommand final : public Command {
   [[nodiscard]] bool accepts_broken_config() const override { return true; }
 
   Result<ExitCode> run(Context& context) override {
-    context.terminal.progress("looking at this machine …");
+    context.terminal.progress("inspecting this machine …");
     const Machine machine = inspect_machine(context.config, system::Environment::current());
     Diagnosis diagnosis = diagnose(machine, context.config.text("run.target"));
     if (!context.config_problem.empty()) {
@@ -118,6 +118,7 @@ class DoctorCommand final : public Command {
 
   static std::string targets(const Diagnosis& diagnosis, const Terminal& terminal, int width) {
     std::vector<std::string> words;
+    // Targets that are missing for the same reason share a line.
     std::map<std::string, std::vector<std::string>> names_by_reason;
     for (const TargetState& target : diagnosis.targets) {
       words.push_back(fmt::format("{} {}{}", target.name,
@@ -154,9 +155,9 @@ class DoctorCommand final : public Command {
     if (text.empty()) return text;
     return text +
            indented(
-               "code that a model wrote will not start here; the expert's runs behind the "
-               "fences there are. cgroups need a writable /sys/fs/cgroup: root on the host, or "
-               "a container that may write it",
+               "code written by a model will not run here; the built-in expert's code runs with "
+               "the remaining fences. Memory and process limits need a writable /sys/fs/cgroup: "
+               "root on the host, or a container that may write to it",
                width);
   }
 };

@@ -15,7 +15,7 @@ class ExplainCommand final : public Command {
   void declare(Arguments& arguments) override {
     arguments.positional("RUN", run_, "number of the run, or 'last'")
         .completes(Completion::Nothing);
-    arguments.positional("CANDIDATE", number_, "which candidate (default: the best)")
+    arguments.positional("CANDIDATE", number_, "number of the candidate (default: the best)")
         .optional()
         .completes(Completion::Nothing);
   }
@@ -25,7 +25,8 @@ class ExplainCommand final : public Command {
     const auto number = number_ ? number_ : run.state.best;
     if (!number) {
       return Error{ErrorKind::InvalidInput,
-                   fmt::format("run {} has no best candidate; say which one", run.folder.name)};
+                   fmt::format("run {} has no best candidate; name one: cuco explain RUN CANDIDATE",
+                               run.folder.name)};
     }
     CUCO_TRY_ASSIGN(const candidate::Entry* entry, find_entry(run, *number));
     const auto text = report::explanation(run.state, entry->candidate.number);

@@ -45,19 +45,19 @@ std::optional<std::string> missing_entry(std::span<const std::string> tokens) {
 class InitCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("FOLDER", folder_, "the workload to make, e.g. workloads/mine")
+    arguments.positional("FOLDER", folder_, "workload folder to create, e.g. workloads/mine")
         .completes(Completion::Folder);
     arguments
         .option("--from", program_, "FILE",
-                "start from this program; one with main() is taken whole")
+                "start from this program; with main() it becomes a whole-program workload")
         .completes(Completion::File);
-    arguments.option("--ranks", ranks_, "N", "GPUs (default: 4)");
-    arguments.option("--topology", topology_, "NAME", "cluster to predict for: nvlink8, roce2x4 …");
+    arguments.option("--ranks", ranks_, "N", "number of GPUs (default: 4)");
+    arguments.option("--topology", topology_, "NAME", "cluster to simulate: nvlink8, roce2x4 …");
     arguments
-        .option("--include", includes_, "DIR", "a folder of headers of --from; may be repeated")
+        .option("--include", includes_, "DIR", "header folder that --from needs; may be repeated")
         .completes(Completion::Folder);
-    arguments.option("--nvcc", flags_, "FLAG", "for the compiler of --from; may be repeated");
-    arguments.rest("ARGS", args_, "arguments of a whole program");
+    arguments.option("--nvcc", flags_, "FLAG", "compiler flag that --from needs; may be repeated");
+    arguments.rest("ARGS", args_, "arguments for a whole program");
   }
 
   Result<ExitCode> run(Context& context) override {
@@ -71,13 +71,13 @@ class InitCommand final : public Command {
     const auto missing = source.empty() || whole ? std::nullopt : missing_entry(tokens);
     if (missing) {
       return Error{ErrorKind::InvalidInput,
-                   fmt::format("{} has neither main() nor {}: it is no program to start from",
+                   fmt::format("not a program to start from (neither main() nor {1}): {0}",
                                program_.string(), *missing)};
     }
     if (!whole && (!flags_.empty() || !includes_.empty())) {
       return Error{ErrorKind::InvalidInput,
-                   "--nvcc and --include are for whole programs, with main(); a split program is "
-                   "one file, and its flags are the judge's"};
+                   "--nvcc and --include need a whole program, with main(); a split program is one "
+                   "file, and the judge sets its flags"};
     }
     CUCO_TRY(system::make_folder(folder_));
     CUCO_TRY(whole ? write_whole(source) : write_split(source));
@@ -100,12 +100,12 @@ class InitCommand final : public Command {
     });
     if (name.empty() || !plain) {
       return Error{ErrorKind::InvalidInput,
-                   fmt::format("a workload's name has letters, digits, _ and -: {}", name)};
+                   fmt::format("invalid workload name (use letters, digits, _ and -): {}", name)};
     }
     std::error_code code;
     if (std::filesystem::exists(folder_ / "workload.toml", code)) {
       return Error{ErrorKind::InvalidInput,
-                   fmt::format("{} is there already", (folder_ / "workload.toml").string())};
+                   fmt::format("already exists: {}", (folder_ / "workload.toml").string())};
     }
     if (topology_.empty()) {
       topology_ = ranks_ == 1   ? "single"

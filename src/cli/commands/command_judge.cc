@@ -24,16 +24,17 @@ class JudgeCommand final : public Command {
     arguments.option("--fidelity", fidelity_, "LEVEL", "how thorough (default: final)")
         .one_of({"check", "quick", "standard", "final"});
     arguments.option("--topology", topology_, "NAME",
-                     "another cluster than the workload's: ib2x1, nvlink8 …");
-    arguments.option("--on", on_, "TARGET", "virtual (default), or gpu: this machine's, one rank")
+                     "judge on another cluster than the workload's: ib2x1, nvlink8 …");
+    arguments
+        .option("--on", on_, "TARGET", "virtual (default), or gpu: one rank on this machine's GPU")
         .one_of({"virtual", "gpu"});
-    arguments.option("--seed", seed_, "N", "of the inputs; the same seed gives the same verdict");
+    arguments.option("--seed", seed_, "N",
+                     "seed for the inputs; the same seed gives the same verdict");
     arguments.flag("--full", full_,
-                   "check the full shapes too, every element against the GPU reference");
+                   "also verify full shapes, every element against the GPU reference");
     arguments.flag("--check", check_,
-                   "watch every access on check and hidden shapes: a race becomes the verdict");
-    arguments.flag("--own", own_,
-                   "the code is yours: run it even where a sandbox fence is missing");
+                   "watch every access on check and hidden shapes; a race becomes the verdict");
+    arguments.flag("--own", own_, "trust the code: run it even if a sandbox fence is missing");
   }
 
   Result<ExitCode> run(Context& context) override {
@@ -111,7 +112,7 @@ class JudgeCommand final : public Command {
                              "\n");
     } else if (verdict.same) {
       context.terminal.write(fmt::format(
-          "{} as the seed: {} pieces of data came back from devices, the same under {} "
+          "{} same as the seed: {} device-to-host copies, identical under {} "
           "schedules\n  predicted {} on {}: {:.2f} x the seed ({})\n  {}\n",
           context.terminal.tick(), verdict.copies, schedules + 1, human_seconds(verdict.seconds),
           verdict.hardware, verdict.seed_seconds / verdict.seconds,

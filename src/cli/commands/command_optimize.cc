@@ -19,24 +19,26 @@ class OptimizeCommand final : public Command {
     arguments.positional("WORKLOAD", workload_, "folder with workload.toml and program.cu")
         .completes(Completion::Folder);
     arguments.option("--proposer", proposers_, "WHO",
-                     "who proposes: expert, model or command:PROGRAM; may be repeated");
+                     "expert, model or command:PROGRAM; may be repeated");
     arguments.option("--model", model_, "NAME", "model to ask (implies --proposer model)");
-    arguments.option("--endpoint", endpoint_, "URL", "OpenAI-compatible service to ask");
-    arguments.option("--candidates", candidates_, "N", "at most so many candidates (default 40)");
-    arguments.option("--budget", budget_, "TIME", "at most so long: 90s, 30m, 2h");
-    arguments.option("--seed", seed_, "N", "same seed, same search");
-    arguments.option("--jobs", jobs_, "N", "candidates evaluated side by side");
-    arguments.option("--topology", topology_, "NAME", "instead of the workload's own");
+    arguments.option("--endpoint", endpoint_, "URL", "OpenAI-compatible service");
+    arguments.option("--candidates", candidates_, "N",
+                     "maximum number of candidates (default: 40)");
+    arguments.option("--budget", budget_, "TIME", "maximum duration: 90s, 30m, 2h");
+    arguments.option("--seed", seed_, "N", "seed of the search; the same seed repeats it");
+    arguments.option("--jobs", jobs_, "N", "number of candidates to evaluate in parallel");
+    arguments.option("--topology", topology_, "NAME",
+                     "search on another cluster than the workload's");
     arguments.option("--record", record_, "FILE", "write every exchange with a model to FILE")
         .completes(Completion::File);
-    arguments.option("--replay", replay_, "FILE", "answer from a recording, offline")
+    arguments.option("--replay", replay_, "FILE", "answer from a recording instead of a model")
         .completes(Completion::File);
   }
 
   Result<ExitCode> run(Context& context) override {
     if (!std::filesystem::exists(workload_ / "workload.toml")) {
       return Error(ErrorKind::NotFound,
-                   fmt::format("{} has no workload.toml; workloads shipped with cuco are under "
+                   fmt::format("no workload.toml in {}; the workloads that come with cuco are in "
                                "workloads/",
                                workload_.string()));
     }
@@ -67,8 +69,9 @@ class OptimizeCommand final : public Command {
     if (!budget_.empty()) {
       const auto seconds = parse_duration(budget_);
       if (!seconds) {
-        return Error{ErrorKind::InvalidInput,
-                     fmt::format("--budget {}: not a time; 90s, 30m and 2h are", budget_)};
+        return Error{
+            ErrorKind::InvalidInput,
+            fmt::format("--budget: invalid duration (examples: 90s, 30m, 2h): {}", budget_)};
       }
       options.budget_seconds = *seconds;
     }

@@ -14,8 +14,8 @@ class ResumeCommand final : public Command {
   void declare(Arguments& arguments) override {
     arguments.positional("RUN", run_, "number of the run, or 'last'")
         .completes(Completion::Nothing);
-    arguments.option("--candidates", candidates_, "N", "at most so many candidates in all");
-    arguments.option("--budget", budget_, "TIME", "so much more time: 90s, 30m, 2h");
+    arguments.option("--candidates", candidates_, "N", "maximum number of candidates in total");
+    arguments.option("--budget", budget_, "TIME", "additional time: 90s, 30m, 2h");
   }
 
   Result<ExitCode> run(Context& context) override {
@@ -23,15 +23,17 @@ class ResumeCommand final : public Command {
     if (!run.state.started) {
       return Error{
           ErrorKind::InvalidInput,
-          fmt::format("run {} was killed before it began; start it again", run.folder.name)};
+          fmt::format("run {} ended before it started; start a new one with: cuco optimize",
+                      run.folder.name)};
     }
     CUCO_TRY_ASSIGN(JourneyOptions options, parse_journey_options(run.state.started->options));
     if (candidates_) options.candidates = *candidates_;
     if (!budget_.empty()) {
       const auto seconds = parse_duration(budget_);
       if (!seconds) {
-        return Error{ErrorKind::InvalidInput,
-                     fmt::format("--budget {}: not a time; 90s, 30m and 2h are", budget_)};
+        return Error{
+            ErrorKind::InvalidInput,
+            fmt::format("--budget: invalid duration (examples: 90s, 30m, 2h): {}", budget_)};
       }
       options.budget_seconds = *seconds;
     }

@@ -28,22 +28,23 @@ class RunCommand final : public Command {
   void declare(Arguments& arguments) override {
     arguments.positional("PROGRAM", programs_, "CUDA sources (.cu …), or one built program");
     arguments.option("--on", target_, "TARGET", "where to run").one_of({"virtual"});
-    arguments.option("--hardware", hardware_, "GPU", "GPU to imitate: h200, a100 or a file")
+    arguments.option("--hardware", hardware_, "GPU", "GPU to simulate: h200, a100 or a file")
         .completes(Completion::File);
     arguments
-        .option("--topology", topology_, "NAME", "cluster to imitate: nvlink8, roce2x4 … or a file")
+        .option("--topology", topology_, "NAME",
+                "cluster to simulate: nvlink8, roce2x4 … or a file")
         .completes(Completion::File);
     arguments.option("--ranks", ranks_, "N",
-                     "GPUs, and processes if the program uses MPI; all of the topology's");
+                     "number of GPUs (default 1, or all of --topology); MPI starts a process each");
     arguments.option("--processes", processes_, "N",
-                     "processes of a program that uses MPI; one for each GPU");
-    arguments.option("--seed", seed_, "N", "order of what the hardware leaves open");
+                     "number of MPI processes (default: one per GPU)");
+    arguments.option("--seed", seed_, "N", "seed for block order and start jitter");
     check_.declare(arguments);
     schedules_.declare(arguments);
     probe_.declare(arguments);
     profile_.declare(arguments);
-    arguments.option("--nvcc", flags_, "FLAG", "a further flag for nvcc");
-    arguments.rest("ARGS", arguments_, "arguments of the program");
+    arguments.option("--nvcc", flags_, "FLAG", "extra flag for nvcc; may be repeated");
+    arguments.rest("ARGS", arguments_, "arguments for the program");
   }
 
   Result<ExitCode> run(Context& context) override {
@@ -57,8 +58,7 @@ class RunCommand final : public Command {
       server_options.processes =
           processes_ ? static_cast<std::uint32_t>(*processes_) : server_options.devices;
     } else if (processes_.value_or(1) > 1) {
-      return Error{ErrorKind::InvalidInput,
-                   "--processes is for programs that link MPI; any other is one process"};
+      return Error{ErrorKind::InvalidInput, "--processes needs a program that links MPI"};
     }
     const InterruptScope interrupts;
     std::vector<std::string> argv = {program.string()};
@@ -124,10 +124,11 @@ class RunCommand final : public Command {
     }
     for (const system::Path& path : programs_) {
       if (!std::filesystem::exists(path)) {
-        return Error{ErrorKind::NotFound, fmt::format("there is no file {}", path.string())};
+        return Error{ErrorKind::NotFound, fmt::format("no such file: {}", path.string())};
       }
       if (std::filesystem::is_directory(path)) {
-        return Error{ErrorKind::InvalidInput, fmt::format("{} is a folder", path.string())};
+        return Error{ErrorKind::InvalidInput,
+                     fmt::format("not a file but a folder: {}", path.string())};
       }
     }
     return {};
@@ -150,9 +151,8 @@ class RunCommand final : public Command {
     } else {
       auto found = system::find_data("hardware/" + name + ".toml");
       if (!found) {
-        return Error{
-            ErrorKind::NotFound,
-            fmt::format("unknown GPU {}: neither a file nor one of hardware/*.toml", name)};
+        return Error{ErrorKind::NotFound,
+                     fmt::format("unknown GPU (neither a file nor in hardware/): {}", name)};
       }
       options.gpu = *std::move(found);
     }
@@ -167,9 +167,8 @@ class RunCommand final : public Command {
     if (std::filesystem::exists(topology_)) return std::filesystem::absolute(topology_);
     auto found = system::find_data("topology/" + topology_ + ".toml");
     if (found) return found;
-    return Error{
-        ErrorKind::NotFound,
-        fmt::format("unknown topology {}: neither a file nor one of topology/*.toml", topology_)};
+    return Error{ErrorKind::NotFound,
+                 fmt::format("unknown topology (neither a file nor in topology/): {}", topology_)};
   }
 
   /// A script is taken for what it is: what it starts is its own business.
@@ -195,8 +194,9 @@ class RunCommand final : public Command {
     }
     const system::Path program = std::filesystem::absolute(programs_.front());
     if (programs_.size() > 1) {
-      return Error{ErrorKind::InvalidInput,
-                   "one built program, or sources; arguments of the program come after --"};
+      return Error{
+          ErrorKind::InvalidInput,
+          "give either one built program or sources; put the program's arguments after --"};
     }
     CUCO_TRY_ASSIGN(const std::string bytes, system::read_file(program));
     // A script may start a program of ours; what it starts is checked by the runtime itself.
@@ -222,11 +222,12 @@ class RunCommand final : public Command {
       }
     }
     if (ptx::takes_newer_ptx(*executable, sm)) {
-      fmt::print(stderr,
-                 "cuco: note: {} has machine code for sm_{} but PTX only for compute_{}; that PTX "
-                 "is run, where __CUDA_ARCH__ is {}0\n",
-                 programs_.front().string(), sm, executable->ptx_versions.front(),
-                 executable->ptx_versions.front());
+      fmt::print(
+          stderr,
+          "cuco: note: {} has machine code for sm_{} but PTX only for compute_{}; running that "
+          "PTX, in which __CUDA_ARCH__ is {}0\n",
+          programs_.front().string(), sm, executable->ptx_versions.front(),
+          executable->ptx_versions.front());
     }
     return program;
   }
@@ -240,7 +241,7 @@ class RunCommand final : public Command {
       context.terminal.error("the program was " + system::describe(program));
       return passed_on(128 + program.code);
     }
-    context.terminal.error("the program did not run: " + system::describe(program));
+    context.terminal.error("the program did not start: " + system::describe(program));
     return ExitCode::Internal;
   }
 

@@ -30,7 +30,7 @@ class RunsCommand final : public Command {
     if (context.json) {
       context.terminal.write(to_text(list) + "\n");
     } else if (folders.empty()) {
-      context.terminal.note("no runs in {}; cuco optimize WORKLOAD makes one", root);
+      context.terminal.note("no runs in {}; start one with: cuco optimize WORKLOAD", root);
     } else {
       context.terminal.write(table.text());
     }

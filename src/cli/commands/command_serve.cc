@@ -9,13 +9,13 @@ namespace {
 class ServeCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.option("--port", port_, "N", "port on this machine (default: 8765; 0: a free one)");
+    arguments.option("--port", port_, "N", "local port (default: 8765; 0: any free port)");
   }
 
   /// The server is a program of its own: it links an HTTP library that the others need not load.
   Result<ExitCode> run(Context& context) override {
     if (port_ < 0 || port_ > 65535) {
-      return Error{ErrorKind::InvalidInput, "--port: 0 to 65535 is wanted"};
+      return Error{ErrorKind::InvalidInput, "--port must be 0 to 65535"};
     }
     CUCO_TRY_ASSIGN(const system::Path helper, system::find_helper("cuco-serve"));
     const std::string root = context.config.text("store.folder");

@@ -20,12 +20,12 @@ class ShowCommand final : public Command {
   void declare(Arguments& arguments) override {
     arguments.positional("RUN", run_, "number of the run, or 'last'")
         .completes(Completion::Nothing);
-    arguments.positional("CANDIDATE", number_, "show this one in full")
+    arguments.positional("CANDIDATE", number_, "show this candidate in full")
         .optional()
         .completes(Completion::Nothing);
-    arguments.flag("--code", code_, "print the candidate's source and nothing else");
-    arguments.flag("--diff", diff_, "print its difference to the seed and nothing else");
-    arguments.flag("--events", events_, "print everything that happened, one JSON object a line");
+    arguments.flag("--code", code_, "print only the candidate's source");
+    arguments.flag("--diff", diff_, "print only its diff against the seed");
+    arguments.flag("--events", events_, "print all events, one JSON object per line");
   }
 
   Result<ExitCode> run(Context& context) override {

@@ -26,8 +26,8 @@ std::unique_ptr<Command> make_show_command();
 
 namespace {
 
-constexpr std::string_view kJob = "the job";
-constexpr std::string_view kRuns = "what was found";
+constexpr std::string_view kJob = "work";
+constexpr std::string_view kRuns = "results";
 constexpr std::string_view kMachine = "this machine";
 
 constexpr auto kCommands = std::to_array<CommandEntry>({
@@ -35,28 +35,28 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
      "cuco optimize workloads/gemm_allgather", make_optimize_command},
     {"run", kJob, "run a CUDA program on virtual GPUs, on this machine's CPU",
      "cuco run --ranks 4 prog.cu -- --size 1024", make_run_command},
-    {"judge", kJob, "decide whether one program is correct, and how fast it is",
+    {"judge", kJob, "judge one program: is it correct, and how fast is it",
      "cuco judge workloads/gemm_allgather mine.cu", make_judge_command},
-    {"init", kJob, "make a workload folder to start from, or one around an existing program",
+    {"init", kJob, "create a workload folder: an example, or around an existing program",
      "cuco init workloads/mine --ranks 4", make_init_command},
-    {"check", kJob, "tell whether a workload folder is right: files, oracle, seed",
+    {"check", kJob, "check a workload folder: files, oracle, seed",
      "cuco check workloads/gemm_allgather", make_check_command},
-    {"resume", kJob, "go on with a run that was interrupted or has ideas left",
+    {"resume", kJob, "continue an interrupted run, or search further",
      "cuco resume last --budget 30m", make_resume_command},
     {"runs", kRuns, "list the runs", "cuco runs", make_runs_command},
     {"show", kRuns, "show a run's candidates, or one in full", "cuco show last 11 --diff",
      make_show_command},
-    {"explain", kRuns, "tell why a candidate was tried, and what it gained or broke",
+    {"explain", kRuns, "explain why a candidate was tried, and what it gained or broke",
      "cuco explain last 11", make_explain_command},
     {"best", kRuns, "write a run's winner to a folder", "cuco best last -o faster/",
      make_best_command},
-    {"report", kRuns, "write a run as one HTML page to look at or to send",
+    {"report", kRuns, "write a run as one self-contained HTML page",
      "cuco report last -o report.html", make_report_command},
-    {"serve", kRuns, "show the runs in a browser, live", "cuco serve --port 8765",
+    {"serve", kRuns, "show all runs in a browser, live", "cuco serve --port 8765",
      make_serve_command},
-    {"demo", kRuns, "play back a recorded run: no GPU, no nvcc, no wait", "cuco demo",
+    {"demo", kRuns, "play back a recorded run (needs no GPU and no nvcc)", "cuco demo",
      make_demo_command},
-    {"doctor", kMachine, "tell what this machine can do, and how to get what is missing",
+    {"doctor", kMachine, "show what this machine can do, and how to get what is missing",
      "cuco doctor", make_doctor_command},
     {"config", kMachine, "print each setting and where it comes from",
      "cuco config --set search.budget=30m", make_config_command},

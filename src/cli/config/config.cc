@@ -44,7 +44,7 @@ bool takes(ConfigType type, FileEntry::Kind kind) {
 std::string_view expected_by(const ConfigKey& key) {
   switch (key.type) {
     case ConfigType::Integer:
-      return "a whole number";
+      return "an integer";
     case ConfigType::Number:
       return "a number";
     case ConfigType::Flag:
@@ -70,7 +70,7 @@ std::string unknown_key(std::string_view name) {
   std::string message = fmt::format("unknown key '{}'", name);
   if (name.find("key") != std::string_view::npos || name.find("token") != std::string_view::npos ||
       name.find("secret") != std::string_view::npos) {
-    return message + "; secrets are never written here: name their variable with llm.key_variable";
+    return message + "; never write secrets here: name their variable with llm.key_variable";
   }
   std::vector<std::string> names;
   for (const ConfigKey& key : config_keys())
@@ -78,7 +78,7 @@ std::string unknown_key(std::string_view name) {
   if (const auto near = nearest(name, names)) {
     return message + fmt::format(" (did you mean '{}'?)", *near);
   }
-  return message + " (cuco config lists them)";
+  return message + " (list all with: cuco config)";
 }
 
 Error at(std::string_view origin, std::string_view what) {
@@ -140,14 +140,14 @@ std::optional<std::string> complaint_about(const ConfigKey& key, std::string_vie
     case ConfigType::Variable:
       // The value is not repeated: somebody may have put the secret itself here.
       if (is_variable_name(value)) return std::nullopt;
-      return fmt::format("{} takes {}", key.name, expected_by(key));
+      return fmt::format("{} must be {}", key.name, expected_by(key));
     case ConfigType::Choice: {
       std::vector<std::string> choices;
       for (const std::string_view choice : split(key.choices, '|'))
         choices.emplace_back(choice);
       if (std::ranges::find(choices, value) != choices.end()) return std::nullopt;
       std::string message =
-          fmt::format("{} is one of {}, not '{}'", key.name, join(choices, ", "), value);
+          fmt::format("{} must be one of {}, not '{}'", key.name, join(choices, ", "), value);
       if (const auto near = nearest(value, choices)) {
         message += fmt::format(" (did you mean '{}'?)", *near);
       }
@@ -155,7 +155,7 @@ std::optional<std::string> complaint_about(const ConfigKey& key, std::string_vie
     }
   }
   if (right) return std::nullopt;
-  return fmt::format("{} takes {}, not '{}'", key.name, expected_by(key), value);
+  return fmt::format("{} must be {}, not '{}'", key.name, expected_by(key), value);
 }
 
 Result<void> Config::apply(std::string_view key, std::string value, std::string origin) {
@@ -177,7 +177,7 @@ Result<Config> Config::from(const ConfigSources& sources) {
       std::string origin = fmt::format("{}:{}", name, entry.line);
       const ConfigKey* key = find_key(entry.key);
       if (key != nullptr && !takes(key->type, entry.kind)) {
-        return at(origin, fmt::format("{} takes {}", key->name, expected_by(*key)));
+        return at(origin, fmt::format("{} must be {}", key->name, expected_by(*key)));
       }
       CUCO_TRY(config.apply(entry.key, entry.value, std::move(origin)));
     }

@@ -26,7 +26,7 @@ Finding compiler(const Machine& machine) {
   Finding finding{"compiler", fmt::format("nvcc {}", machine.nvcc->version)};
   if (!machine.nvcc->version.starts_with("13.")) {
     finding.state = State::Bad;
-    finding.advice = fmt::format("CUDA 13.0 is needed: {}", kCudaAdvice);
+    finding.advice = fmt::format("cuco needs CUDA 13.0: {}", kCudaAdvice);
   }
   return finding;
 }
@@ -35,7 +35,7 @@ Finding nccl(const Machine& machine) {
   if (!machine.nccl) {
     return {
         "NCCL", "no headers", State::Absent,
-        "get nccl.h and nccl_device.h of NCCL 2.28.9 or newer into the toolkit's include folder"};
+        "copy nccl.h and nccl_device.h of NCCL 2.28.9 or newer into the toolkit's include folder"};
   }
   const NcclHeaders& headers = *machine.nccl;
   Finding finding{"NCCL", fmt::format("{}.{}.{}{}", headers.major, headers.minor, headers.patch,
@@ -43,7 +43,7 @@ Finding nccl(const Machine& machine) {
   if (std::tie(headers.major, headers.minor, headers.patch) < std::make_tuple(2, 28, 9) ||
       !headers.device_api) {
     finding.state = State::Bad;
-    finding.advice = "headers of NCCL 2.28.9 or newer are needed";
+    finding.advice = "install the headers of NCCL 2.28.9 or newer";
   }
   return finding;
 }
@@ -81,18 +81,19 @@ Finding processor(const Machine& machine) {
 Finding mpi(const Machine& machine) {
   if (machine.mpi) return {"MPI", machine.mpi->version};
   return {"MPI", "not found", State::Absent,
-          "for programs that use MPI: apt-get install openmpi-bin libopenmpi-dev"};
+          "needed for MPI programs: apt-get install openmpi-bin libopenmpi-dev"};
 }
 
 Finding slurm(const Machine& machine) {
   if (machine.slurm) return {"Slurm", machine.slurm->version};
-  return {"Slurm", "not found", State::Absent, "only for many machines: apt-get install slurm-wlm"};
+  return {"Slurm", "not found", State::Absent,
+          "needed only for several machines: apt-get install slurm-wlm"};
 }
 
 Finding models(const Machine& machine) {
   if (machine.model.name.empty()) {
     return {"models", "none configured", State::Absent,
-            "the built-in expert proposes; to add one set llm.endpoint and llm.model, or "
+            "the built-in expert proposes; to add a model, set llm.endpoint and llm.model, or "
             "search.proposer to command:PROGRAM"};
   }
   if (!machine.model.problem.empty()) {
@@ -103,12 +104,12 @@ Finding models(const Machine& machine) {
 
 TargetState virtual_target(const Machine& machine) {
   if (std::ranges::any_of(machine.cpu_features, [](const auto& f) { return !f.second; })) {
-    return {"virtual", false, "the CPU lacks instructions that it needs"};
+    return {"virtual", false, "the CPU lacks required instructions"};
   }
   if (!machine.has_virtual_cluster) {
-    return {"virtual", false, "its server or libraries are not built"};
+    return {"virtual", false, "incomplete installation: server or libraries not found"};
   }
-  return {"virtual", true, machine.nvcc ? "" : "only programs that are compiled already"};
+  return {"virtual", true, machine.nvcc ? "" : "only for programs that are already built"};
 }
 
 /// These two do not exist yet; saying that a GPU is missing would promise too much.

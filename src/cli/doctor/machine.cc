@@ -40,14 +40,14 @@ std::optional<Tool> find_tool(const char* name,
   if (!path) return std::nullopt;
   const auto text = output_of({path->string(), version_option}, environment);
   if (!text) return std::nullopt;
-  return Tool{*path, first_match(*text, pattern).value_or("of unknown version")};
+  return Tool{*path, first_match(*text, pattern).value_or("(unknown version)")};
 }
 
 std::optional<Tool> inspect_nvcc(const toolchain::CudaToolkit& toolkit,
                                  const system::Environment& environment) {
   const auto text = output_of({toolkit.nvcc().string(), "--version"}, environment);
   if (!text) return std::nullopt;
-  return Tool{toolkit.nvcc(), first_match(*text, R"(V([0-9.]+))").value_or("of unknown version")};
+  return Tool{toolkit.nvcc(), first_match(*text, R"(V([0-9.]+))").value_or("(unknown version)")};
 }
 
 std::optional<NcclHeaders> inspect_nccl(const system::Path& folder) {
@@ -73,9 +73,9 @@ ModelFacts inspect_model(const Config& config, const system::Environment& enviro
   const std::string& variable = config.text("llm.key_variable");
   const std::string& file = config.text("llm.key_file");
   if (file.empty() && !environment.get(variable)) {
-    facts.problem = fmt::format("no key: set {}, or name a file with llm.key_file", variable);
+    facts.problem = fmt::format("no key: set {}, or llm.key_file to a file", variable);
   } else if (!file.empty() && !std::filesystem::exists(file)) {
-    facts.problem = "the file named by llm.key_file does not exist";
+    facts.problem = "llm.key_file: no such file";
   }
   return facts;
 }

@@ -44,12 +44,12 @@ std::string count(Number number, std::string_view what) {
 Result<void> judge_seed(Run& run, const Subject& subject) {
   candidate::Proposal seed{.source = program::single_file("program.cu", subject.program)};
   seed.lineage.proposer = "seed";
-  seed.lineage.because = "the program as it was given";
+  seed.lineage.because = "the original program";
   CUCO_TRY(run.add_candidate(std::move(seed)));
   CUCO_TRY_ASSIGN(const candidate::Outcome outcome, run.evaluate(kSeed, Fidelity::Standard));
   if (std::holds_alternative<candidate::Scored>(outcome)) return {};
   return Error{ErrorKind::InvalidInput,
-               fmt::format("the seed itself is not accepted: {}", candidate::explanation(outcome))};
+               fmt::format("the seed itself was rejected: {}", candidate::explanation(outcome))};
 }
 
 Result<analysis::CommunicationGraph> analyse_seed(Run& run,
@@ -103,8 +103,8 @@ void show_discarded(Context& context, const ProposerSet& proposers) {
   const expert::Ideas& ideas = proposers.expert->ideas();
   if (ideas.ideas.empty() && !ideas.discarded.empty()) {
     show_line(context,
-              {"expert", fmt::format("has no design for this program: {}; all reasons with "
-                                     "--verbose, other proposers with --model",
+              {"expert", fmt::format("has no design for this program: {}; list all reasons with "
+                                     "--verbose, or add a proposer with --model",
                                      ideas.discarded.front().reason)});
   }
   for (const auto& discarded : ideas.discarded) {

@@ -31,7 +31,8 @@ Result<JourneyOptions> parse_journey_options(std::string_view text) {
   try {
     return json.get<JourneyOptions>();
   } catch (const Json::exception& error) {
-    return Error{ErrorKind::InvalidInput, fmt::format("the run's options: {}", error.what())};
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("stored options of the run: {}", error.what())};
   }
 }
 

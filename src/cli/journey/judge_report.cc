@@ -27,7 +27,7 @@ std::string time_table(const Scored& scored) {
 
 /// Of one shape: where the time goes, and the lines where the warps spend theirs.
 std::string profile_text(const ShapeTime& time) {
-  std::string text = fmt::format("  where the time of {} goes, on its slowest rank\n", time.shape);
+  std::string text = fmt::format("  where the time goes, {}, slowest rank\n", time.shape);
   double all = 0;
   for (const candidate::PhaseTime& phase : time.phases)
     all += phase.seconds;
@@ -36,7 +36,7 @@ std::string profile_text(const ShapeTime& time) {
                         100 * phase.seconds / all, phase.phase);
   }
   if (time.hot_spots.empty()) return text;
-  text += "  hottest lines, by the share of all warps' time\n";
+  text += "  hottest lines, by share of all warps' time\n";
   for (const candidate::HotSpot& spot : time.hot_spots) {
     text += fmt::format("    {:>3.0f} %  {}:{}  {}\n", 100 * spot.share, spot.where.file,
                         spot.where.line, spot.what);
@@ -47,7 +47,7 @@ std::string profile_text(const ShapeTime& time) {
 std::string scored_text(const Terminal& terminal, const judge::Judge& judge, const Scored& scored) {
   const candidate::Target target = judge.target();
   std::string text = fmt::format(
-      "{} correct: {} shapes, {} hidden shapes, {} schedules, every iteration checked\n",
+      "{} correct: {} shapes, {} hidden shapes, {} schedules, every iteration verified\n",
       terminal.tick(), scored.checked_shapes, scored.checked_hidden_shapes,
       scored.checked_schedules);
   text += time_table(scored);

@@ -23,7 +23,8 @@ Result<std::unique_ptr<llm::Provider>> make_endpoint(const JourneyOptions& optio
   if (!options.endpoint.empty()) endpoint.url = options.endpoint;
   endpoint.model = options.model;
   if (endpoint.model.empty()) {
-    return Error{ErrorKind::InvalidInput, "which model? --model NAME (or llm.model in cuco.toml)"};
+    return Error{ErrorKind::InvalidInput,
+                 "no model given: use --model NAME, or set llm.model in cuco.toml"};
   }
   endpoint.key = system::Environment::current().get(options.key_variable).value_or("");
   if (endpoint.key.empty() && !options.key_file.empty()) {
@@ -57,7 +58,7 @@ Result<std::unique_ptr<llm::Provider>> make_provider(const std::string& proposer
     const std::vector<std::string> known = {"expert", "model", "command:PROGRAM"};
     const auto near = nearest(proposer, known);
     return Error{ErrorKind::InvalidInput,
-                 fmt::format("no proposer '{}'{}; there are expert, model and command:PROGRAM",
+                 fmt::format("unknown proposer '{}'{}; use expert, model or command:PROGRAM",
                              proposer, near ? fmt::format(" (did you mean '{}'?)", *near) : "")};
   }
   if (options.record.empty()) return provider;

@@ -16,8 +16,8 @@ Result<const candidate::Entry*> find_entry(const StoredRun& run, int number) {
   const auto& entries = run.state.entries;
   if (number < 0 || static_cast<std::size_t>(number) >= entries.size()) {
     return Error(ErrorKind::NotFound,
-                 fmt::format("run {} has no candidate {}; it has 0 to {}", run.folder.name, number,
-                             static_cast<int>(entries.size()) - 1));
+                 fmt::format("run {} has no candidate {}; valid numbers are 0 to {}",
+                             run.folder.name, number, static_cast<int>(entries.size()) - 1));
   }
   return &entries[static_cast<std::size_t>(number)];
 }

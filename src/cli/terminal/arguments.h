@@ -110,9 +110,9 @@ class Arguments {
   static std::string expected_of(const std::filesystem::path&) { return "a path"; }
   static std::string expected_of(const bool&) { return "true or false"; }
   static std::string expected_of(const double&) { return "a number"; }
-  static std::string expected_of(const int&) { return "a whole number"; }
-  static std::string expected_of(const std::int64_t&) { return "a whole number"; }
-  static std::string expected_of(const std::uint64_t&) { return "a whole number, 0 or more"; }
+  static std::string expected_of(const int&) { return "an integer"; }
+  static std::string expected_of(const std::int64_t&) { return "an integer"; }
+  static std::string expected_of(const std::uint64_t&) { return "an integer, 0 or more"; }
   template <typename T>
   static std::string expected_of(const std::optional<T>&) {
     return expected_of(T{});

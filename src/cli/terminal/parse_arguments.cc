@@ -34,8 +34,8 @@ Error unknown_word(const Arguments& arguments, const std::string& word) {
 Result<void> store(const Argument& argument, const std::string& text) {
   if (!argument.choices.empty() &&
       std::ranges::find(argument.choices, text) == argument.choices.end()) {
-    std::string message =
-        fmt::format("{} is one of {}, not '{}'", argument.name, join(argument.choices, ", "), text);
+    std::string message = fmt::format("{} must be one of {}, not '{}'", argument.name,
+                                      join(argument.choices, ", "), text);
     if (const auto near = nearest(text, argument.choices)) {
       message += fmt::format("; did you mean '{}'?", *near);
     }
@@ -43,7 +43,7 @@ Result<void> store(const Argument& argument, const std::string& text) {
   }
   if (!argument.store(text)) {
     return usage_error(
-        fmt::format("{} takes {}, not '{}'", argument.name, argument.expected, text));
+        fmt::format("{} must be {}, not '{}'", argument.name, argument.expected, text));
   }
   return {};
 }
@@ -112,7 +112,7 @@ Result<void> parse(const Arguments& arguments, std::span<const std::string> word
     for (const std::string& text : given->results())
       CUCO_TRY(store(*argument, text));
     if (argument->required && given->count() == 0) {
-      return usage_error(fmt::format("{} is missing", argument->name));
+      return usage_error(fmt::format("missing {}", argument->name));
     }
   }
   if (separator != words.end()) arguments.rest_target()->assign(separator + 1, words.end());

@@ -78,7 +78,7 @@ void judge(Conversation& conversation, CURLcode code, long status, Json& result)
   }
   if (code == CURLE_OPERATION_TIMEDOUT) {
     result["timed_out"] = true;
-    result["problem"] = "the deadline passed";
+    result["problem"] = "deadline exceeded";
     return;
   }
   if (status >= 400) {
@@ -96,7 +96,7 @@ void judge(Conversation& conversation, CURLcode code, long status, Json& result)
     result["problem"] = ended.error().message();
   } else if (!conversation.answer.complete()) {
     result["broken_off"] = true;
-    result["problem"] = "the answer broke off";
+    result["problem"] = "the answer was cut off";
   } else {
     const auto& reply = conversation.answer.reply();
     result["text"] = reply.text;
@@ -154,7 +154,7 @@ int run() {
   }
   const auto order = parse_json(input);
   if (!order || !order->is_object()) {
-    std::fputs("cuco-http: the order on standard input is no JSON object\n", stderr);
+    std::fputs("cuco-http: the request on standard input is not a JSON object\n", stderr);
     return 2;
   }
   curl_global_init(CURL_GLOBAL_DEFAULT);

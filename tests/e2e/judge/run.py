@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
 
 def split(folder):
     cuco("init", folder)
-    assert "is there already" in cuco("init", folder, code=2)
+    assert "already exists" in cuco("init", folder, code=2)
     text = cuco("check", folder)
     assert "bound below the seed's time" in text and "rejects zeros" in text, text
     assert "shape fits" in text, text

@@ -18,9 +18,9 @@ TEST(ParseToml, LetsQuotedAndCommentedCharactersPass) {
 }
 
 TEST(ParseToml, NamesTheLineOfWhatIsNot) {
-  EXPECT_EQ(message_for("a = 1\nµ = 2\n"), "a.toml:2: characters beyond ASCII need quotes");
-  EXPECT_EQ(message_for("a = \"x\"\n\"b\" = µ\n"), "a.toml:2: characters beyond ASCII need quotes");
-  EXPECT_EQ(message_for("a = \"unclosed\nµ"), "a.toml:2: characters beyond ASCII need quotes");
+  EXPECT_EQ(message_for("a = 1\nµ = 2\n"), "a.toml:2: non-ASCII characters need quotes");
+  EXPECT_EQ(message_for("a = \"x\"\n\"b\" = µ\n"), "a.toml:2: non-ASCII characters need quotes");
+  EXPECT_EQ(message_for("a = \"unclosed\nµ"), "a.toml:2: non-ASCII characters need quotes");
   EXPECT_EQ(message_for("a = \"\xff\""), "a.toml:1: not plain UTF-8 text");
 }
 

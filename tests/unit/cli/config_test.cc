@@ -59,17 +59,18 @@ TEST(Config, WrongKeyNamesFileLineAndTheNearestRightOne) {
   EXPECT_EQ(error_in_file("[search]\nseed = 1\nbugdet = '3m'\n"),
             "cuco.toml:3: unknown key 'search.bugdet' (did you mean 'search.budget'?)");
   EXPECT_EQ(error_in_file("zebra = 1\n"),
-            "cuco.toml:1: unknown key 'zebra' (cuco config lists them)");
+            "cuco.toml:1: unknown key 'zebra' (list all with: cuco config)");
 }
 
 TEST(Config, WrongTypeNamesWhatIsExpected) {
   EXPECT_EQ(error_in_file("search.seed = 'one'\n"),
-            "cuco.toml:1: search.seed takes a whole number");
+            "cuco.toml:1: search.seed must be an integer");
   EXPECT_EQ(error_in_file("search.budget = 10\n"),
-            "cuco.toml:1: search.budget takes a duration like \"90s\", \"30m\" or \"2h\"");
-  EXPECT_EQ(error_in_file("search.seed = [1]\n"), "cuco.toml:1: search.seed takes a whole number");
+            "cuco.toml:1: search.budget must be a duration like \"90s\", \"30m\" or \"2h\"");
+  EXPECT_EQ(error_in_file("search.seed = [1]\n"),
+            "cuco.toml:1: search.seed must be an integer");
   EXPECT_EQ(error_of({.overrides = {{"run.target", "virtul"}}}),
-            "--set: run.target is one of auto, virtual, not 'virtul' (did you "
+            "--set: run.target must be one of auto, virtual, not 'virtul' (did you "
             "mean 'virtual'?)");
 }
 

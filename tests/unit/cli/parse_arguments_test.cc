@@ -27,7 +27,7 @@ struct Values {
     arguments.option("--on", target, "TARGET", "where").one_of({"virtual", "loopback", "cluster"});
     arguments.option("--model", models, "NAME", "may be repeated");
     arguments.positional("PROGRAM", program, "what to run");
-    arguments.rest("ARGS", rest, "arguments of the program");
+    arguments.rest("ARGS", rest, "arguments for the program");
     return arguments;
   }
 
@@ -88,23 +88,24 @@ TEST(Parse, SuggestsTheNearestOption) {
 TEST(Parse, SaysWhereTheProgramsOwnOptionsGo) {
   Values values;
   EXPECT_EQ(values.parse_words({"a.cu", "--iterations=3"}),
-            "no option '--iterations'; arguments of the program go after '--'");
+            "no option '--iterations'; arguments for the program go after '--'");
 }
 
 TEST(Parse, NamesWhatAnOptionTakes) {
   Values values;
   EXPECT_EQ(values.parse_words({"--ranks", "four", "a.cu"}),
-            "--ranks takes a whole number, not 'four'");
+            "--ranks must be an integer, not 'four'");
   EXPECT_EQ(values.parse_words({"--ranks", "4x", "a.cu"}),
-            "--ranks takes a whole number, not '4x'");
-  EXPECT_EQ(values.parse_words({"a.cu", "--ranks"}), "--ranks needs a whole number (--ranks N)");
-  EXPECT_EQ(values.parse_words({"--on", "virtul", "a.cu"}),
-            "--on is one of virtual, loopback, cluster, not 'virtul'; did you mean 'virtual'?");
+            "--ranks must be an integer, not '4x'");
+  EXPECT_EQ(values.parse_words({"a.cu", "--ranks"}), "--ranks needs an integer (--ranks N)");
+  EXPECT_EQ(
+      values.parse_words({"--on", "virtul", "a.cu"}),
+      "--on must be one of virtual, loopback, cluster, not 'virtul'; did you mean 'virtual'?");
 }
 
 TEST(Parse, NamesWhatIsMissingOrTooMuch) {
   Values values;
-  EXPECT_EQ(values.parse_words({}), "PROGRAM is missing");
+  EXPECT_EQ(values.parse_words({}), "missing PROGRAM");
   EXPECT_EQ(values.parse_words({"a.cu", "b.cu"}), "unexpected argument 'b.cu'");
 }
 

@@ -102,7 +102,7 @@ TEST_F(Rules, RefuseMultimemWithoutASwitchAndGinInOldNccl) {
   fused.backend = Backend::Gin;
   const auto reasons = violations(fused, program, topology, NcclVersion{22803});
   ASSERT_EQ(reasons.size(), 1U);
-  EXPECT_EQ(reasons.front(), "NCCL 22803 has no GIN (2.28.7 has)");
+  EXPECT_EQ(reasons.front(), "NCCL 22803 has no GIN (needs 2.28.7)");
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ TEST(Expert, RecordsWhatTheHostDrives) {
   CUCO_NEEDS("libclang", !ideas.ideas.empty() || !ideas.discarded.empty(), "nothing was parsed");
   ASSERT_FALSE(ideas.ideas.empty());
   const Idea& idea = ideas.ideas.front();
-  EXPECT_EQ(idea.family, "replay by graph");
+  EXPECT_EQ(idea.family, "CUDA graph replay");
   EXPECT_NE(idea.source.find("return make_replays(**state);"), std::string::npos) << idea.source;
   EXPECT_NE(idea.source.find("int run_once(State& state"), std::string::npos) << idea.source;
   EXPECT_FALSE(*program::find_frozen_edit(seed, idea.source));

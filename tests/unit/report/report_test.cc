@@ -131,7 +131,7 @@ TEST_F(Reporting, HasNoWinnerBeforeTheFinalCheck) {
   judge(1, Fidelity::Final, candidate::Findings{});
   EXPECT_EQ(winner(state), nullptr);
   EXPECT_THAT(result_json(state, "1", ""), HasSubstr("no-improvement"));
-  EXPECT_THAT(closing(state, "1", "")[0].text, HasSubstr("nothing correct was faster"));
+  EXPECT_THAT(closing(state, "1", "")[0].text, HasSubstr("no correct candidate was faster"));
 }
 
 TEST_F(Reporting, LeavesSourcesOutOfTheEventStream) {

@@ -92,7 +92,7 @@ TEST_F(Searching, StopsAtTheBudget) {
   const auto result = go({"time 9e-4", "time 8e-4", "time 7e-4", "time 6e-4"}, options);
   EXPECT_EQ(state.entries.size(), 3U);
   EXPECT_EQ(result.winner, 2);
-  EXPECT_EQ(result.reason, "budget of candidates spent");
+  EXPECT_EQ(result.reason, "candidate budget used up");
 }
 
 TEST_F(Searching, OffersTheIncumbentAsParentButBestOfNAlwaysTheSeed) {

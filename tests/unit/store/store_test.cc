@@ -221,7 +221,7 @@ TEST(RunFolder, CountsUpAndIsFoundByNumberOrLast) {
   EXPECT_EQ(find_run(root, "last")->name, "0002");
   EXPECT_EQ(find_run(root, "1")->name, "0001");
   EXPECT_EQ(find_run(root, "0002")->name, "0002");
-  EXPECT_EQ(find_run(root, "7").error().message(), "no run '7'; there are 0001 to 0002");
+  EXPECT_EQ(find_run(root, "7").error().message(), "no run '7'; runs are 0001 to 0002");
 }
 
 TEST(RunFolder, IsLockedByOneProcessAtATime) {
