@@ -22,7 +22,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   for (const cuco::ptx::Function& function : module->functions) {
     (void)cuco::ptx::plan_registers(function);
-    (void)cuco::ptx::immediate_post_dominators(cuco::ptx::control_flow(function));
   }
   const std::string printed = cuco::ptx::print(*module);
   const auto again = cuco::ptx::parse(printed);

@@ -39,6 +39,7 @@ struct Unit {
   int columns;
 };
 
+/// Every code point counts as one column: we print no wide characters.
 Unit front_unit(std::string_view text) {
   if (text.front() == '\033') {
     const std::size_t end = text.find('m');
@@ -57,6 +58,7 @@ Terminal::Settings Terminal::detect(std::FILE* out, std::FILE* error) {
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
   const bool dumb = term == nullptr || std::string_view(term) == "dumb";
+  // https://no-color.org: set and not empty means no colour.
   settings.colour =
       system::is_terminal(out) && !dumb && (no_color == nullptr || no_color[0] == '\0');
   settings.live = system::is_terminal(error) && !dumb;
@@ -80,6 +82,7 @@ void Terminal::error(std::string_view message) {
   remark(fmt::format("{} {}", styled(Style::Bad, "cuco:"), message));
 }
 
+/// One line that is overwritten in place: clipped, because a wrapped line cannot be erased.
 void Terminal::progress(std::string_view text) {
   if (!settings_.live || settings_.verbosity == Verbosity::Quiet) return;
   std::fflush(out_);
@@ -159,19 +162,6 @@ std::string wrapped(const std::vector<std::string>& words,
     column += needed;
   }
   return text + "\n";
-}
-
-std::string sparkline(const std::vector<double>& values) {
-  static constexpr const char* kLevels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  if (values.empty()) return "";
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  const double range = *high - *low;
-  std::string text;
-  for (const double value : values) {
-    const double level = range > 0 ? (value - *low) / range * 7 : 0;
-    text += kLevels[static_cast<std::size_t>(std::lround(level))];
-  }
-  return text;
 }
 
 std::string Table::text(int indent, int gap) const {

@@ -99,9 +99,6 @@ class Terminal {
                                   int width,
                                   std::string_view gap = " ");
 
-/// "▁▃█": one column a value, scaled between the lowest and the highest.
-[[nodiscard]] std::string sparkline(const std::vector<double>& values);
-
 /// Rows of cells, each column as wide as its widest cell. The last column is not padded.
 class Table {
  public:

@@ -27,9 +27,4 @@ struct ControlFlow {
 
 [[nodiscard]] ControlFlow control_flow(const Function& function);
 
-/// For each block, the nearest one that all its ways out of the function pass; kNoBlock if they
-/// only meet outside, or if there is no way out (an endless loop). Threads that part at the end of
-/// a block meet at the first instruction of that one.
-[[nodiscard]] std::vector<std::uint32_t> immediate_post_dominators(const ControlFlow& flow);
-
 }  // namespace cuco::ptx

@@ -24,12 +24,6 @@ TEST(Wrapped, IndentsTheLinesThatFollow) {
   EXPECT_EQ(wrapped({}, 3, 8), "\n");
 }
 
-TEST(Sparkline, SpansTheRange) {
-  EXPECT_EQ(sparkline({0, 1}), "▁█");
-  EXPECT_EQ(sparkline({5, 5}), "▁▁");
-  EXPECT_EQ(sparkline({}), "");
-}
-
 TEST(Table, AlignsColumnsByWhatIsSeen) {
   Table table({Table::Align::Left, Table::Align::Right});
   table.row({"\033[1mname\033[0m", "12", "x"});
