@@ -44,6 +44,7 @@ std::string lineage_line(const Entry& entry) {
   return join(parts, ", ");
 }
 
+/// Seconds by phase over all timed shapes, so that two candidates have one list to compare.
 std::map<std::string, double> phases_of(const Scored& scored) {
   std::map<std::string, double> total;
   for (const auto& shape : scored.shapes) {
@@ -53,6 +54,7 @@ std::map<std::string, double> phases_of(const Scored& scored) {
   return total;
 }
 
+/// What changed against the seed, shape by shape and phase by phase; of a rejected one, why.
 std::string gained(const RunState& state, const Entry& entry) {
   const auto* scored = entry.scored();
   if (scored == nullptr) return candidate::explanation(*entry.latest());

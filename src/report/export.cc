@@ -17,6 +17,7 @@ std::optional<std::string_view> resource(std::string_view name);
 
 namespace {
 
+/// Continues behind each inserted value: a value may itself contain "{{…}}".
 std::string filled(std::string_view name, const std::map<std::string, std::string>& values) {
   std::string text(*resource(name));
   for (const auto& [key, value] : values) {

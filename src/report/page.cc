@@ -48,6 +48,8 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
+/// A self-contained page without scripts, so that a report can be mailed; a live one reloads
+/// itself.
 std::string page(std::string_view title, std::string_view body, bool live = false) {
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -57,14 +59,15 @@ std::string page(std::string_view title, std::string_view body, bool live = fals
       *resource("style.css"), body);
 }
 
+/// The last folder of the path that the run was given, with or without a trailing slash.
 std::string workload_name(const RunState& state) {
   if (!state.started) return "?";
   std::filesystem::path path(state.started->workload);
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
-/// The verdict that decides how a candidate compares: times of different fidelities are of
-/// different shapes.
+/// Against the seed on the same shapes. Times themselves are not comparable between candidates:
+/// fidelities time different shapes.
 std::optional<double> speedup(const Entry& entry) {
   const Scored* scored = entry.scored();
   if (scored == nullptr || scored->seconds <= 0 || scored->baseline_seconds <= 0) {
@@ -103,7 +106,7 @@ std::string tiles(const RunState& state) {
   return text + "</div>\n";
 }
 
-/// One dot a candidate, the best so far as a line; the seed is 1.
+/// One dot per candidate, the best so far as a line; the seed is at 1.
 std::string chart(const RunState& state) {
   constexpr double kWidth = 1000;
   constexpr double kHeight = 250;
@@ -113,6 +116,7 @@ std::string chart(const RunState& state) {
   for (const Entry& entry : state.entries)
     top = std::max(top, speedup(entry).value_or(0) * 1.08);
   const double count = std::max<double>(1, static_cast<double>(state.entries.size()) - 1);
+  // Rejected candidates have no speed-up; they are crosses on the axis.
   const auto x = [&](int number) { return kLeft + 14 + (kWidth - kLeft - 34) * number / count; };
   const auto y = [&](double value) { return 8 + (kHeight - kBottom - 8) * (1 - value / top); };
   std::string text = fmt::format(
@@ -134,6 +138,7 @@ std::string chart(const RunState& state) {
     const int number = entry.candidate.number;
     const auto value = speedup(entry);
     if (value && *value > best) {
+      // The best-so-far line is a staircase: flat until a candidate beats it.
       if (!line.empty()) line += fmt::format(" H {:.1f}", x(number));
       line += fmt::format("{} {:.1f} {:.1f}", line.empty() ? "M" : " L", x(number), y(*value));
       best = *value;
@@ -189,6 +194,7 @@ std::string candidates_table(const RunState& state) {
          "candidates by the last column, which compares equal shapes.</p>\n";
 }
 
+/// Bars share one scale, the longest time of any shape, so that shapes can be compared by eye.
 std::string shapes_table(const Scored& scored) {
   double longest = 0;
   for (const auto& shape : scored.shapes)
@@ -218,6 +224,7 @@ std::string diff_text(const RunState& state, const Entry& best) {
   const std::string diff =
       program::unified_diff(state.entries.front().candidate.source, best.candidate.source);
   for (const std::string_view line : split(diff, '\n')) {
+    // File headers ("+++", "---") start like changed lines but are not.
     const char* kind = line.starts_with("@@")                              ? "hunk"
                        : line.starts_with("+") && !line.starts_with("+++") ? "add"
                        : line.starts_with("-") && !line.starts_with("---") ? "del"

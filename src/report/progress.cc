@@ -18,6 +18,7 @@ std::string tick(bool ok) {
   return ok ? "✓" : "✗";
 }
 
+/// Null for a number that the run does not have, as in a truncated recording.
 const Entry* entry_of(const RunState& state, candidate::Number number) {
   const auto index = static_cast<std::size_t>(number);
   return number >= 0 && index < state.entries.size() ? &state.entries[index] : nullptr;
@@ -32,7 +33,7 @@ double speedup(const Entry& entry) {
 std::string design_of(const Entry& entry) {
   if (entry.candidate.number == candidate::kSeed) return "the seed";
   if (entry.candidate.source.files.empty()) return "no program";
-  // Programs that leave communication to the host differ in something else, which comes first.
+  // Host-driven candidates all have the default directive; `because` begins with what differs.
   const std::string& because = entry.candidate.lineage.because;
   const auto colon = because.find(": ");
   if (entry.candidate.directive == design::Directive{} && colon < 40)
@@ -40,8 +41,8 @@ std::string design_of(const Entry& entry) {
   return design::to_text(entry.candidate.directive);
 }
 
-/// " on medium fp32" where not all shapes were timed: such a time is no number to compare with the
-/// seed's own, which is the mean of all.
+/// " on medium fp32" if not all shapes were timed: such a time must not be read against the seed's,
+/// which is the mean of all shapes.
 std::string some_shapes(const Scored& scored, const RunState& state) {
   const auto* seed = entry_of(state, candidate::kSeed);
   const auto* all = seed != nullptr ? seed->scored() : nullptr;
@@ -64,6 +65,7 @@ std::string verdict_text(const Entry& entry,
   return text + some_shapes(*scored, state);
 }
 
+/// Which events are worth a line, and what it says. Most are stored only for replay.
 struct Describe {
   const RunState& state;
 
@@ -117,6 +119,7 @@ std::string time_text(const Scored& scored) {
 const Entry* winner(const RunState& state) {
   if (!state.best) return nullptr;
   const auto* entry = entry_of(state, *state.best);
+  // A lower fidelity has not seen the hidden shapes: it never makes a winner.
   const bool confirmed = entry != nullptr && entry->scored() != nullptr &&
                          entry->outcomes.contains(candidate::Fidelity::Final);
   return confirmed && speedup(*entry) > candidate::kLeastSpeedup ? entry : nullptr;
@@ -166,6 +169,7 @@ std::string event_json(const candidate::Event& event) {
             {"time_ms", event.time_ms},
             {"event", candidate::kind(event.body)}};
   if (body) {
+    // Sources would drown the stream; `cuco show --code` prints them.
     if (body->contains("candidate") && (*body)["candidate"].is_object()) {
       (*body)["candidate"].erase("source");
     }
