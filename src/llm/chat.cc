@@ -22,6 +22,7 @@ int count_member(const Json& object, const char* key) {
   return found != object.end() && found->is_number_integer() ? found->get<int>() : 0;
 }
 
+/// Some servers report errors inside a 200 answer or in the middle of a stream.
 Result<void> check_error(const Json& json) {
   if (!json.is_object()) return Error{ErrorKind::Protocol, "the answer is not a JSON object"};
   const auto error = json.find("error");
@@ -70,6 +71,7 @@ Result<void> ChatAnswer::add_event(std::string_view data) {
   CUCO_TRY_ASSIGN(const Json json, parse_json(data));
   CUCO_TRY(check_error(json));
   read_usage(json, reply_);
+  // The last event of a stream carries only the usage.
   const auto* choice = first_choice(json);
   if (choice == nullptr) return {};
   if (const auto delta = choice->find("delta"); delta != choice->end()) {
@@ -77,6 +79,7 @@ Result<void> ChatAnswer::add_event(std::string_view data) {
   }
   if (auto reason = text_member(*choice, "finish_reason"); !reason.empty()) {
     finish_reason_ = std::move(reason);
+    // Not every server sends "[DONE]" after it.
     complete_ = true;
   }
   return {};

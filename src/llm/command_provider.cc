@@ -30,6 +30,7 @@ Result<Reply> CommandProvider::complete(const Request& request) {
   } else {
     program = std::filesystem::absolute(program).string();
   }
+  // A proposer must not see keys or other settings of this process.
   job.command.environment = system::Environment::bare();
   job.command.folder = std::filesystem::current_path();
   job.command.input =

@@ -16,19 +16,19 @@ namespace cuco::llm {
 namespace {
 using std::chrono::milliseconds;
 
-constexpr auto kIdle = milliseconds(60'000);  // no byte for so long: the server is gone
+constexpr auto kIdle = milliseconds(60'000);  // without a byte: the server is gone
 constexpr auto kConnect = milliseconds(10'000);
 constexpr auto kGrace = milliseconds(2'000);  // for the helper to report its own deadline
 constexpr std::size_t kMaxAnswer = std::size_t{16} << 20U;
 
-/// What may pass if one waits: rate limits, overload, connections that break.
+/// Worth a retry: rate limits, overload, lost connections (status 0).
 bool is_transient(int status) {
   return status == 0 || status == 408 || status == 409 || status == 429 || status >= 500;
 }
 
 }  // namespace
 
-/// One try: a reply, or why there is none and when to come back.
+/// One attempt: a reply, or why there is none and when to retry.
 struct EndpointProvider::Attempt {
   std::optional<Reply> reply;
   std::string problem;
@@ -37,6 +37,7 @@ struct EndpointProvider::Attempt {
   milliseconds retry_after{0};
 };
 
+/// Servers echo headers in their errors, and errors are stored: the key must not travel with them.
 std::string EndpointProvider::redacted(std::string text) const {
   constexpr std::size_t kShortestKey = 4;
   if (endpoint_.key.size() < kShortestKey) return text;
@@ -60,6 +61,7 @@ Result<EndpointProvider::Attempt> EndpointProvider::attempt(const Request& reque
   constexpr std::string_view kProxies[] = {"HTTPS_PROXY",  "https_proxy", "HTTP_PROXY",
                                            "http_proxy",   "NO_PROXY",    "no_proxy",
                                            "SSL_CERT_FILE"};
+  // Nothing but the proxy settings: the helper gets its key on standard input.
   job.command.environment = system::Environment::current().only(kProxies);
   job.command.input = to_text(order);
   job.limits.wall = deadline + kGrace;
@@ -105,6 +107,7 @@ Result<Reply> EndpointProvider::complete(const Request& request) {
     if (!tried.transient) {
       return Error{ErrorKind::Protocol, fmt::format("{}: {}", endpoint_.model, problem)};
     }
+    // A server that names a time knows better than our back-off.
     const auto wait = std::max(pause, tried.retry_after);
     const auto spent = clock_.now() - start + wait;
     // A pause that ends after the deadline helps nobody.

@@ -12,6 +12,8 @@
 namespace cuco::llm {
 namespace {
 
+/// The identity of a request. Temperature and limits are left out: changing them must not lose a
+/// recording.
 std::string question(const Request& request, std::string_view model) {
   const Json asked{{"model", model},
                    {"system", request.system},
@@ -74,6 +76,7 @@ Result<Reply> ReplayProvider::complete(const Request& request) {
         ErrorKind::NotFound,
         "the recording has no answer to this prompt; the prompt has changed since it was recorded"};
   }
+  // The same question asked again gets the next recorded answer, in order.
   auto reply = std::move(found->second.front());
   found->second.pop_front();
   return reply;

@@ -23,15 +23,16 @@ namespace {
 constexpr std::size_t kMaxBody = std::size_t{16} << 20U;
 constexpr std::size_t kShown = 400;
 
-/// What arrives, as it arrives.
+/// The answer as it arrives.
 struct Conversation {
   ChatAnswer answer;
   SseParser parser{[this](std::string_view data) { return answer.add_event(data); }};
-  std::string body;  ///< Only of answers that are no event stream.
+  std::string body;  ///< Only of answers that are not event streams.
   std::string problem;
   bool streams = false;
 };
 
+/// curl calls this for every header line; the content type decides how the body is read.
 std::size_t on_header(char* bytes, std::size_t, std::size_t count, void* user) {
   const std::string_view line(bytes, count);
   std::string lower(line);
@@ -44,6 +45,7 @@ std::size_t on_header(char* bytes, std::size_t, std::size_t count, void* user) {
   return count;
 }
 
+/// Events are parsed as they arrive; a body that is not a stream is collected whole.
 std::size_t on_body(char* bytes, std::size_t, std::size_t count, void* user) {
   auto& conversation = *static_cast<Conversation*>(user);
   const std::string_view text(bytes, count);
@@ -71,6 +73,8 @@ std::string refusal(const Conversation& conversation, long status) {
   return "HTTP " + std::to_string(status) + (words.empty() ? "" : ": " + words);
 }
 
+/// In order of certainty: what we rejected ourselves, the deadline, the server, the connection, the
+/// answer.
 void judge(Conversation& conversation, CURLcode code, long status, Json& result) {
   if (!conversation.problem.empty()) {
     result["problem"] = conversation.problem;
@@ -85,6 +89,7 @@ void judge(Conversation& conversation, CURLcode code, long status, Json& result)
     result["problem"] = refusal(conversation, status);
     return;
   }
+  // A connection that breaks after the last event has lost nothing.
   if (code != CURLE_OK && !conversation.answer.complete()) {
     result["broken_off"] = true;
     result["problem"] = curl_easy_strerror(code);
@@ -132,6 +137,7 @@ Json talk(const Json& order) {
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_CONNECTTIMEOUT_MS, order.value("connect_ms", 10'000L));
   set(CURLOPT_TIMEOUT_MS, order.value("deadline_ms", 300'000L));
+  // Less than a byte per second for idle_ms means that the server is gone.
   set(CURLOPT_LOW_SPEED_LIMIT, 1L);
   set(CURLOPT_LOW_SPEED_TIME, order.value("idle_ms", 60'000L) / 1000);
   const auto code = curl_easy_perform(curl.get());
