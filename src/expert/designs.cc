@@ -13,6 +13,7 @@ namespace cuco::expert {
 namespace {
 using analysis::Span;
 
+/// Why a design does not apply to this program.
 Error no(std::string reason) {
   return {ErrorKind::InvalidInput, std::move(reason)};
 }
@@ -24,7 +25,7 @@ std::string parameter_of_type(const analysis::Function& function, std::string_vi
   return {};
 }
 
-/// What every design shares: the device header, a member of State, its making and freeing.
+/// What every design shares: the device header, a member of State, its creation and release.
 class Rewrite {
  public:
   explicit Rewrite(const GatherSite& site) : site_(site), edits_(site.text) {}
@@ -48,6 +49,7 @@ class Rewrite {
     const auto context = parameter_of_type(*site_.setup, "cuco_context");
     const auto state = parameter_of_type(*site_.setup, "State **");
     if (context.empty() || state.empty()) return no("set-up does not take a context and a State**");
+    // Resources come last: everything that they refer to exists by then.
     const auto last_return = site_.setup->returns.back();
     edits_.replace(last_return.begin, last_return.end,
                    fmt::format("return make_gather({}, &(*{})->gather);", context, state));
@@ -84,6 +86,7 @@ class Rewrite {
   }
 
  private:
+  /// Device code goes to the top of the producers' evolve region: anything outside is frozen.
   Result<std::size_t> start_of_kernels() const {
     CUCO_TRY_ASSIGN(const auto regions, program::find_regions(site_.text));
     const auto first = site_.producers.front().kernel->span.begin;
@@ -179,6 +182,7 @@ Result<std::string> gather_beside_producer(const GatherSite& site, int chunk_kib
     if (!(producer.launch->outermost == outermost)) return no("the launches are not one statement");
     const auto& kernel = *producer.kernel;
     edits.insert(kernel.parameters.back().span.end, ", int first_block_row");
+    // A launch covers a part of the grid, so the kernel has to add where the part begins.
     for (auto at = site.text.find("blockIdx.y", kernel.body.begin); at < kernel.body.end;
          at = site.text.find("blockIdx.y", at + 1)) {
       edits.replace(at, at + 10, "(first_block_row + blockIdx.y)");
@@ -188,6 +192,7 @@ Result<std::string> gather_beside_producer(const GatherSite& site, int chunk_kib
     edits.replace(grid + 3, grid + 3 + site.grid.size(), "part");
     rewrite.append_argument(span, "first");
   }
+  // The launches, with their edits, move into a loop over the chunks.
   const auto launches = indented(edits.take(outermost.begin, outermost.end), 2);
   edits.replace(
       outermost.begin, outermost.end,
@@ -252,6 +257,7 @@ Result<std::string> gather_tiles_in_producer(const GatherSite& site) {
                                       filled("fused_host.cu", values), "GatherResources"));
   for (const auto& producer : site.producers) {
     const auto& output = producer.kernel->parameters[producer.output].name;
+    // Each store of the output becomes a loop over all ranks' copies; the pointer keeps its name.
     for (const auto& store : producer.kernel->stores) {
       if (store.root != output) continue;
       if (!store.direct) return no(producer.name + " writes its output through an alias");

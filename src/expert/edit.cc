@@ -32,6 +32,7 @@ std::string Edits::take(std::size_t begin, std::size_t end) {
       left.push_back(std::move(edit));
       continue;
     }
+    // Overlapping edits would be a bug of the design.
     CUCO_ASSERT(edit.begin >= at);
     result += text_.substr(at, edit.begin - at);
     result += edit.text;

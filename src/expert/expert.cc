@@ -172,6 +172,7 @@ Result<std::optional<candidate::ProposerAnswer>> Expert::propose(
   for (const auto& idea : ideas_.ideas) {
     auto source = program::single_file(path_, idea.source);
     const auto hash = program::normalised_hash(source);
+    // Stateless on purpose: what has been tried is in the history, also after a resume.
     const bool known = std::any_of(
         view.history.begin(), view.history.end(),
         [&](const candidate::Judged& judged) { return judged.candidate.code_hash == hash; });

@@ -14,6 +14,7 @@ namespace {
 using analysis::Call;
 using analysis::Function;
 
+/// Why a design does not apply: shown by `cuco optimize --verbose`, not a failure of the run.
 Error no(std::string reason) {
   return {ErrorKind::InvalidInput, std::move(reason)};
 }
@@ -24,7 +25,7 @@ const Function* find(const std::vector<Function>& functions, std::string_view na
   return found == functions.end() ? nullptr : &*found;
 }
 
-/// The function of the program that an entry point hands over to.
+/// The function that does an entry point's work: the entry points only convert their arguments.
 const Function* behind(const std::vector<Function>& functions, std::string_view entry) {
   const auto* function = find(functions, entry);
   if (function == nullptr) return nullptr;
@@ -36,6 +37,7 @@ const Function* behind(const std::vector<Function>& functions, std::string_view 
 
 /// "shape.bf16 ? ncclBfloat16 : ncclFloat32" becomes "shape.bf16 ? 2 : 4".
 std::string size_expression(std::string type) {
+  // Longer names first: "ncclInt" is a prefix of "ncclInt32".
   constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kSizes{{
       {"ncclBfloat16", "2"},
       {"ncclFloat16", "2"},
@@ -57,6 +59,7 @@ std::string size_expression(std::string type) {
       type.replace(at, name.size(), size);
     }
   }
+  // A name that is left has a size we do not know.
   if (type.find("nccl") != std::string::npos) return {};
   return type.find(' ') == std::string::npos ? type : "(" + type + ")";
 }
@@ -70,6 +73,7 @@ std::string as_bytes(const Function& function, const std::string& expression) {
   return "(const char*)(" + expression + ")";
 }
 
+/// "const float* __restrict__" becomes "float": the element type that a template stores.
 std::string without_qualifiers(std::string type) {
   for (const std::string_view word : {"__restrict", "const ", "*"}) {
     for (auto at = type.find(word); at != std::string::npos; at = type.find(word)) {
@@ -79,6 +83,9 @@ std::string without_qualifiers(std::string type) {
   return std::string(trim(type));
 }
 
+/// A kernel that writes the gathered buffer, with what the templates need to rewrite it: one
+/// launch, its output parameter, a plain signature and, if the text shows it, which rows a block
+/// computes.
 Result<Producer> describe_producer(const analysis::CommunicationGraph& graph,
                                    int index,
                                    const analysis::Collective& collective,
@@ -102,6 +109,7 @@ Result<Producer> describe_producer(const analysis::CommunicationGraph& graph,
   const auto head = text.substr(kernel.span.begin, kernel.body.begin - kernel.span.begin);
   const std::string head_text(head);
   std::smatch match;
+  // The rewrite replaces the text up to the parameters, so it has to know all of it.
   const std::regex signature("^__global__\\s+void\\s*((?:__launch_bounds__\\s*\\([^)]*\\))?)\\s*" +
                              kernel.name + "\\s*\\(");
   if (!std::regex_search(head_text, match, signature)) {
@@ -143,6 +151,7 @@ void read_grid(GatherSite& site) {
   }
 }
 
+/// Resources live in State, from set-up to teardown; run() holds the collective.
 Result<void> find_entry_points(GatherSite& site) {
   const auto& functions = site.graph->functions;
   site.setup = behind(functions, "cuco_setup");
@@ -164,6 +173,8 @@ Result<void> find_entry_points(GatherSite& site) {
   return {};
 }
 
+/// The producers get the gather as an argument, so there must be one chain of calls to pass it
+/// through.
 Result<void> find_launcher(GatherSite& site) {
   const auto& name = site.producers.front().launch->function;
   for (const auto& producer : site.producers) {

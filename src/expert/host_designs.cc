@@ -16,6 +16,7 @@ namespace {
 using analysis::Function;
 using analysis::Span;
 
+/// Why a design does not apply to this program.
 Error no(std::string reason) {
   return {ErrorKind::InvalidInput, std::move(reason)};
 }
@@ -25,7 +26,7 @@ const Function* find(const std::vector<Function>& functions, std::string_view na
   return found == functions.end() ? nullptr : &*found;
 }
 
-/// The function of the program that an entry point hands over to.
+/// The function that does an entry point's work.
 const Function* behind(const std::vector<Function>& functions, std::string_view entry) {
   const Function* function = find(functions, entry);
   if (function == nullptr) return nullptr;
@@ -42,7 +43,7 @@ std::string parameter_of_type(const Function& function, std::string_view type) {
   return {};
 }
 
-/// What one call of `function` hands to the device, as far as the text tells.
+/// How many pieces of work one call of `function` submits to the device, as far as the text shows.
 int count_device_work(const analysis::CommunicationGraph& graph, const Function& function) {
   int count = 0;
   for (const auto& call : function.calls) {
@@ -58,7 +59,7 @@ int count_device_work(const analysis::CommunicationGraph& graph, const Function&
   return count;
 }
 
-/// Waits and copies to the host cannot be recorded.
+/// The first call that a graph capture would reject: waits, blocking copies, allocations.
 std::optional<std::string> not_recordable(const analysis::CommunicationGraph& graph,
                                           const Function& function) {
   for (const auto& call : function.calls) {
@@ -121,6 +122,7 @@ Result<std::string> replay_by_graph(const analysis::CommunicationGraph& graph,
   const std::size_t name_at = text.find("run(", run->span.begin);
   if (run->name != "run" || name_at == std::string_view::npos || name_at >= run->body.begin)
     return no("the function that cuco_run calls is not named run");
+  // The original becomes run_once(), which the template records; the template's run() replays.
   edits.replace(name_at, name_at + 3, "run_once");
   edits.insert(run->span.end, "\n\n" + std::string(trim(filled("replay.cu", {}))));
   // Set-up ends with the recording, for which the function must be known above it.
@@ -139,10 +141,12 @@ Result<std::string> with_block_size(const analysis::CommunicationGraph& graph,
     const analysis::Kernel& kernel = graph.kernels[static_cast<std::size_t>(launch.kernel)];
     const std::string_view body =
         text.substr(kernel.span.begin, kernel.span.end - kernel.span.begin);
+    // A kernel that does not read its block size has it built in.
     if (body.find("blockDim.x") == std::string_view::npos) continue;
     const auto block = block_argument(text, launch.span);
     if (!block) continue;
     const std::string_view now = trim(text.substr(block->begin, block->end - block->begin));
+    // A named block size may be used elsewhere, too; a literal is only the launch's.
     if (!is_number(now) || now == std::to_string(threads)) continue;
     edits.replace(block->begin, block->end, fmt::format(" {}", threads));
     ++changed;
