@@ -57,6 +57,7 @@ Result<std::optional<candidate::ProposerAnswer>> ModelProposer::propose(
                              .seed = view.seed,
                              .deadline = deadline_};
   candidate::ProposerAnswer answer;
+  // A run that is resumed asks nothing twice that it has an answer to.
   const auto paid =
       std::find_if(view.paid.begin(), view.paid.end(), [&](const candidate::Exchange& exchange) {
         return exchange.prompt == request.prompt && exchange.model == provider_.model();
@@ -67,6 +68,7 @@ Result<std::optional<candidate::ProposerAnswer>> ModelProposer::propose(
     auto reply = provider_.complete(request);
     if (!reply) {
       const auto kind = reply.error().kind();
+      // A bad or late answer costs one candidate; a missing key or network ends the search.
       if (kind != ErrorKind::Protocol && kind != ErrorKind::Timeout) return reply.error();
       answer.proposal = ProposalRejected{"the proposer failed: " + reply.error().message(), ""};
       return std::optional(std::move(answer));

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kMaxVerdict = 3000;
 
+/// Values are not scanned again: a program may contain "{{".
 std::string filled(std::string_view name,
                    const std::map<std::string, std::string, std::less<>>& values) {
   const auto found = resource(name);
@@ -35,7 +36,7 @@ std::string filled(std::string_view name,
   return result += rest;
 }
 
-/// One line a candidate: enough to see what was tried and why it failed.
+/// One line per candidate: what was tried, and how it ended.
 std::string history_text(std::span<const candidate::Judged> history) {
   std::string text;
   for (const auto& judged : history) {
@@ -92,6 +93,7 @@ std::string cut_api(const std::vector<std::string>& headers) {
         code += header[at++];
       }
     }
+    // Directives go, with their continuation lines: a model needs signatures, not include guards.
     bool continued = false;
     for (const auto line : split(code, '\n')) {
       const auto content = trim(line);

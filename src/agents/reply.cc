@@ -75,6 +75,7 @@ Result<ParsedReply> parse_reply(std::string_view text) {
       if (region) {
         reply.regions.push_back({*std::move(region), std::move(body)});
         region.reset();
+      // Models sometimes return the whole file; its markers show that it is one.
       } else if (body.find("cuco: evolve begin") != std::string::npos) {
         reply.whole = std::move(body);
       }
@@ -106,6 +107,7 @@ Result<std::string> apply_reply(const ParsedReply& reply,
   } else {
     CUCO_TRY_ASSIGN(edited, program::replace_regions(parent, reply.regions));
   }
+  // Against the seed, not the parent: frozen means as the user wrote it.
   CUCO_TRY_ASSIGN(const std::optional<program::FrozenEdit> edit,
                   program::find_frozen_edit(seed, edited));
   if (edit) {
