@@ -42,6 +42,7 @@ Result<CommunicationGraph> analyse(std::string_view name,
   job.limits.output = kMaxFacts;
   CUCO_TRY_ASSIGN(const system::JobOutcome outcome, system::run_job(job));
   if (!outcome.succeeded()) {
+    // The loader exits so when libclang is gone that the helper was linked with.
     constexpr int kLoaderFailed = 127;
     if (outcome.ending == system::Ending::NotStarted || outcome.code == kLoaderFailed) {
       return missing_parser(outcome.err.empty() ? describe(outcome) : outcome.err);

@@ -44,11 +44,13 @@ const Signature* signature_of(const std::string& callee) {
   return found == kSignatures.end() ? nullptr : found;
 }
 
-/// "T *__restrict" and "T *" are pointers; "T **" to the host is no device buffer, but harmless.
+/// "T *__restrict" and "T *" are pointers. "T **" is no device buffer, but counting it is harmless.
 bool is_pointer(const std::string& type) {
   return type.find('*') != std::string::npos;
 }
 
+/// Follows pointers by name, through variables, fields and arguments of calls. Flow-insensitive:
+/// what a pointer may point into anywhere counts everywhere.
 class Builder {
  public:
   explicit Builder(const Facts& facts) : facts_(facts) {}
@@ -68,6 +70,7 @@ class Builder {
   }
 
  private:
+  /// "a may point into b": assignments, and arguments that are passed to functions of the program.
   void collect_aliases() {
     for (const auto& function : facts_.functions) {
       for (const auto& variable : function.variables) {
@@ -119,6 +122,7 @@ class Builder {
     return found;
   }
 
+  /// The buffer a pointer leads to, made when first met; -1 if it leads nowhere.
   int buffer_of(const Root& root) {
     const auto all = ends(root);
     if (all.empty()) return -1;
@@ -128,6 +132,7 @@ class Builder {
     return static_cast<int>(known->second);
   }
 
+  /// Names of variables carry "@" and their position, those of fields their struct.
   Buffer make_buffer(const Root& end) const {
     if (end == "field:cuco_context::inputs") return {"inputs", BufferRole::Input, true};
     if (end == "field:cuco_context::outputs") return {"outputs", BufferRole::Output, true};
@@ -211,6 +216,7 @@ class Builder {
         auto& parameters = graph_.kernels[static_cast<std::size_t>(kernel)].parameters;
         for (std::size_t i = 0; i < call.arguments.size(); ++i) {
           launch.arguments.push_back(call.arguments[i].text);
+          // The first launch names the buffer; others of the same kernel are not told apart.
           if (i < parameters.size() && parameters[i].is_pointer && parameters[i].buffer < 0) {
             parameters[i].buffer = buffer_of(call.arguments[i].root);
           }
@@ -266,6 +272,8 @@ class Builder {
     return std::nullopt;
   }
 
+  /// A kernel produces what a collective sends if it writes the buffer in a launch before it, and
+  /// consumes likewise after it. A launch whose place is unknown may be either.
   void link_flow() {
     for (auto& collective : graph_.collectives) {
       std::set<int> producers;

@@ -109,6 +109,7 @@ class FunctionWalk {
       default:
         break;
     }
+    // Each child of these is a statement of its own, not a part of the one around it.
     const bool opens_statements = what == CXCursor_CompoundStmt || what == CXCursor_IfStmt ||
                                   what == CXCursor_ForStmt || what == CXCursor_WhileStmt ||
                                   what == CXCursor_DoStmt || what == CXCursor_CXXForRangeStmt;
@@ -164,6 +165,7 @@ class FunctionWalk {
     return true;
   }
 
+  /// Direct means that the target names the parameter itself, so that a rewrite can replace it.
   void add_store(const std::string& root, CXCursor statement, const std::string& target) {
     const auto name = root.substr(4, root.find('@') - 4);
     const bool direct = root.starts_with("var:") && target.find(name) != std::string::npos;
@@ -230,6 +232,8 @@ class FunctionWalk {
         configuration = child;
       }
     }
+    // In a template that depends on its arguments libclang shows no configuration; only the text
+    // does.
     const bool dependent = clang_Cursor_isNull(configuration) != 0;
     if (dependent && source(call).find("<<<") == std::string::npos) return false;
     Json launch = Json::object();
@@ -280,6 +284,7 @@ void collect_records(CXCursor scope, Json& records) {
   }
 }
 
+/// Only what the file itself defines: headers would add thousands.
 void collect_functions(CXCursor scope, std::string_view text, Json& functions) {
   for (const auto cursor : children(scope)) {
     if (clang_Location_isFromMainFile(clang_getCursorLocation(cursor)) == 0) continue;
