@@ -52,6 +52,7 @@ std::map<std::uint64_t, Place> look_up(const std::string& module,
     line = line.substr(0, line.find(" ("));
     const std::size_t colon = line.rfind(':');
     if (place == nullptr || colon == std::string_view::npos || line.starts_with("??")) continue;
+    // addr2line lists inlined frames from the inside out: the first of the user's stays.
     if (!place->file.empty() && !ptx::is_of_toolkit(place->file)) continue;
     place->file = std::string(line.substr(0, colon));
     place->line = std::atoi(std::string(line.substr(colon + 1)).c_str());
@@ -74,10 +75,12 @@ void name_host_places(std::vector<Finding>& findings) {
     if (site->outer_offset != 0) wanted[site->module].push_back(site->outer_offset);
   }
   for (const auto& [module, offsets] : wanted) {
+    // One start of addr2line per module: it reads all debug information each time.
     const auto places = look_up(module, offsets);
     for (Site* site : sites) {
       if (site->module != module || places.empty()) continue;
       const Place& inner = places.at(site->offset);
+      // A call made inside a wrapper of the toolkit is named by whoever called the wrapper.
       const bool use_outer = site->outer_offset != 0 && ptx::is_of_toolkit(inner.file);
       const Place& place = use_outer ? places.at(site->outer_offset) : inner;
       site->file = place.file;
@@ -130,6 +133,7 @@ Result<void> CheckFlags::check() const {
   if (!enabled && (!json.empty() || !suppressions.empty())) {
     return Error{ErrorKind::InvalidInput, "--json and --suppressions need --check"};
   }
+  // A mistake in the file must show before a run of minutes, not after it.
   CUCO_TRY(read_suppressions(suppressions));
   return {};
 }

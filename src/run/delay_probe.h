@@ -4,7 +4,7 @@
 ///
 /// A kernel that waits for what another GPU sends takes longer by about D when it comes D later.
 /// One that polls a word, does not get longer, and ends while something is still on its way to that
-/// very word, did not wait for it: its wait was satisfied by something older, or is for the wrong
+/// very word, did not wait for it: something older satisfied its wait, or it waits for the wrong
 /// count.
 #pragma once
 

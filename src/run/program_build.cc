@@ -46,6 +46,7 @@ std::vector<system::Path> user_headers(const std::string& dependencies) {
   return headers;
 }
 
+/// One line per file, hash first: what `is_current` compares.
 Result<std::string> hash_lines(const std::vector<system::Path>& files) {
   std::string lines;
   for (const system::Path& file : files) {
@@ -55,6 +56,7 @@ Result<std::string> hash_lines(const std::vector<system::Path>& files) {
   return lines;
 }
 
+/// 65 is the length of a hash and the space behind it.
 bool is_current(const system::Path& entry) {
   const auto recorded = system::read_file(entry / "headers");
   if (!recorded || !std::filesystem::exists(entry / "program")) return false;
@@ -78,6 +80,7 @@ Result<void> compile(const BuildRequest& request,
   for (const system::Path& source : request.sources) {
     if (source.extension() == ".o" || source.extension() == ".a") continue;
     std::vector<std::string> list = argv;
+    // All headers, those in system folders too: user_headers() leaves out the toolchain's.
     list.emplace_back("-M");
     list.push_back(source.string());
     CUCO_TRY_ASSIGN(const auto listed, run_nvcc(nvcc, std::move(list)));
@@ -100,7 +103,7 @@ Result<void> compile(const BuildRequest& request,
                              toolchain::compiler_message(outcome, work.path()))};
   }
   CUCO_TRY(system::write_file(work.path() / "headers", headers));
-  // Another cuco may have built the same: whichever is there first stays.
+  // Another cuco may have built the same meanwhile: the last one stays, and they are equal.
   std::error_code ignored;
   std::filesystem::remove_all(entry, ignored);
   std::filesystem::create_directories(entry, ignored);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kMostSchedules = 100'000;
 
+/// How the run under `seed` differs, and how to repeat it.
 void report(cli::Context& context,
             const ScheduleFlags& flags,
             std::uint64_t seed,
@@ -69,7 +70,7 @@ Result<cli::ExitCode> run_schedules(cli::Context& context,
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   if (plain.ending.interrupted) return cli::ExitCode::Interrupted;
-  // A checked run that cannot go on has a finding to tell.
+  // A deadlock ends the server with an error, but in a checked run it is a finding first.
   const auto findings = [&](const targets::KeptRun& run,
                             std::uint64_t seed) -> Result<cli::ExitCode> {
     if (run.findings.empty() || (seed != 0 && run.findings == "[]")) return cli::ExitCode::Done;

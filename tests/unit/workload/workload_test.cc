@@ -80,7 +80,7 @@ TEST(Workload, MistakesNameFileLineAndKey) {
   EXPECT_EQ(message(with("topology =", "topolgy =")),
             "w.toml:5: unknown key: topolgy (did you mean topology)");
   EXPECT_THAT(message(with("ranks = 4", "ranks = 0")),
-              HasSubstr("w.toml:4: 'ranks' must be a whole number"));
+              HasSubstr("w.toml:4: 'ranks' must be an integer"));
   EXPECT_THAT(message(with("\"m * k\"", "\"m * z\"")), HasSubstr("unknown name: z"));
   EXPECT_THAT(message(with("use = [\"check\"]", "use = [\"chek\"]")),
               HasSubstr("unknown use: chek"));
@@ -110,7 +110,7 @@ TEST(Workload, AllMistakesAreToldAtOnceInOrder) {
                                            "duplicate name 'small fp32'",
                                            "unknown use: hiden (did you mean hidden)",
                                            "'run_seconds' must be a number",
-                                           "'iterations' must be a whole number"};
+                                           "'iterations' must be an integer"};
   std::size_t at = 0;
   for (const std::string& line : wanted) {
     const std::size_t found = message.find(line, at);
