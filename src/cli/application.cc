@@ -14,7 +14,7 @@
 namespace cuco::cli {
 namespace {
 
-/// What was said of the options in kGlobalOptions.
+/// The values of the options in kGlobalOptions.
 struct GlobalOptions {
   bool verbose = false;
   bool quiet = false;
@@ -38,6 +38,7 @@ struct GlobalOptions {
   }
 };
 
+/// What scripts rely on: bad usage, an unfit machine and a failed job have codes of their own.
 ExitCode exit_code_of(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::InvalidInput:
@@ -118,6 +119,7 @@ ExitCode run_command(const Chosen& chosen,
   std::string config_problem;
   if (!config) {
     config_problem = config.error().message();
+    // doctor exists to show what is wrong with a machine, its configuration included.
     if (!chosen.command->accepts_broken_config()) {
       terminal.error(config_problem);
       return exit_code_of(config.error().kind());
@@ -149,8 +151,8 @@ ExitCode run_application(std::span<const std::string> words, std::FILE* out, std
   GlobalOptions global;
   Chosen chosen;
   std::vector<std::string> rest;
-  // The first word that is no option is the command; global options may stand on both sides of
-  // it, but what follows "--" belongs to somebody else.
+  // The first word that is not an option is the command. Global options may stand on both sides of
+  // it; what follows "--" belongs to the program that is run.
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "--") {

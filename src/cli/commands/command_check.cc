@@ -66,7 +66,7 @@ class CheckCommand final : public Command {
     return good ? ExitCode::Done : ExitCode::JobFailed;
   }
 
-  /// Shapes, oracle, seed; what cannot be tried has failed, and the rest is still looked at.
+  /// Shapes, oracle, seed. A check that cannot run has failed; the others still run.
   void look_at(judge::Judge& judge, std::vector<Check>& checks, Terminal& terminal) const {
     checks.push_back({"has a hidden shape",
                       !judge.workload().shapes_for(workload::Use::Hidden).empty(),
@@ -91,13 +91,14 @@ class CheckCommand final : public Command {
     }
     if (no_run_) return;
     terminal.progress("running the seed …");
+    // At final fidelity: a workload whose hidden shapes fail is broken, too.
     const auto judged = judge.judge(judge.workload().program, candidate::Fidelity::Final);
     terminal.clear_progress();
     if (judged) return add_seed(checks, *judged);
     checks.push_back({"the seed can be judged", false, judged.error().message()});
   }
 
-  /// There is no oracle to try: the seed must run, bring something back, and agree with itself.
+  /// There is no oracle: the seed must run, copy something back, and agree with itself.
   Result<ExitCode> check_whole(Context& context, const judge::WholeProgram& program) {
     const InterruptScope interrupts;
     CUCO_TRY_ASSIGN(

@@ -67,7 +67,7 @@ class DemoCommand final : public Command {
                fmt::format("{}, {}   seed {}", started.target, started.hardware, started.seed)});
   }
 
-  /// Only somebody who watches is kept waiting.
+  /// Keeps the recording's rhythm on a terminal; scripts and files get it at once.
   void wait_as_then(Context& context,
                     const candidate::RunState& state,
                     const candidate::Event& next) const {

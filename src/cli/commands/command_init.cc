@@ -15,6 +15,7 @@
 namespace cuco::cli {
 namespace {
 
+/// Continues behind each inserted value: a name may itself look like a mark.
 std::string filled(std::string text, std::string_view key, std::string_view value) {
   const std::string mark = fmt::format("{{{{{}}}}}", key);
   for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {

@@ -67,8 +67,8 @@ class RunCommand final : public Command {
   }
 
  private:
-  /// What was asked for, one after the other, each in runs of its own; the first that is not
-  /// content decides.
+  /// Check or schedules, then probe, then profile, each in runs of its own. The first that reports
+  /// something decides the exit code.
   Result<ExitCode> run_all(Context& context,
                            targets::ServerOptions options,
                            const targets::ProgramStart& start) const {
@@ -81,7 +81,7 @@ class RunCommand final : public Command {
       CUCO_TRY_ASSIGN(code, run_once(context, options, start.argv, start.uses_mpi));
     }
     options.check = false;
-    // What kernels did is worth knowing of a program with findings, too.
+    // A profile is worth having of a program with findings, too.
     const auto goes_on = [&] { return code == ExitCode::Done || code == ExitCode::Findings; };
     if (probes && goes_on()) {
       CUCO_TRY_ASSIGN(const ExitCode probed, run::run_probe(context, probe_, start, options));
@@ -171,7 +171,7 @@ class RunCommand final : public Command {
                  fmt::format("unknown topology (neither a file nor in topology/): {}", topology_)};
   }
 
-  /// A script is taken for what it is: what it starts is its own business.
+  /// False for a script: what it starts is its own business.
   static bool links_mpi(const system::Path& program) {
     const auto bytes = system::read_file(program);
     if (!bytes) return false;
@@ -205,6 +205,7 @@ class RunCommand final : public Command {
     if (!executable) {
       return std::move(executable).error().while_doing(programs_.front().string());
     }
+    // Its calls never reach our libcudart: it would look for a real GPU.
     if (executable->cuda_runtime == ptx::Linked::Statically) {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("{} links the CUDA runtime statically; rebuild with: nvcc -cudart "
@@ -232,6 +233,7 @@ class RunCommand final : public Command {
     return program;
   }
 
+  /// The program's own code is passed on, a signal as shells do, so that scripts see no difference.
   static ExitCode exit_code(Context& context, const targets::RunEnding& ending) {
     if (ending.interrupted) return ExitCode::Interrupted;
     if (ending.server_failed) return ExitCode::Internal;
@@ -249,8 +251,8 @@ class RunCommand final : public Command {
   std::string target_ = "virtual";
   std::string hardware_;
   std::string topology_;
-  std::optional<int> ranks_;      ///< One, or as many as the topology has.
-  std::optional<int> processes_;  ///< One for each GPU.
+  std::optional<int> ranks_;      ///< Default: one, or as many as the topology has.
+  std::optional<int> processes_;  ///< Default: one for each GPU.
   std::uint64_t seed_ = 0;
   run::CheckFlags check_;
   run::ScheduleFlags schedules_;

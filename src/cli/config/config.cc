@@ -27,7 +27,7 @@ const ConfigKey* find_key(std::string_view name) {
   return found == config_keys().end() ? nullptr : &*found;
 }
 
-/// The kinds of TOML value that a key takes. Text is always looked at further.
+/// Whether a key accepts this kind of TOML value. complaint_about() checks a text further.
 bool takes(ConfigType type, FileEntry::Kind kind) {
   switch (type) {
     case ConfigType::Integer:
@@ -58,6 +58,7 @@ std::string_view expected_by(const ConfigKey& key) {
   }
 }
 
+/// Upper case only: a key pasted in place of its variable's name must not pass.
 bool is_variable_name(std::string_view text) {
   return !text.empty() && text.size() <= 64 &&
          (std::isdigit(static_cast<unsigned char>(text[0])) == 0) &&
@@ -66,6 +67,7 @@ bool is_variable_name(std::string_view text) {
          });
 }
 
+/// Somebody who invents a key for a secret is about to commit it to a file.
 std::string unknown_key(std::string_view name) {
   std::string message = fmt::format("unknown key '{}'", name);
   if (name.find("key") != std::string_view::npos || name.find("token") != std::string_view::npos ||
@@ -171,6 +173,7 @@ Result<Config> Config::from(const ConfigSources& sources) {
   for (const ConfigKey& key : config_keys()) {
     config.settings_.emplace(key.name, Setting{std::string(key.fallback), "default"});
   }
+  // Later layers win: defaults, files, environment, --set.
   for (const auto& [name, text] : sources.files) {
     CUCO_TRY_ASSIGN(const auto entries, parse_config_file(text, name));
     for (const FileEntry& entry : entries) {
@@ -229,6 +232,7 @@ Result<std::vector<ConfigSources::File>> find_config_files(const system::Path& f
         (base ? system::Path(*base) : system::Path(*home) / ".config") / "cuco/config.toml";
     CUCO_TRY(add(user, user.string()));
   }
+  // The nearest cuco.toml upwards; the walk ends at the first one, as with a project's root.
   for (system::Path place = folder;; place = place.parent_path()) {
     const system::Path path = place / "cuco.toml";
     CUCO_TRY_ASSIGN(const bool found, add(path, place == folder ? "cuco.toml" : path.string()));

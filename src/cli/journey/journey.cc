@@ -25,6 +25,7 @@ using candidate::Run;
 
 constexpr int kLabelWidth = 16;
 
+/// The run itself knows neither terminal nor signals: both reach it through these hooks.
 candidate::RunSettings settings(Context& context, const JourneyOptions& options) {
   candidate::RunSettings made{.seed = options.seed, .parallel = options.jobs};
   made.stop_requested = [] { return InterruptScope::requested(); };
@@ -52,6 +53,7 @@ Result<void> judge_seed(Run& run, const Subject& subject) {
                fmt::format("the seed itself was rejected: {}", candidate::explanation(outcome))};
 }
 
+/// A step of the journey, so its result is recorded and shown even if nothing follows from it.
 Result<analysis::CommunicationGraph> analyse_seed(Run& run,
                                                   const Subject& subject,
                                                   const system::Path& cuda) {
@@ -82,6 +84,8 @@ Result<void> walk_fast_path(Run& run,
   expert::Expert infrastructure({{ideas->infrastructure}, {}}, "program.cu");
   expert::Expert replacement({{ideas->replacement}, {}}, "program.cu");
   fastpath::FastPath path{.infrastructure = &infrastructure, .replacement = &replacement};
+  // The replacement counts only if no host collective is left in it: ask the parser, not the
+  // proposer.
   path.host_collectives = [&](const program::Source& source) -> Result<std::vector<std::string>> {
     CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
     CUCO_TRY_ASSIGN(
@@ -98,6 +102,7 @@ Result<void> walk_fast_path(Run& run,
   return {};
 }
 
+/// Why the expert has nothing, or less than one would expect; the full list only with --verbose.
 void show_discarded(Context& context, const ProposerSet& proposers) {
   if (proposers.expert == nullptr) return;
   const expert::Ideas& ideas = proposers.expert->ideas();

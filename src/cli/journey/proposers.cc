@@ -31,6 +31,7 @@ Result<std::unique_ptr<llm::Provider>> make_endpoint(const JourneyOptions& optio
     CUCO_TRY_ASSIGN(const std::string text, system::read_file(options.key_file, 4096));
     endpoint.key = std::string(trim(text));
   }
+  // A local endpoint may need no key; the default one does.
   if (endpoint.key.empty() && options.endpoint.empty()) {
     return Error{
         ErrorKind::Unavailable,
@@ -42,6 +43,7 @@ Result<std::unique_ptr<llm::Provider>> make_endpoint(const JourneyOptions& optio
       std::make_unique<llm::EndpointProvider>(std::move(endpoint), llm::RetryPolicy{}, clock));
 }
 
+/// A replay stands in for whatever was recorded; a recording wraps whatever answers.
 Result<std::unique_ptr<llm::Provider>> make_provider(const std::string& proposer,
                                                      const JourneyOptions& options,
                                                      Clock& clock) {

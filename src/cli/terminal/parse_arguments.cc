@@ -48,7 +48,7 @@ Result<void> store(const Argument& argument, const std::string& text) {
   return {};
 }
 
-/// What the words were, by argument: conversion comes after, with our own messages.
+/// CLI11 only collects texts by argument. We convert them, with our own messages.
 struct Collected {
   const Argument* argument;
   CLI::Option* option;
@@ -67,6 +67,7 @@ Collected add_to(CLI::App& app, const Argument& argument) {
   return {&argument, option};
 }
 
+/// CLI11 names an option that lacks its value only in its message.
 Error explained(const std::vector<Collected>& collected, const CLI::ParseError& error) {
   for (const auto& [argument, option] : collected) {
     if (argument->kind == Argument::Kind::Option &&
@@ -99,6 +100,7 @@ Result<void> parse(const Arguments& arguments, std::span<const std::string> word
     return explained(collected, error);
   }
   const auto extras = app.remaining();
+  // A misspelt option is the likelier mistake: its value is left over, too.
   const auto option = std::ranges::find_if(
       extras, [](const std::string& word) { return word.starts_with('-') && word.size() > 1; });
   if (option != extras.end()) return unknown_word(arguments, *option);
