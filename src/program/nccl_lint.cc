@@ -83,10 +83,10 @@ bool is_floating(std::string_view argument) {
 
 using Arguments = std::vector<std::string_view>;
 
-/// One thing that 2.28.9 gets wrong.
+/// One bug of 2.28.9.
 struct Rule {
   std::string_view name;  ///< Of the function.
-  /// Does a call with these arguments (and this text between name and parenthesis) meet it?
+  /// Does the bug affect a call with these arguments and this text between name and parenthesis?
   bool (*applies)(std::string_view template_arguments, const Arguments& arguments);
   std::string_view mangled;  ///< What stands in the name of the inlined function; empty: nothing.
   std::string_view message;
@@ -113,7 +113,7 @@ constexpr Rule kRules[] = {
      "sending its bits; fixed in 2.29.7. On 2.28.9 pass __float_as_uint(value)"},
 };
 
-/// Does the mangled name hold the rule's pattern? [xy] stands for one of these characters.
+/// Does the mangled name contain the rule's pattern? [xy] stands for one of these characters.
 bool holds(std::string_view name, std::string_view pattern) {
   if (pattern.empty()) return false;
   const std::size_t bracket = pattern.find('[');
@@ -199,6 +199,7 @@ std::vector<NcclWarning> lint_nccl_2_28(std::string_view text) {
   return warnings;
 }
 
+// The inlined functions are found by their mangled names, and their callers by ".loc … inlined_at".
 std::vector<NcclWarning> lint_nccl_2_28_ptx(std::string_view ptx) {
   std::vector<NcclWarning> warnings;
   const auto strings = strings_of(ptx);

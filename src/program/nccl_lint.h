@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Calls that are right by NCCL's contract but that the device headers of NCCL 2.28.9 get wrong.
+/// Calls that are correct by NCCL's contract but that the device headers of 2.28.9 implement wrongly.
 #pragma once
 
 #include <cstddef>
