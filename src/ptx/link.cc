@@ -12,7 +12,7 @@
 namespace cuco::ptx {
 namespace {
 
-/// How much a definition counts when names meet.
+/// Which definition of a name wins; later ones beat earlier ones.
 enum class Strength : std::uint8_t { Declaration, Common, Weak, Strong };
 
 class Linker {
@@ -72,6 +72,8 @@ const Variable& Linker::variable_of(const Winner& winner) const {
   return module.variables[module.symbols[winner.symbol].index];
 }
 
+// Gives every symbol of module `m` its symbol in the output: its own for internal ones, one per
+// name for all others.
 Result<void> Linker::merge_symbols(std::size_t m) {
   const Module& module = modules_[m];
   auto& identities = identities_.emplace_back();
@@ -94,6 +96,7 @@ Result<void> Linker::merge_symbols(std::size_t m) {
   return {};
 }
 
+// A second module brings a name that is known: they must agree, and the stronger one is kept.
 Result<void> Linker::meet(std::uint32_t identity, std::size_t m, std::uint32_t s) {
   Winner& winner = winners_[identity];
   const Symbol& symbol = modules_[m].symbols[s];
@@ -128,6 +131,7 @@ Result<void> Linker::meet(std::uint32_t identity, std::size_t m, std::uint32_t s
   return {};
 }
 
+// Functions without a body are no error yet: only a call to one traps.
 Result<void> Linker::check_undefined() const {
   for (std::size_t i = 0; i < winners_.size(); ++i) {
     const Symbol& symbol = out_.symbols[i];
@@ -142,6 +146,7 @@ Result<void> Linker::check_undefined() const {
   return {};
 }
 
+// Moves what module `m` won; the losers' definitions are dropped with the module.
 void Linker::move_definitions(std::size_t m) {
   Module& module = modules_[m];
   const auto file_base = static_cast<std::uint32_t>(out_.files.size());
@@ -179,6 +184,7 @@ void Linker::move_definitions(std::size_t m) {
   }
 }
 
+// Symbols and files of a module are numbered anew in the output.
 void Linker::rewrite(Function& function, std::size_t m, std::uint32_t file_base) {
   for (Instruction& instruction : function.instructions) {
     instruction.source.file += file_base;

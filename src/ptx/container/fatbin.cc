@@ -22,6 +22,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0xBA55ED50;
 constexpr std::size_t kHeaderBytes = 16;
 constexpr std::size_t kEntryBytes = 64;
+// Flags of an entry. The format is not documented; tests/data/fatbin has an image of each kind.
 constexpr std::uint64_t kLz4 = 0x2000;
 constexpr std::uint64_t kZstd = 0x8000;
 constexpr std::uint64_t kArchSpecific = 0x100000;
@@ -87,6 +88,7 @@ Result<std::vector<FatbinEntry>> list_fatbin(std::span<const std::byte> image) {
     entry.flags = load<std::uint64_t>(rest, 40);
     entry.is_arch_specific = (entry.flags & (kArchSpecific | kFamilySpecific)) != 0;
     entry.raw_bytes = load<std::uint64_t>(rest, 56);
+    // Compressed entries are padded to 8 bytes; others give no stored size.
     entry.body = rest.subspan(header, stored != 0 ? stored : padded);
     rest = rest.subspan(header + padded);
   }
@@ -123,10 +125,12 @@ Result<std::string> bytes_of(const FatbinEntry& entry) {
 
 Result<std::string> text_of(const FatbinEntry& entry) {
   CUCO_TRY_ASSIGN(std::string text, bytes_of(entry));
+  // PTX is stored with a final NUL and padding.
   text.resize(text.find_last_not_of('\0') + 1);
   return text;
 }
 
+// Within a major version machine code runs on its own and on newer minor versions.
 bool runs_machine_code(std::uint32_t sm, std::uint32_t code) {
   return code / 10 == sm / 10 && code <= sm;
 }
@@ -150,6 +154,7 @@ Result<std::string> ptx_of_fatbin(std::span<const std::byte> image, std::uint32_
       has_machine_code = has_machine_code || (!is_ptx && runs_machine_code(sm, entry.sm));
       continue;
     }
+    // The newest version; of two the same, the portable one.
     const auto rank = [](const FatbinEntry& e) { return std::pair(e.sm, !e.is_arch_specific); };
     if (best == nullptr || rank(entry) > rank(*best)) best = &entry;
   }

@@ -24,6 +24,8 @@ constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 30U;
 
 using Words = std::vector<std::uint64_t>;
 
+/// Live intervals by backward data flow. Most registers of real kernels live inside one block; only
+/// those that cross blocks get a bit in the sets, which keeps these small.
 class Liveness {
  public:
   explicit Liveness(const Function& function)
@@ -79,6 +81,7 @@ class Liveness {
     }
   }
 
+  /// A register whose first mention does not kill it may hold a value from before: it crosses.
   void visit(std::uint32_t reg, std::uint32_t at, bool kills, const RegisterAccess& access) {
     const std::uint32_t block = flow_.block_of[at];
     if (home_[reg] == kNoBlock) {
@@ -88,6 +91,7 @@ class Liveness {
       crosses_[reg] = true;
     }
     touch(reg, at);
+    // The write may come at any later time, so the register is never free.
     if (access.is_asynchronous) {
       touch(reg, 0);
       touch(reg, static_cast<std::uint32_t>(function_.instructions.size() - 1));
@@ -162,6 +166,7 @@ class Liveness {
     return true;
   }
 
+  /// in = wanted or (out and not killed), out = union of the successors' in.
   bool update(std::uint32_t b) {
     bool changed = false;
     for (std::size_t w = 0; w < words_; ++w) {
@@ -177,6 +182,7 @@ class Liveness {
     return changed;
   }
 
+  /// An interval has no holes: live at both ends of a block means live all through it.
   void extend_over_blocks() {
     for (std::size_t b = 0; b < flow_.blocks.size(); ++b) {
       for (std::size_t w = 0; w < words_; ++w) {

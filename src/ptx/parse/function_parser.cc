@@ -22,6 +22,7 @@ void FunctionParser::add_signature_variables(Function& function) {
     function.variables.push_back(variable);
 }
 
+// One parser serves all functions of a module, so everything of the last one is cleared first.
 void FunctionParser::parse(Function& function) {
   function_ = &function;
   names_.clear();
@@ -41,12 +42,14 @@ void FunctionParser::parse(Function& function) {
   open_scope();
   while (scopes_.size() > 1 && !tokens_.failed())
     statement();
+  // After an error scopes may still be open.
   while (!scopes_.empty())
     close_scope();
   references_.clear();
   labels_.clear();
 }
 
+// Parameters of device functions may be registers; those of kernels are variables in param space.
 void FunctionParser::bind_parameter(const Variable& variable, std::uint32_t index) {
   if (variable.space != Space::Reg) {
     return names_.bind(variable.name, {.kind = Binding::Kind::Variable, .index = index});
@@ -75,6 +78,8 @@ void FunctionParser::close_scope() {
   ranges_.close();
 }
 
+// Labels are visible in their block and in those inside it. What a block cannot resolve is kept for
+// the one around it.
 void FunctionParser::resolve_labels(const Scope& scope) {
   if (labels_.size() == scope.first_label) return;
   std::unordered_map<std::string_view, std::uint32_t> targets;
@@ -113,6 +118,7 @@ void FunctionParser::statement() {
   tokens_.fail_expected("a statement or '}'");
 }
 
+// Only the token behind the first word tells a label from an opcode.
 void FunctionParser::label_or_instruction() {
   Instruction start;
   start.ptx_line = tokens_.current().line;
@@ -124,6 +130,7 @@ void FunctionParser::label_or_instruction() {
       tokens_.at_dotted("branchtargets")) {
     return labelled_directive(text);
   }
+  // A label stands for the instruction that comes next.
   labels_.push_back({text, static_cast<std::uint32_t>(function_->instructions.size())});
 }
 
@@ -202,6 +209,7 @@ void FunctionParser::add_registers(std::string_view name, Type type, std::uint32
     }
     return;
   }
+  // `%r<100>` is one binding, not a hundred: large functions have tens of thousands of registers.
   ranges_.bind(name, {.kind = Binding::Kind::RegisterRange,
                       .index = first,
                       .count = static_cast<std::uint32_t>(count)});
@@ -215,6 +223,7 @@ void FunctionParser::variables(Space space) {
     Variable variable = declarations_.variable(declarator, name);
     if (tokens_.failed()) return;
     if (space == Space::Global || space == Space::Const) {
+      // Statics of a function live as long as the module; they only have a private name.
       const std::uint32_t symbol =
           builder_.add_private_variable(function_->name, std::move(variable));
       names_.bind(name, {.kind = Binding::Kind::Symbol, .index = symbol});
@@ -271,6 +280,7 @@ void FunctionParser::call_prototype(std::string_view label) {
   function_->prototypes.push_back(std::move(prototype));
 }
 
+// All targets of one table have the same signature: the first one's is taken.
 void FunctionParser::call_targets(std::string_view label) {
   const std::string_view first = tokens_.expect_word("a function name");
   while (tokens_.accept(','))
