@@ -26,8 +26,8 @@ class ModelProposer final : public candidate::Proposer {
 
   [[nodiscard]] std::string name() const override;
 
-  /// An answer that is none, or breaks a rule, costs a candidate and says why; so does a deadline.
-  /// Only a provider that cannot be reached is an Error.
+  /// An unusable answer, or one that breaks a rule, costs a candidate and says why; so does a late
+  /// one. Only a provider that cannot be reached is an Error.
   Result<std::optional<candidate::ProposerAnswer>> propose(
       const candidate::SearchView& view) override;
 

@@ -75,8 +75,8 @@ Result<ParsedReply> parse_reply(std::string_view text) {
       if (region) {
         reply.regions.push_back({*std::move(region), std::move(body)});
         region.reset();
-      // Models sometimes return the whole file; its markers show that it is one.
       } else if (body.find("cuco: evolve begin") != std::string::npos) {
+        // Models sometimes return the whole file; its markers show that it is one.
         reply.whole = std::move(body);
       }
       continue;

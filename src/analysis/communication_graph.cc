@@ -2,8 +2,7 @@
 // Buffers are followed by name: every variable points into whatever it was initialised with or
 // assigned, every parameter into whatever it was passed. The end of such a chain (a workload
 // buffer, an allocated pointer) is a buffer. Flow-insensitive: a variable that is reused for two
-// buffers stands for both, which can only make a kernel look like a producer or consumer that is
-// none.
+// buffers stands for both, so a kernel may wrongly count as a producer or consumer.
 #include "analysis/communication_graph.h"
 
 #include <algorithm>
@@ -49,8 +48,6 @@ bool is_pointer(const std::string& type) {
   return type.find('*') != std::string::npos;
 }
 
-/// Follows pointers by name, through variables, fields and arguments of calls. Flow-insensitive:
-/// what a pointer may point into anywhere counts everywhere.
 class Builder {
  public:
   explicit Builder(const Facts& facts) : facts_(facts) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Time as a parameter: whoever needs to know or pass time is given a Clock.
+/// Time as a parameter: code that reads the time or sleeps is given a Clock.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ class Clock {
   virtual void sleep(Nanoseconds duration) = 0;
 };
 
-/// Stands still until told otherwise; sleeping moves it.
+/// For tests: stands still until it is moved; sleeping moves it.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(Nanoseconds wall_start = Nanoseconds{0}) : wall_start_(wall_start) {}

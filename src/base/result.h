@@ -15,7 +15,7 @@ namespace cuco {
 
 /// What went wrong, in terms a caller can act on.
 enum class ErrorKind {
-  InvalidInput,  ///< Malformed input: tell the user, do not retry.
+  InvalidInput,  ///< Malformed input: report it, do not retry.
   NotFound,      ///< A file, tool, device or record does not exist.
   Unavailable,   ///< Busy, rate-limited or unreachable: a retry may help.
   Timeout,       ///< A deadline passed.

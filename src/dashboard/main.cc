@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   constexpr const char* kHost = "127.0.0.1";
   httplib::Server server;
   server.Get(".*", [&root](const httplib::Request& request, httplib::Response& response) {
-    // A page of somebody else's that points its name at this machine gets nothing.
+    // A foreign page whose name resolves to this machine (DNS rebinding) gets nothing.
     const auto host = request.get_header_value("Host");
     if (!host.starts_with("127.0.0.1") && !host.starts_with("localhost")) {
       response.status = 403;

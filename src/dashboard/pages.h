@@ -16,7 +16,7 @@ struct Answer {
   std::string body;
 };
 
-/// "/", "/runs/NAME", "/api/runs", "/api/runs/NAME". Read anew each time, beside whoever writes.
+/// "/", "/runs/NAME", "/api/runs", "/api/runs/NAME". Read per request, also while a search writes.
 [[nodiscard]] Answer answer(const system::Path& root, std::string_view path);
 
 }  // namespace cuco::dashboard

@@ -40,7 +40,7 @@ struct GatherSite {
 
   std::string offset;  ///< Of this rank's slice in the receive buffer, in bytes; in run's terms.
   std::string bytes;   ///< Of the slice.
-  std::string rows;    ///< Of the slice, in run's terms; empty when the grid does not tell.
+  std::string rows;    ///< Of the slice, in run's terms; empty if the grid does not show it.
   std::string tile;    ///< Rows per block in the launcher's terms.
   std::string launcher_rows;  ///< `rows` in the launcher's terms.
   std::string grid;           ///< The launcher's grid variable.

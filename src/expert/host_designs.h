@@ -13,13 +13,13 @@
 
 namespace cuco::expert {
 
-/// Everything that the function behind cuco_run does is recorded in set-up, one CUDA graph for each
-/// buffer set, and replayed: one launch by the host instead of many.
+/// Records the work of cuco_run in set-up, one CUDA graph per buffer set, and replays it: one host
+/// launch instead of many.
 [[nodiscard]] Result<std::string> replay_by_graph(const analysis::CommunicationGraph& graph,
                                                   std::string_view text);
 
-/// Blocks of so many threads, for every kernel that asks how many it has and whose launch says it
-/// by a number.
+/// Blocks of `threads` threads, for every kernel that reads its block size and is launched with a
+/// literal one.
 [[nodiscard]] Result<std::string> with_block_size(const analysis::CommunicationGraph& graph,
                                                   std::string_view text,
                                                   int threads);

@@ -27,11 +27,11 @@ struct Transfer {
   Time arrival = 0;          ///< The last byte is in the receiver's memory.
 };
 
-/// Beyond what the links cost, for every transfer between GPUs and every collective: probes and
-/// adversarial schedules.
+/// Extra delay of every transfer between GPUs and every collective, for probes and adversarial
+/// schedules.
 struct Lateness {
-  Time always = 0;  ///< Each arrives so much later...
-  Time most = 0;    ///< ...and up to so much more, drawn anew for each.
+  Time always = 0;  ///< Added to each.
+  Time most = 0;    ///< Upper limit of a further random delay, drawn for each.
   std::uint64_t seed = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Provider: whoever answers a prompt. A hosted model, a local one, a script, a recording.
+/// Provider: answers prompts. A hosted model, a local one, a script or a recording.
 #pragma once
 
 #include <chrono>
@@ -12,11 +12,11 @@
 namespace cuco::llm {
 
 struct Request {
-  std::string system;  ///< What stays the same for the whole run.
+  std::string system;  ///< The same for the whole run.
   std::string prompt;
   double temperature = 0;
   int max_tokens = 16384;
-  std::uint64_t seed = 0;  ///< Passed on where the endpoint takes one.
+  std::uint64_t seed = 0;  ///< Passed on if the endpoint accepts one.
   std::chrono::seconds deadline{300};
 };
 

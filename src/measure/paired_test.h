@@ -2,9 +2,9 @@
 /// \file
 /// Is the candidate faster than the incumbent? Decided on interleaved pairs, at any time.
 ///
-/// Looking at noisy timings until they look good is how searches promote nothing but luck. Here the
-/// evidence is an e-process: under "no gain" the chance that it ever exceeds 1/alpha is at most
-/// alpha, however often and whenever one looks.
+/// A search that repeats noisy timings until they look good promotes luck. Here the evidence is an
+/// e-process: under "no gain" the chance that it ever exceeds 1/alpha is at most alpha, however
+/// often and whenever it is evaluated.
 #pragma once
 
 #include <cstddef>

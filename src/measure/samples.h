@@ -23,7 +23,7 @@ struct Sample {
 enum class Quality {
   Good,
   Throttled,  ///< By the driver's word, or a clock far below the highest one seen.
-  Disturbed,  ///< The trusted kernel took longer than it does: somebody else is on the GPU.
+  Disturbed,  ///< The trusted kernel took too long: another process uses the GPU.
 };
 
 /// Looks at samples in the order in which they come.
@@ -52,7 +52,7 @@ class SampleFilter {
 };
 
 /// Seconds for which the GPU was busy longer after the candidate's "done" than after the
-/// incumbent's: work that it had left running. 0 while the difference is none to speak of.
+/// incumbent's: work that it had left running. 0 while the difference is within the noise.
 [[nodiscard]] double left_running(const std::vector<Sample>& incumbent,
                                   const std::vector<Sample>& candidate);
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The least time that physics allows, and the score that is measured by it.
+/// The speed-of-light bound, and the score that is relative to it.
 #pragma once
 
 #include <string>
 
 namespace cuco::measure {
 
-/// What one iteration must at least do, on the rank that must do most.
+/// The least work of one iteration, on the rank with the most.
 struct Demand {
   double flops = 0;
   double hbm_bytes = 0;
   double wire_bytes = 0;
 };
 
-/// What the hardware can do at best, in one second.
+/// Peak rates of the hardware, per second.
 struct Peak {
   double flops = 0;  ///< Of the demand's type.
   double hbm_bytes = 0;
@@ -28,7 +28,7 @@ struct Bound {
   double flops_seconds = 0;
   double hbm_seconds = 0;
   double wire_seconds = 0;
-  /// "math", "HBM", "links" or "launch": what the bound is made of.
+  /// "math", "HBM", "links" or "launch": what limits the bound.
   std::string limited_by;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No parser of C++: at the scope of namespaces a declaration ends with ';' or has braces, and the
-// words before the braces say what it is. What looks different from that is doubt, and doubt means
-// that the whole program is compiled.
+// Not a C++ parser: at namespace scope a declaration ends with ';' or has braces, and the tokens
+// before the braces say what it is. Anything else counts as doubt, and doubt means that the whole
+// program is compiled.
 #include "program/device_code.h"
 
 #include <algorithm>

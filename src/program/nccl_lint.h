@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Calls that are correct by NCCL's contract but that the device headers of 2.28.9 implement wrongly.
+/// Calls that are correct by NCCL's contract but broken in the device headers of NCCL 2.28.9.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 namespace cuco::program {
 
 struct NcclWarning {
-  std::string file;  ///< Empty: the text that was looked at.
+  std::string file;  ///< Empty: the text that was checked.
   std::size_t line = 0;
-  std::string message;  ///< What 2.28.9 does, and the version that does it right.
+  std::string message;  ///< What 2.28.9 does, and the version with the fix.
 };
 
-/// Looks at CUDA C++ text, without its comments and literals. The headers are inlined into the
-/// program, so that only its source tells these calls apart; calls that reach the server are
-/// warned of there.
+/// Checks CUDA C++ text, without its comments and literals. The headers are inlined into the
+/// program, so only its source shows these calls. Calls that reach the server are checked
+/// there.
 [[nodiscard]] std::vector<NcclWarning> lint_nccl_2_28(std::string_view text);
 
 /// The same for PTX with line information (nvcc -lineinfo), which names the functions that were
-/// inlined and where. Arguments cannot be told from it.
+/// inlined and where. It does not show arguments.
 [[nodiscard]] std::vector<NcclWarning> lint_nccl_2_28_ptx(std::string_view ptx);
 
 /// What the text includes with quotes: "part.h".

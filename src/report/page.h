@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Runs as HTML pages: whole in themselves, without scripts, to be looked at, served or sent.
+/// Runs as self-contained HTML pages without scripts, to be opened, served or sent.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ namespace cuco::report {
 struct PageOptions {
   std::string run;    ///< "0003".
   std::string state;  ///< "running", "finished: …".
-  bool live = false;  ///< Load it anew every few seconds.
+  bool live = false;  ///< Reload every few seconds.
 };
 
-/// One run: what came out, every candidate with its verdict, the winner's difference to the seed.
+/// One run: its result, every candidate with its verdict, the winner's diff against the seed.
 [[nodiscard]] std::string run_page(const candidate::RunState& state, const PageOptions& options);
 
 struct ListedRun {

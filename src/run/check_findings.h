@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// `cuco run --check`: what the checker found, told to people and written for programs.
+/// `cuco run --check`: prints the findings for people and writes them for programs.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace cuco::run {
 struct CheckFlags {
   bool enabled = false;
   std::string json;          ///< File for the findings; empty: none.
-  std::string suppressions;  ///< File of findings not to be told; empty: none.
+  std::string suppressions;  ///< File of findings to ignore; empty: none.
 
   void declare(cli::Arguments& arguments);
   [[nodiscard]] Result<void> check() const;
 };
 
-/// Tells what a checked run found (ServerProcess::findings), under that schedule; 0 is the plain
-/// one. Findings (66) if there is something, `otherwise` if not.
+/// Prints the findings of a checked run (ServerProcess::findings) under that schedule; 0 is the
+/// plain one. Findings (66) if there are any, `otherwise` if not.
 [[nodiscard]] Result<cli::ExitCode> tell_findings(cli::Context& context,
                                                   const CheckFlags& flags,
                                                   const std::string& found,

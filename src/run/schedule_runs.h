@@ -20,9 +20,9 @@ struct ScheduleFlags {
   [[nodiscard]] Result<void> check() const;
 };
 
-/// Shows the plain run's output, then tells the first schedule that differs, and what differs; in
-/// checked runs also the first under which something is found. Findings (66) if there is one;
-/// otherwise what the program exited with.
+/// Shows the plain run's output, then reports the first schedule that differs, and how; in checked
+/// runs also the first one with a finding. Findings (66) if there is one, otherwise the program's
+/// exit code.
 [[nodiscard]] Result<cli::ExitCode> run_schedules(cli::Context& context,
                                                   const ScheduleFlags& flags,
                                                   const CheckFlags& check,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// How a run looks in a terminal while it goes on and when it ends, live or played back.
+/// How a terminal shows a run while it goes on and when it ends, live or played back.
 #pragma once
 
 #include "candidate/run_state.h"
@@ -10,7 +10,7 @@
 
 namespace cuco::cli {
 
-/// "label           text" as a remark; nothing where only JSON is wanted.
+/// "label           text" as a remark; nothing with --json.
 void show_line(Context& context, const report::Line& line);
 
 /// The event's lines and the live line, or the event as JSON.
@@ -19,7 +19,7 @@ void show_event(Context& context,
                 const candidate::RunState& state,
                 int candidates);
 
-/// What came out, and where to look next. Done if there is a winner, JobFailed if not.
+/// The result, and which commands show more. Done if there is a winner, JobFailed if not.
 ExitCode show_closing(Context& context,
                       const candidate::RunState& state,
                       const store::RunFolder& folder);

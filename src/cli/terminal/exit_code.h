@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What cuco tells the shell.
+/// Exit codes.
 #pragma once
 
 namespace cuco::cli {

@@ -6,7 +6,7 @@
 namespace cuco::cli {
 
 /// While one is alive, SIGINT and SIGTERM set a flag instead of ending the process. Only commands
-/// that look at the flag make one; the others end the usual way.
+/// that poll the flag make one; the others end the usual way.
 class InterruptScope {
  public:
   InterruptScope();

@@ -16,8 +16,8 @@ namespace cuco::ptx {
 /// Registers of a thread, by kernel.
 using RegisterCounts = std::map<std::string, std::uint32_t>;
 
-/// Of the kernels and functions of a cubin (ELF, as ptxas writes it; the bytes may come from
-/// anybody).
+/// Of the kernels and functions of a cubin (ELF, as ptxas writes it). The bytes are not
+/// trusted.
 [[nodiscard]] Result<RegisterCounts> registers_of_cubin(std::span<const std::byte> cubin);
 
 /// Of the kernels that a fat binary holds as machine code for exactly this GPU; empty if it holds

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Takes PTX out of a CUDA fat binary, whose bytes may come from anybody.
+/// Extracts PTX from a CUDA fat binary. The bytes are not trusted.
 #pragma once
 
 #include <cstddef>

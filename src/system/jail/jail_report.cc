@@ -24,7 +24,7 @@ void send_packet(int socket, const Head& head, std::string_view text, std::span<
   std::memcpy(packet.data(), &head, sizeof(Head));
   packet += text.substr(0, 4000);
   Fd borrowed(socket);
-  // The keeper may be gone already; then nobody is left to tell.
+  // The keeper may be gone already; then there is nobody to report to.
   static_cast<void>(send_with_fds(borrowed, packet, fds));
   static_cast<void>(borrowed.release());
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What the inner processes of a jail tell their keeper while the fences go up.
+/// What the inner processes of a jail report to their keeper while they build the fences.
 #pragma once
 
 #include <optional>
@@ -18,13 +18,13 @@ class Reporter {
  public:
   Reporter(int socket, Tier tier) : socket_(socket), tier_(tier) {}
 
-  /// The fence is not to be had. Hostile tier: does not return, and the job does not start.
+  /// The fence is unavailable. Hostile tier: does not return, and the job does not start.
   void missing(Fence fence, std::string_view why) const;
-  /// Nothing can go on; does not return.
+  /// The job cannot start; does not return.
   [[noreturn]] void failed(std::string_view why) const;
   /// Hands over the descriptor on which refused system calls arrive.
   void seccomp_listener(int fd) const;
-  /// The program ended with this wait status and left so many processes.
+  /// The program ended with this wait status and left `stragglers` processes.
   void ended(int status, int stragglers) const;
 
  private:
@@ -33,7 +33,7 @@ class Reporter {
   Tier tier_;
 };
 
-/// One thing told.
+/// One message of a Reporter.
 struct Report {
   enum class Kind { Missing, Refused, Failed, Listener, Ended };
   Kind kind = Kind::Failed;

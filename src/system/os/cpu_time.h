@@ -9,8 +9,8 @@
 
 namespace cuco::system {
 
-/// Of everything below `root` now, with what was reaped there; not of `root` itself. Read from
-/// outside: no process can change what is told about it.
+/// Of all descendants of `root`, including those already reaped, without `root` itself. Read from
+/// /proc, from outside: no process can falsify its own time.
 [[nodiscard]] std::chrono::nanoseconds cpu_time_below(pid_t root);
 
 }  // namespace cuco::system

@@ -16,7 +16,7 @@ namespace cuco::system {
 
 using Path = std::filesystem::path;
 
-/// What a read refuses to go beyond unless told otherwise.
+/// The most that read_file() reads by default.
 inline constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30U;
 
 /// Reads the whole file; InvalidInput if it is longer than `limit`.

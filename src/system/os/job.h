@@ -116,7 +116,7 @@ struct JobOutcome {
   std::chrono::nanoseconds wall{0};
   std::chrono::nanoseconds cpu{0};  ///< User and system time of all processes.
   std::uint64_t peak_memory =
-      0;               ///< Bytes: of the job where a cgroup tells, else the largest process.
+      0;               ///< Bytes: of the job if a cgroup counts them, else of its largest process.
   int stragglers = 0;  ///< Processes that were left when the program ended, now dead.
   std::vector<std::string> denied;  ///< System calls that were refused.
   std::vector<MissingFence> missing;

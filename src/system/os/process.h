@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Running jobs. Each has a keeper process (cuco-jail) of its own that builds the fences, watches
-/// limits, collects output, and ends the job's whole tree: at the end, when told, and when we die.
+/// limits, collects output, and ends the job's whole tree: at the end, on request, and when we die.
 #pragma once
 
 #include <sys/types.h>

@@ -63,12 +63,10 @@ TEST(Config, WrongKeyNamesFileLineAndTheNearestRightOne) {
 }
 
 TEST(Config, WrongTypeNamesWhatIsExpected) {
-  EXPECT_EQ(error_in_file("search.seed = 'one'\n"),
-            "cuco.toml:1: search.seed must be an integer");
+  EXPECT_EQ(error_in_file("search.seed = 'one'\n"), "cuco.toml:1: search.seed must be an integer");
   EXPECT_EQ(error_in_file("search.budget = 10\n"),
             "cuco.toml:1: search.budget must be a duration like \"90s\", \"30m\" or \"2h\"");
-  EXPECT_EQ(error_in_file("search.seed = [1]\n"),
-            "cuco.toml:1: search.seed must be an integer");
+  EXPECT_EQ(error_in_file("search.seed = [1]\n"), "cuco.toml:1: search.seed must be an integer");
   EXPECT_EQ(error_of({.overrides = {{"run.target", "virtul"}}}),
             "--set: run.target must be one of auto, virtual, not 'virtul' (did you "
             "mean 'virtual'?)");

@@ -95,8 +95,7 @@ TEST(Parse, NamesWhatAnOptionTakes) {
   Values values;
   EXPECT_EQ(values.parse_words({"--ranks", "four", "a.cu"}),
             "--ranks must be an integer, not 'four'");
-  EXPECT_EQ(values.parse_words({"--ranks", "4x", "a.cu"}),
-            "--ranks must be an integer, not '4x'");
+  EXPECT_EQ(values.parse_words({"--ranks", "4x", "a.cu"}), "--ranks must be an integer, not '4x'");
   EXPECT_EQ(values.parse_words({"a.cu", "--ranks"}), "--ranks needs an integer (--ranks N)");
   EXPECT_EQ(
       values.parse_words({"--on", "virtul", "a.cu"}),
