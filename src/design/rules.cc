@@ -13,6 +13,7 @@ bool uses_lsa(Backend backend) {
   return backend == Backend::Lsa || backend == Backend::Multimem;
 }
 
+/// Can the machine do it: version of NCCL, who shares memory with whom, switch, NIC.
 void check_backend(const Directive& directive,
                    const TopologyFacts& topology,
                    NcclVersion nccl,
@@ -36,6 +37,7 @@ void check_backend(const Directive& directive,
   }
 }
 
+/// Does the program have a kernel that could do it?
 void check_placement(const Directive& directive,
                      const ProgramFacts& program,
                      std::vector<std::string>& reasons) {
@@ -56,6 +58,7 @@ void check_placement(const Directive& directive,
   }
 }
 
+/// Does the wait order anything? Each rule excludes a design that would hang or read too early.
 void check_sync(const Directive& directive, std::vector<std::string>& reasons) {
   if (directive.backend == Backend::Host && directive.sync != SyncScope::GlobalBarrier) {
     reasons.push_back(fmt::format("a host collective completes for all ranks at once; it has no {}",
@@ -72,6 +75,7 @@ void check_sync(const Directive& directive, std::vector<std::string>& reasons) {
   }
 }
 
+/// Sizes that are not known (0) exclude nothing.
 void check_chunk(const Directive& directive,
                  const ProgramFacts& program,
                  std::vector<std::string>& reasons) {

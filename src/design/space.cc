@@ -35,6 +35,8 @@ void for_each_directive(const std::function<void(const Directive&)>& visit) {
 /// The fewest objections to any directive that has the value.
 using Objections = std::map<std::string, std::vector<std::string>, std::less<>>;
 
+/// The valid values of a dimension, then the invalid ones with their reasons, so that a model need
+/// not guess.
 std::string line(std::string_view dimension, const Objections& values) {
   std::vector<std::string> good;
   std::string bad;
@@ -56,6 +58,8 @@ std::string describe_space(const ProgramFacts& program,
   Objections backends;
   Objections placements;
   Objections scopes;
+  // A value is valid if any directive with it is; otherwise the directive with the fewest
+  // objections says why.
   const auto note = [](Objections& values, std::string_view value,
                        const std::vector<std::string>& reasons) {
     const auto [known, added] = values.try_emplace(std::string(value), reasons);
