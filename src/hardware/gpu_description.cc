@@ -29,6 +29,7 @@ class Reader {
     }
   }
 
+  /// `scale` converts the unit of the file (KiB, GiB) to that of the description.
   template <typename T>
   void number(
       const char* section, const char* key, T& out, double scale = 1, bool may_be_zero = false) {
@@ -59,6 +60,7 @@ class Reader {
       for (const auto& [key, value] : *inner) {
         const std::string name = std::string(section.str()) + "." + std::string(key.str());
         if (known_.contains(name)) continue;
+        // By now every key of a description has been asked for, so known_ is the whole vocabulary.
         const std::vector<std::string> names(known_.begin(), known_.end());
         const auto meant = nearest(name, names);
         fail(value, std::string(section.str()).c_str(), std::string(key.str()).c_str(),
