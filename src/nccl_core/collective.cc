@@ -58,6 +58,7 @@ std::byte* at(std::uint64_t address) {
   return reinterpret_cast<std::byte*>(address);
 }
 
+/// Ranges may overlap where a collective is in place.
 void copy(std::uint64_t destination, std::uint64_t source, std::uint64_t bytes) {
   if (destination != source && bytes != 0) std::memmove(at(destination), at(source), bytes);
 }
@@ -98,6 +99,7 @@ std::string describe(const Call& call) {
   return text + ")";
 }
 
+// What NCCL rejects on one rank, before it knows of the others.
 Check check_arguments(const Call& call, int ranks) {
   const std::string_view name = name_of(call.kind);
   if (!is_valid(call.type)) {
@@ -124,6 +126,7 @@ Range write_range(const Call& call, int rank, int ranks) {
   return {call.recv, blocks(call, rank, ranks).write * call.count * size_of(call.type)};
 }
 
+// NCCL itself hangs or corrupts data here; we can compare the calls and name both.
 Check check_agreement(const Call& mine, int my_rank, const Call& theirs, int their_rank) {
   std::string_view what;
   if (mine.kind != theirs.kind) {
