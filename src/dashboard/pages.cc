@@ -35,6 +35,7 @@ std::vector<report::ListedRun> list(const system::Path& root) {
   return runs;
 }
 
+/// Without the folder: a browser has no use for paths of this machine.
 Json run_json(const report::ListedRun& run) {
   Json object{{"run", run.name}, {"state", run.state}, {"started", run.when}};
   if (auto result = parse_json(report::result_json(run.run, run.name, ""))) {
