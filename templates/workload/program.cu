@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seed: host-driven, honest, decent. Candidates change what lies between "evolve begin" and
-// "evolve end"; the rest is compared byte by byte.
+// The seed: host-driven, honest, decent. Candidates may change only what is between "evolve begin"
+// and "evolve end"; everything else must stay the same, byte for byte.
 // cuco: evolve begin includes
 #include <cuda_runtime.h>
 #include <nccl.h>

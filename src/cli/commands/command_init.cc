@@ -163,9 +163,9 @@ class InitCommand final : public Command {
     CUCO_TRY(system::write_file(
         folder_ / "workload.toml",
         fmt::format(
-            "# A whole program with main(): second class. It is compared with what program.cu\n"
-            "# itself brings back from the devices; nothing is known of its inputs, and its\n"
-            "# clock is its own. To have it judged in full, split it: cuco init --help.\n"
+            "# A whole program with main(): second class. Candidates must copy the same data\n"
+            "# back from the devices as program.cu. There are no fresh inputs, no oracle and\n"
+            "# no score. For a full judgement, split it: cuco init --help.\n"
             "name = \"{}\"\nsummary = \"{}, as a whole\"\nranks = {}\ntopology = \"{}\"\n\n"
             "[whole]\nargs = [{}]\nflags = [{}]\n",
             name, program_.filename().string(), ranks_, topology_, list_of(args_),
