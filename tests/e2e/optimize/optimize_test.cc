@@ -80,6 +80,23 @@ class Optimizing : public testing::Test {
   std::optional<system::TempFolder> temp;
 };
 
+TEST_F(Optimizing, ASmallRunHasOneWinnerWhateverTheNumberOfJobs) {
+  const std::vector<std::string> order = {"optimize", "workloads/silu_and_mul", "--candidates",
+                                          "4"};
+  const auto with_jobs = [&](const char* jobs) {
+    auto words = order;
+    words.insert(words.end(), {"--jobs", jobs});
+    return finish(words);
+  };
+  const auto alone = with_jobs("1");
+  ASSERT_EQ(alone.value("verdict", ""), "scored") << to_text(alone);
+  EXPECT_GT(alone.value("speedup", 0.0), 1.0);
+  const auto together = with_jobs("4");
+  for (const auto* key : {"candidate", "code_hash", "directive", "seconds", "verdict"}) {
+    EXPECT_EQ(together.value(key, Json()), alone.value(key, Json())) << key;
+  }
+}
+
 TEST_F(Optimizing, FindsTheSameWinnerAlsoAfterKillNine) {
   const std::vector<std::string> order = {"optimize", "workloads/gemm_allgather", "--candidates",
                                           "6"};
