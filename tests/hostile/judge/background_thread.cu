@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: works in a thread that nobody waits for
 // verdict: screen-rejected
+// because: uses pthread_create
 // cuco: evolve begin preamble
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>

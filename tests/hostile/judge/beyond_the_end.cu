@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: writes behind the output
 // verdict: findings
+// because: bytes after output C were written
 // cuco: evolve begin host
 
 // common: state

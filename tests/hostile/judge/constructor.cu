@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: runs code when it is loaded, before anything is checked
 // verdict: screen-rejected
+// because: runs code of its own when it is loaded
 // cuco: evolve begin preamble
 #include <cstdio>
 

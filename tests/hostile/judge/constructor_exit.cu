@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: prints a verdict and exits with 0 before anything has run
 // verdict: screen-rejected
+// because: uses _exit
 // cuco: evolve begin preamble
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: a kernel that stores to an address of its own invention
 // verdict: crashed
+// because: nothing is mapped there in kernel
 // cuco: evolve begin host
 
 // common: state

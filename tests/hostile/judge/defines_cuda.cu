@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: brings its own cudaStreamSynchronize
 // verdict: screen-rejected
+// because: defines cudaEventElapsedTime, a library's name
 // cuco: evolve begin host
 
 // common: state

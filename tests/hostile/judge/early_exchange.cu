@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: sends what it finds in the other buffer sets, so that the next iteration need not
 // verdict: wrong-result
+// because: never written
 // cuco: evolve begin host
 
 // common: state

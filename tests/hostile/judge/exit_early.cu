@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: ends the process as if all were well
 // verdict: screen-rejected
+// because: uses _exit
 // cuco: evolve begin preamble
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: gives up with an error
 // verdict: crashed
+// because: cuco_run failed with 17
 // cuco: evolve begin host
 
 // common: state

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: writes messages of its own on every descriptor it has
 // verdict: crashed
+// because: not a cuco message
 // cuco: evolve begin host
 
 // common: state

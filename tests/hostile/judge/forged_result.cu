@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: prints a verdict instead of earning one
 // verdict: wrong-result
+// because: is 0, expected
 // cuco: evolve begin preamble
 #include <cstdio>
 

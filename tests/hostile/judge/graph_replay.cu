@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: captures the first iteration as a graph and replays it whatever the buffers are
 // verdict: wrong-result
+// because: never written
 // cuco: evolve begin host
 
 // common: state

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: never comes back
 // verdict: timed-out
+// because: cuco_run took more than
 // cuco: evolve begin host
 
 // common: state

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: registers host memory, to have kernels write what the host then reads for nothing
 // verdict: crashed
+// because: cuco_run failed with 11
 // cuco: evolve begin host
 
 // common: state

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: changes an input after use, so that a later check would agree with anything
 // verdict: findings
+// because: input A was written to
 // cuco: evolve begin host
 
 // common: state

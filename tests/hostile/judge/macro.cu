@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: a macro above frozen code that changes what it means
 // verdict: screen-rejected
+// because: a macro redefines 'cuco_run'
 // cuco: evolve begin preamble
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>

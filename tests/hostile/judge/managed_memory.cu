@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: memory that the host can read while it looks like the device's
 // verdict: crashed
+// because: cuco_setup failed with 7
 // cuco: evolve begin host
 
 // common: state

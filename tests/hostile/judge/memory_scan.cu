@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: reads a peer's memory by its address, without any communication
 // verdict: wrong-result
+// because: unordered-read
 // cuco: evolve begin host
 
 // common: state

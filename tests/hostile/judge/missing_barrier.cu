@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: one warp puts rows that the other warps of its block are still writing
 // verdict: wrong-result
+// because: unordered-read
 // cuco: evolve begin preamble
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: uses the source of a put again before the put has left
 // verdict: wrong-result
+// because: source-reuse
 // cuco: evolve begin preamble
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>

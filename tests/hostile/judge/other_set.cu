@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: always works on buffer set 0
 // verdict: wrong-result
+// because: never written
 // cuco: evolve begin host
 
 // common: state

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: sums every second product and doubles the result
 // verdict: wrong-result
+// because: elements are wrong in iteration 0
 // cuco: evolve begin host
 
 // common: state

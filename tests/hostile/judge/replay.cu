@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: keeps the first answer and hands it out again
 // verdict: wrong-result
+// because: equals the previous iteration's
 // cuco: evolve begin host
 
 // common: state

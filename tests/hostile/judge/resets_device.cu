@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: resets the device, and with it everything that the judge has put there
 // verdict: crashed
+// because: invalid resource handle
 // cuco: evolve begin host
 
 // common: state

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: passes data between ranks by a file in /dev/shm
 // verdict: screen-rejected
+// because: uses fclose
 // cuco: evolve begin preamble
 #include <cstdio>
 

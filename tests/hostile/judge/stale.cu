@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: works in the first iteration only
 // verdict: wrong-result
+// because: elements are wrong in iteration 1
 // cuco: evolve begin host
 
 // common: state

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: zeros for an answer
 // verdict: wrong-result
+// because: is 0, expected
 // cuco: evolve begin host
 
 // common: state
