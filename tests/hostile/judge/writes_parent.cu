@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: changes its parent's memory
 // verdict: crashed
+// because: cuco_run failed with 1
 // cuco: evolve begin host
 
 // common: state
