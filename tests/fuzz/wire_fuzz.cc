@@ -40,7 +40,7 @@ std::uint16_t existing_type(std::uint16_t type) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   vcluster::ClusterOptions options;
   options.gpu = gpu();
-  auto created = vcluster::Cluster::create(std::move(options));
+  auto created = vcluster::Cluster::create(options);
   if (!created) return 0;
   vcluster::Cluster& cluster = **created;
   vcluster::Session& session =

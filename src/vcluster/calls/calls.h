@@ -1,32 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Every subject of the protocol registers its handlers here.
+/// Every subject of the protocol registers its handlers here, with the parts of the cluster that
+/// they work on. All parts outlive the dispatcher.
 #pragma once
 
-#include <memory>
+#include <string>
+
+#include "fabric/topology.h"
+#include "vcluster/calls/dispatch.h"
+#include "vgpu/memory/memory.h"
 
 namespace cuco::vcluster {
 
-class Cluster;
+class Allocations;
+class Devices;
+class HostSync;
+class Ids;
 class NcclWorld;
+class Operations;
+class Processes;
+class RepeatNotice;
+class Replies;
+class RunCheck;
+class Sessions;
+class WorkGraph;
+struct GraphParts;
 
-void register_host_calls(Cluster& cluster);
-void register_host_sync_calls(Cluster& cluster);
-void register_device_calls(Cluster& cluster);
-void register_memory_calls(Cluster& cluster);
-void register_copy_calls(Cluster& cluster);
-void register_stream_calls(Cluster& cluster);
-void register_event_calls(Cluster& cluster);
-void register_module_calls(Cluster& cluster);
-void register_pool_calls(Cluster& cluster);
-void register_graph_calls(Cluster& cluster);
-void register_capture_calls(Cluster& cluster);
-void register_ipc_calls(Cluster& cluster);
-void register_nccl_calls(Cluster& cluster);
+// A null `check` is an ordinary run.
 
-void register_all_calls(Cluster& cluster);
+struct HostParts {
+  Processes& processes;
+  const Sessions& sessions;
+  Devices& devices;
+  RepeatNotice& repeat_notice;
+  RunCheck* check = nullptr;
+};
+void register_host_calls(Dispatcher& dispatcher, const HostParts& parts);
+void register_host_sync_calls(Dispatcher& dispatcher, HostSync& sync);
 
-/// NCCL on this cluster's memory, fabric and clock.
-[[nodiscard]] std::unique_ptr<NcclWorld> make_nccl_world(Cluster& cluster);
+struct DeviceParts {
+  const Devices& devices;
+  Allocations& allocations;
+  Processes& processes;
+  const Replies& replies;
+};
+void register_device_calls(Dispatcher& dispatcher, const DeviceParts& parts);
+void register_memory_calls(Dispatcher& dispatcher,
+                           const GraphParts& parts,
+                           const Sessions& sessions,
+                           const vgpu::Memory& memory);
+void register_pool_calls(Dispatcher& dispatcher, const Allocations& allocations, Ids& ids);
+void register_ipc_calls(Dispatcher& dispatcher,
+                        Allocations& allocations,
+                        Processes& processes,
+                        const fabric::Topology& topology);
+
+struct StreamParts {
+  const Operations& operations;
+  Processes& processes;
+  const Replies& replies;
+  Ids& ids;
+};
+void register_copy_calls(Dispatcher& dispatcher, const StreamParts& parts);
+void register_stream_calls(Dispatcher& dispatcher, const StreamParts& parts);
+void register_event_calls(Dispatcher& dispatcher, const StreamParts& parts);
+void register_capture_calls(Dispatcher& dispatcher, const StreamParts& parts);
+void register_graph_calls(Dispatcher& dispatcher, const GraphParts& parts);
+
+struct ModuleParts {
+  const Devices& devices;
+  Allocations& allocations;
+  Processes& processes;
+  const Operations& operations;
+  Ids& ids;
+  RunCheck* check = nullptr;
+};
+void register_module_calls(Dispatcher& dispatcher, const ModuleParts& parts);
+
+struct NcclParts {
+  NcclWorld& nccl;
+  const Devices& devices;
+  Allocations& allocations;
+  Processes& processes;
+  const Sessions& sessions;
+  const WorkGraph& works;
+  RunCheck* check = nullptr;
+};
+void register_nccl_calls(Dispatcher& dispatcher, const NcclParts& parts);
+/// Ends the kernels that run on a device, as a trap of their own would.
+void fail_device(const Devices& devices,
+                 const Processes& processes,
+                 int device,
+                 const std::string& why);
 
 }  // namespace cuco::vcluster

@@ -2,8 +2,9 @@
 #include "shims/wire/messages_stream.h"
 #include "shims/wire/status.h"
 #include "vcluster/calls/calls.h"
-#include "vcluster/core/cluster.h"
 #include "vcluster/core/operation.h"
+#include "vcluster/host/processes.h"
+#include "vcluster/host/replies.h"
 
 namespace cuco::vcluster {
 namespace {
@@ -11,16 +12,16 @@ namespace {
 constexpr VTime kAsyncCost = 1'500 * vgpu::kNanosecond;
 
 /// Hands the parsed operation to its stream and replies, now or when it is done.
-void run(Cluster& cluster, Session& session, Stream& stream, Parsed parsed, bool wait) {
+void run(const StreamParts& parts, Session& session, Stream& stream, Parsed parsed, bool wait) {
   if (parsed.status != wire::kSuccess) {
-    return cluster.reply_status(session, stream.context, parsed.status);
+    return reply_status(session, stream.context, parsed.status);
   }
   const std::string what = describe(parsed.operation);
-  const Enqueued result = enqueue(cluster, stream, std::move(parsed.operation));
+  const auto result = parts.operations.enqueue(stream, std::move(parsed.operation));
   if (result.status != wire::kSuccess || result.work == nullptr || !wait) {
-    return cluster.reply_status(session, stream.context, result.status);
+    return reply_status(session, stream.context, result.status);
   }
-  cluster.reply_when_done(session, {&result.work, 1}, stream.context,
+  parts.replies.when_done(session, {&result.work, 1}, stream.context,
                           what + " in " + stream.name());
 }
 
@@ -30,11 +31,10 @@ bool uses_bounce(const wire::Copy& request) {
 
 }  // namespace
 
-void register_copy_calls(Cluster& cluster) {
-  Dispatcher& dispatcher = cluster.dispatcher;
+void register_copy_calls(Dispatcher& dispatcher, const StreamParts& parts) {
   dispatcher.on<wire::Copy>(
-      [&cluster](Session& session, const wire::Copy& request, wire::Bytes) {
-        Stream* stream = cluster.stream(session, request.stream);
+      [parts](Session& session, const wire::Copy& request, wire::Bytes) {
+        Stream* stream = parts.processes.stream(session, request.stream);
         if (stream == nullptr) return session.reply(wire::kInvalidResourceHandle);
         // A captured copy runs later, when the bounce buffer holds something else.
         if (stream->capture != nullptr && uses_bounce(request)) {
@@ -43,14 +43,15 @@ void register_copy_calls(Cluster& cluster) {
         if (request.wait != 0 && stream->capture != nullptr) {
           return session.reply(wire::kStreamCaptureUnsupported);
         }
-        run(cluster, session, *stream, parse_copy(cluster, session, request), request.wait != 0);
+        run(parts, session, *stream, parts.operations.parse_copy(session, request),
+            request.wait != 0);
       },
       Turn::InTime, kAsyncCost);
   dispatcher.on<wire::Fill>(
-      [&cluster](Session& session, const wire::Fill& request, wire::Bytes) {
-        Stream* stream = cluster.stream(session, request.stream);
+      [parts](Session& session, const wire::Fill& request, wire::Bytes) {
+        Stream* stream = parts.processes.stream(session, request.stream);
         if (stream == nullptr) return session.reply(wire::kInvalidResourceHandle);
-        run(cluster, session, *stream, parse_fill(cluster, *session.process, request),
+        run(parts, session, *stream, parts.operations.parse_fill(*session.process, request),
             request.wait != 0);
       },
       Turn::InTime, kAsyncCost);

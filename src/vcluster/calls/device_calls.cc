@@ -6,14 +6,16 @@
 #include "shims/wire/messages_device.h"
 #include "shims/wire/status.h"
 #include "vcluster/calls/calls.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/device/allocations.h"
 #include "vcluster/graph/cuda_graph.h"
+#include "vcluster/host/processes.h"
+#include "vcluster/host/replies.h"
 
 namespace cuco::vcluster {
 namespace {
 
-wire::DeviceInfo describe_device(const Cluster& cluster, std::uint32_t device) {
-  const hardware::GpuDescription& gpu = cluster.options.gpu;
+wire::DeviceInfo describe_device(const DeviceParts& parts, std::uint32_t device) {
+  const hardware::GpuDescription& gpu = parts.devices.description();
   wire::DeviceInfo info;
   std::memcpy(info.name, gpu.name.data(), std::min(gpu.name.size(), sizeof info.name - 1));
   info.uuid[0] = 0xC0;
@@ -36,53 +38,53 @@ wire::DeviceInfo describe_device(const Cluster& cluster, std::uint32_t device) {
   info.memory_bus_bits = gpu.memory_bus_bits;
   info.pci_bus = 0x10 + device;
   info.node =
-      static_cast<std::uint32_t>(cluster.options.topology.node_of(static_cast<int>(device)));
-  info.has_multicast = cluster.options.topology.multicast ? 1 : 0;
+      static_cast<std::uint32_t>(parts.devices.topology().node_of(static_cast<int>(device)));
+  info.has_multicast = parts.devices.topology().multicast ? 1 : 0;
   return info;
 }
 
-void synchronize(Cluster& cluster, Session& session, std::int32_t device) {
-  Context* context = cluster.context(*session.process, device);
+void synchronize(const DeviceParts& parts, Session& session, std::int32_t device) {
+  Context* context = parts.processes.context(*session.process, device);
   if (context == nullptr) return session.reply(wire::kInvalidDevice);
   if (Capture* capture = forbidding_capture(*session.process, session.thread)) {
     invalidate(*capture);
     return session.reply(wire::kStreamCaptureUnsupported);
   }
-  cluster.reply_when_done(session, context->streams.unfinished(), context,
+  parts.replies.when_done(session, context->streams.unfinished(), context,
                           "device " + std::to_string(device) + " (cudaDeviceSynchronize)");
 }
 
-void reset(Cluster& cluster, Session& session, std::int32_t device) {
+void reset(const DeviceParts& parts, Session& session, std::int32_t device) {
   Process& process = *session.process;
-  Context* context = cluster.context(process, device);
+  Context* context = parts.processes.context(process, device);
   if (context == nullptr) return session.reply(wire::kInvalidDevice);
-  vgpu::Gpu& gpu = *cluster.gpus[static_cast<std::size_t>(device)];
+  vgpu::Gpu& gpu = parts.devices.gpu(device);
   const auto grids = context->grids;
   for (const std::uint64_t grid : grids) {
     gpu.kill(grid, vgpu::TrapKind::Cancelled, "cudaDeviceReset");
   }
   std::vector<std::uint64_t> mine;
-  for (const auto& [base, allocation] : cluster.allocations) {
+  for (const auto& [base, allocation] : parts.allocations.all()) {
     if (allocation.process == process.index && allocation.device == device &&
         allocation.kind == wire::MemoryKind::Device) {
       mine.push_back(base);
     }
   }
   for (const std::uint64_t base : mine) {
-    cluster.release(base);
-    cluster.allocations.erase(base);
+    parts.allocations.release(base);
+    parts.allocations.erase(base);
   }
-  cluster.retire(process, device);
-  cluster.reply_status(session, nullptr, wire::kSuccess);
+  parts.processes.retire(process, device);
+  reply_status(session, nullptr, wire::kSuccess);
 }
 
-void peer_access(Cluster& cluster, Session& session, const wire::PeerAccess& request) {
-  Context* context = cluster.context(*session.process, request.device);
+void peer_access(const DeviceParts& parts, Session& session, const wire::PeerAccess& request) {
+  Context* context = parts.processes.context(*session.process, request.device);
   if (context == nullptr || !session.process->sees(request.peer)) {
     return session.reply(wire::kInvalidDevice);
   }
   const bool possible = request.device != request.peer &&
-                        cluster.options.topology.same_domain(request.device, request.peer);
+                        parts.devices.topology().same_domain(request.device, request.peer);
   const std::uint64_t bit = std::uint64_t{1} << static_cast<unsigned>(request.peer);
   const bool enabled = (context->peers & bit) != 0;
   std::int32_t status = wire::kSuccess;
@@ -104,44 +106,39 @@ void peer_access(Cluster& cluster, Session& session, const wire::PeerAccess& req
 
 }  // namespace
 
-void register_device_calls(Cluster& cluster) {
-  Dispatcher& dispatcher = cluster.dispatcher;
+void register_device_calls(Dispatcher& dispatcher, const DeviceParts& parts) {
   dispatcher.on<wire::GetDeviceInfo>(
-      [&cluster](Session& session, const wire::GetDeviceInfo& request, wire::Bytes) {
+      [parts](Session& session, const wire::GetDeviceInfo& request, wire::Bytes) {
         if (!session.process->sees(request.device)) return session.reply(wire::kInvalidDevice);
         session.reply_with(wire::kSuccess,
-                           describe_device(cluster, static_cast<std::uint32_t>(request.device)));
+                           describe_device(parts, static_cast<std::uint32_t>(request.device)));
       },
       Turn::AtOnce);
   dispatcher.on<wire::DeviceSynchronize>(
-      [&cluster](Session& session, const wire::DeviceSynchronize& request, wire::Bytes) {
-        synchronize(cluster, session, request.device);
+      [parts](Session& session, const wire::DeviceSynchronize& request, wire::Bytes) {
+        synchronize(parts, session, request.device);
       });
-  dispatcher.on<wire::DeviceReset>(
-      [&cluster](Session& session, const wire::DeviceReset& request, wire::Bytes) {
-        reset(cluster, session, request.device);
-      });
-  dispatcher.on<wire::GetMemoryInfo>([&cluster](Session& session,
-                                                const wire::GetMemoryInfo& request, wire::Bytes) {
+  dispatcher.on<wire::DeviceReset>([parts](Session& session, const wire::DeviceReset& request,
+                                           wire::Bytes) { reset(parts, session, request.device); });
+  dispatcher.on<wire::GetMemoryInfo>([parts](Session& session, const wire::GetMemoryInfo& request,
+                                             wire::Bytes) {
     if (!session.process->sees(request.device)) return session.reply(wire::kInvalidDevice);
-    const std::uint64_t total = cluster.options.gpu.memory_bytes;
+    const std::uint64_t total = parts.devices.description().memory_bytes;
     const std::uint64_t used =
-        cluster.memory->allocated_bytes(static_cast<unsigned>(request.device));
+        parts.devices.memory().allocated_bytes(static_cast<unsigned>(request.device));
     session.reply_with(wire::kSuccess, wire::GetMemoryInfo::Reply{
                                            .free = total - std::min(used, total), .total = total});
   });
   dispatcher.on<wire::PeekError>(
-      [&cluster](Session& session, const wire::PeekError& request, wire::Bytes) {
-        cluster.reply_status(session, cluster.context(*session.process, request.device),
-                             wire::kSuccess);
+      [parts](Session& session, const wire::PeekError& request, wire::Bytes) {
+        reply_status(session, parts.processes.context(*session.process, request.device),
+                     wire::kSuccess);
       });
-  dispatcher.on<wire::PeerAccess>(
-      [&cluster](Session& session, const wire::PeerAccess& request, wire::Bytes) {
-        peer_access(cluster, session, request);
-      });
+  dispatcher.on<wire::PeerAccess>([parts](Session& session, const wire::PeerAccess& request,
+                                          wire::Bytes) { peer_access(parts, session, request); });
   dispatcher.on<wire::SetLimit>(
-      [&cluster](Session& session, const wire::SetLimit& request, wire::Bytes) {
-        Context* context = cluster.context(*session.process, request.device);
+      [parts](Session& session, const wire::SetLimit& request, wire::Bytes) {
+        Context* context = parts.processes.context(*session.process, request.device);
         if (context == nullptr) return session.reply(wire::kInvalidDevice);
         context->limits[request.limit] = request.value;
         session.reply(wire::kSuccess);

@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "shims/wire/view.h"
-#include "vcluster/core/session.h"
+#include "vcluster/host/session.h"
 #include "vgpu/timing/time.h"
 
 namespace cuco::vcluster {

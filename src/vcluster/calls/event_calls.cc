@@ -4,9 +4,11 @@
 #include "shims/wire/messages_stream.h"
 #include "shims/wire/status.h"
 #include "vcluster/calls/calls.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/core/ids.h"
 #include "vcluster/core/operation.h"
 #include "vcluster/graph/cuda_graph.h"
+#include "vcluster/host/processes.h"
+#include "vcluster/host/replies.h"
 
 namespace cuco::vcluster {
 namespace {
@@ -29,13 +31,13 @@ bool is_captured(Session& session, const Event& event) {
   return true;
 }
 
-void create(Cluster& cluster, Session& session, const wire::EventCreate& request) {
+void create(const StreamParts& parts, Session& session, const wire::EventCreate& request) {
   if (!session.process->sees(request.device)) return session.reply(wire::kInvalidDevice);
   const bool interprocess = (request.flags & kInterprocess) != 0;
   const bool timing = (request.flags & kDisableTiming) == 0;
   if (request.flags > 7 || (interprocess && timing)) return session.reply(wire::kInvalidValue);
   auto event = std::make_shared<Event>();
-  event->id = cluster.new_id();
+  event->id = parts.ids.next();
   event->device = request.device;
   event->timing = timing;
   event->interprocess = interprocess;
@@ -43,32 +45,34 @@ void create(Cluster& cluster, Session& session, const wire::EventCreate& request
   session.reply_with(wire::kSuccess, wire::EventCreate::Reply{.event = event->id});
 }
 
-void record(Cluster& cluster, Session& session, const wire::EventRecord& request) {
-  Stream* stream = cluster.stream(session, request.stream);
+void record(const StreamParts& parts, Session& session, const wire::EventRecord& request) {
+  Stream* stream = parts.processes.stream(session, request.stream);
   const auto found = session.process->events.find(request.event);
   if (stream == nullptr || found == session.process->events.end() ||
       stream->context->device != found->second->device) {
     return session.reply(wire::kInvalidResourceHandle);
   }
-  const Enqueued result = enqueue(cluster, *stream, RecordOperation{found->second});
-  cluster.reply_status(session, stream->context, result.status);
+  const auto result = parts.operations.enqueue(*stream, RecordOperation{found->second});
+  reply_status(session, stream->context, result.status);
 }
 
-void synchronize(Cluster& cluster, Session& session, const wire::EventSynchronize& request) {
+void synchronize(const StreamParts& parts,
+                 Session& session,
+                 const wire::EventSynchronize& request) {
   Event* event = find_event(session, request.event);
   if (event == nullptr || is_captured(session, *event)) return;
-  cluster.reply_when_done(session, {&event->recorded, 1},
-                          cluster.context(*session.process, event->device),
+  parts.replies.when_done(session, {&event->recorded, 1},
+                          parts.processes.context(*session.process, event->device),
                           fmt::format("event {} (cudaEventSynchronize)", event->id));
 }
 
-void query(Cluster& cluster, Session& session, const wire::EventQuery& request) {
+void query(const StreamParts& parts, Session& session, const wire::EventQuery& request) {
   Event* event = find_event(session, request.event);
   if (event == nullptr || is_captured(session, *event)) return;
   const bool done = event->recorded == nullptr || event->recorded->done();
   if (done) session.learn({&event->recorded, 1});
-  cluster.reply_status(session, cluster.context(*session.process, event->device),
-                       done ? wire::kSuccess : wire::kNotReady);
+  reply_status(session, parts.processes.context(*session.process, event->device),
+               done ? wire::kSuccess : wire::kNotReady);
 }
 
 void elapsed(Session& session, const wire::EventElapsed& request) {
@@ -87,23 +91,22 @@ void elapsed(Session& session, const wire::EventElapsed& request) {
 
 }  // namespace
 
-void register_event_calls(Cluster& cluster) {
-  Dispatcher& dispatcher = cluster.dispatcher;
-  dispatcher.on<wire::EventCreate>([&cluster](Session& session, const wire::EventCreate& request,
-                                              wire::Bytes) { create(cluster, session, request); });
+void register_event_calls(Dispatcher& dispatcher, const StreamParts& parts) {
+  dispatcher.on<wire::EventCreate>([parts](Session& session, const wire::EventCreate& request,
+                                           wire::Bytes) { create(parts, session, request); });
   dispatcher.on<wire::EventDestroy>(
       [](Session& session, const wire::EventDestroy& request, wire::Bytes) {
         const bool known = session.process->events.erase(request.event) != 0;
         session.reply(known ? wire::kSuccess : wire::kInvalidResourceHandle);
       });
-  dispatcher.on<wire::EventRecord>([&cluster](Session& session, const wire::EventRecord& request,
-                                              wire::Bytes) { record(cluster, session, request); });
+  dispatcher.on<wire::EventRecord>([parts](Session& session, const wire::EventRecord& request,
+                                           wire::Bytes) { record(parts, session, request); });
   dispatcher.on<wire::EventSynchronize>(
-      [&cluster](Session& session, const wire::EventSynchronize& request, wire::Bytes) {
-        synchronize(cluster, session, request);
+      [parts](Session& session, const wire::EventSynchronize& request, wire::Bytes) {
+        synchronize(parts, session, request);
       });
-  dispatcher.on<wire::EventQuery>([&cluster](Session& session, const wire::EventQuery& request,
-                                             wire::Bytes) { query(cluster, session, request); },
+  dispatcher.on<wire::EventQuery>([parts](Session& session, const wire::EventQuery& request,
+                                          wire::Bytes) { query(parts, session, request); },
                                   Turn::Poll);
   dispatcher.on<wire::EventElapsed>([](Session& session, const wire::EventElapsed& request,
                                        wire::Bytes) { elapsed(session, request); });

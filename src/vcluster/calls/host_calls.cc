@@ -10,8 +10,10 @@
 #include "shims/wire/messages_host.h"
 #include "shims/wire/status.h"
 #include "vcluster/calls/calls.h"
-#include "vcluster/core/cluster.h"
-#include "vcluster/core/describe.h"
+#include "vcluster/device/devices.h"
+#include "vcluster/host/processes.h"
+#include "vcluster/host/repeat_notice.h"
+#include "vcluster/host/sessions.h"
 #include "vcluster/watch/run_check.h"
 #include "vgpu/memory/address_map.h"
 
@@ -20,13 +22,13 @@ namespace {
 
 constexpr std::uint64_t kMaxBounceBytes = std::uint64_t{1} << 30U;
 
-void hello(Cluster& cluster, Session& session, const wire::Hello& request, wire::Bytes tail) {
+void hello(const HostParts& parts, Session& session, const wire::Hello& request, wire::Bytes tail) {
   if (tail.size() > 4096) return session.refuse("a program name of more than 4096 bytes");
   // The kernel's word for the pid, where there is a socket.
   if (session.pid == 0) session.pid = request.pid;
-  Process* process = cluster.join_process(session.pid, std::string(wire::text_of(tail)));
+  Process* process = parts.processes.join(session.pid, std::string(wire::text_of(tail)));
   if (process == nullptr) return session.refuse("too many processes");
-  const auto host = cluster.memory->host_fd(process->index);
+  const auto host = parts.devices.memory().host_fd(process->index);
   if (!host) return session.refuse(host.error().message());
   session.process = process;
   session.tid = request.tid;
@@ -35,15 +37,16 @@ void hello(Cluster& cluster, Session& session, const wire::Hello& request, wire:
   if (session.is_service) process->service = &session;
   if (request.rank >= 0 && process->rank < 0) {
     process->rank = request.rank;
-    cluster.place_on_node(*process);
+    parts.processes.place_on_node(*process);
   }
   if (request.born_at >= 0) session.set_clock(request.born_at);
-  if (!cluster.adversary.schedule().is_plain()) {
-    session.set_clock(session.clock() + cluster.adversary.host_skew(process->rank, session.thread));
+  if (!parts.devices.schedule().is_plain()) {
+    session.set_clock(session.clock() +
+                      parts.devices.adversary().host_skew(process->rank, session.thread));
   }
-  if (cluster.check) {
+  if (parts.check != nullptr) {
     // Some thread of the process made it.
-    for (const auto& [number, other] : cluster.sessions()) {
+    for (const auto& [number, other] : parts.sessions.all()) {
       if (other->process == process) session.learn(other->known);
     }
   }
@@ -82,7 +85,7 @@ void attach_bounce(Session& session, const wire::AttachBounce& request) {
   session.reply(wire::kSuccess);
 }
 
-void next_service(Cluster& cluster, Session& session, const wire::NextService& request) {
+void next_service(const HostParts& parts, Session& session, const wire::NextService& request) {
   Process& process = *session.process;
   if (!session.is_service) return session.refuse("only a service thread may ask for work");
   session.become_idle();
@@ -94,7 +97,7 @@ void next_service(Cluster& cluster, Session& session, const wire::NextService& r
   } else if (request.finished_ticket != 0) {
     return session.refuse("a service ticket that was never given");
   }
-  cluster.serve_jobs(process);
+  Processes::serve_jobs(process);
 }
 
 void fetch_output(Session& session) {
@@ -109,13 +112,10 @@ void fetch_output(Session& session) {
 
 }  // namespace
 
-void register_host_calls(Cluster& cluster) {
-  Dispatcher& dispatcher = cluster.dispatcher;
-  dispatcher.on<wire::Hello>(
-      [&cluster](Session& session, const wire::Hello& request, wire::Bytes tail) {
-        hello(cluster, session, request, tail);
-      },
-      Turn::AtOnce, 0);
+void register_host_calls(Dispatcher& dispatcher, const HostParts& parts) {
+  dispatcher.on<wire::Hello>([parts](Session& session, const wire::Hello& request,
+                                     wire::Bytes tail) { hello(parts, session, request, tail); },
+                             Turn::AtOnce, 0);
   dispatcher.on<wire::Goodbye>([](Session& session, const wire::Goodbye&,
                                   wire::Bytes) { session.process->said_goodbye = true; },
                                Turn::OneWay, 0);
@@ -123,25 +123,23 @@ void register_host_calls(Cluster& cluster) {
                                        wire::Bytes) { attach_bounce(session, request); },
                                     Turn::AtOnce, 0);
   dispatcher.on<wire::Park>(
-      [&cluster](Session& session, const wire::Park& request, wire::Bytes) {
+      [parts](Session& session, const wire::Park& request, wire::Bytes) {
         session.go_outside(HostThreadWait{request.kind});
-        if (request.kind == wire::HostWait::Io) say_not_repeatable(cluster, session);
+        if (request.kind == wire::HostWait::Io) parts.repeat_notice.give(session);
       },
       Turn::OneWay, 0);
   dispatcher.on<wire::Unpark>(
-      [&cluster](Session& session, const wire::Unpark& request, wire::Bytes) {
+      [parts](Session& session, const wire::Unpark& request, wire::Bytes) {
         // Messages are matched by name before they move; what else wakes a thread is not seen.
         const auto* wait = std::get_if<HostThreadWait>(&session.waits_for());
         const bool is_message = wait != nullptr && wait->kind == wire::HostWait::MessagePassing;
-        if (cluster.check && !is_message) cluster.check->learn_from_all(session);
+        if (parts.check != nullptr && !is_message) parts.check->learn_from_all(session);
         session.come_back(request.woken_at);
       },
       Turn::OneWay, 0);
-  dispatcher.on<wire::NextService>(
-      [&cluster](Session& session, const wire::NextService& request, wire::Bytes) {
-        next_service(cluster, session, request);
-      },
-      Turn::InTime, 0);
+  dispatcher.on<wire::NextService>([parts](Session& session, const wire::NextService& request,
+                                           wire::Bytes) { next_service(parts, session, request); },
+                                   Turn::InTime, 0);
   dispatcher.on<wire::FetchOutput>(
       [](Session& session, const wire::FetchOutput&, wire::Bytes) { fetch_output(session); },
       Turn::AtOnce, 0);

@@ -2,8 +2,8 @@
 #include "shims/wire/messages_host.h"
 #include "shims/wire/status.h"
 #include "vcluster/calls/calls.h"
-#include "vcluster/core/cluster.h"
-#include "vcluster/mpi/mail_room.h"
+#include "vcluster/host/client_process.h"
+#include "vcluster/host/host_sync.h"
 
 namespace cuco::vcluster {
 namespace {
@@ -14,10 +14,7 @@ HostSync::Name name_of(const Session& session, std::uint32_t scope, std::uint64_
 
 }  // namespace
 
-void register_host_sync_calls(Cluster& cluster) {
-  Dispatcher& dispatcher = cluster.dispatcher;
-  HostSync& sync = cluster.host_sync;
-  register_mail_calls(cluster);
+void register_host_sync_calls(Dispatcher& dispatcher, HostSync& sync) {
   dispatcher.on<wire::ReadClock>(
       [](Session& session, const wire::ReadClock& request, wire::Bytes) {
         if (request.advance_ps < 0) return session.refuse("a clock that runs backwards");
@@ -38,12 +35,11 @@ void register_host_sync_calls(Cluster& cluster) {
         sync.wait(session, name_of(session, request.scope, request.key), request.timeout_ps,
                   request.kind);
       });
-  dispatcher.on<wire::Rendezvous>(
-      [&sync](Session& session, const wire::Rendezvous& request, wire::Bytes) {
-        if (request.count == 0) return session.refuse("a rendezvous of nobody");
-        sync.meet(session, name_of(session, request.scope, request.key), request.count,
-                  request.kind);
-      });
+  dispatcher.on<wire::Rendezvous>([&sync](Session& session, const wire::Rendezvous& request,
+                                          wire::Bytes) {
+    if (request.count == 0) return session.refuse("a rendezvous of nobody");
+    sync.meet(session, name_of(session, request.scope, request.key), request.count, request.kind);
+  });
 }
 
 }  // namespace cuco::vcluster

@@ -6,7 +6,8 @@
 #include "shims/wire/messages_memory.h"
 #include "shims/wire/status.h"
 #include "vcluster/calls/calls.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/core/ids.h"
+#include "vcluster/device/allocations.h"
 
 namespace cuco::vcluster {
 namespace {
@@ -17,13 +18,13 @@ constexpr std::uint32_t kReservedHigh = 6;
 constexpr std::uint32_t kUsed = 7;
 constexpr std::uint32_t kUsedHigh = 8;
 
-std::uint64_t bytes_in(const Cluster& cluster,
+std::uint64_t bytes_in(const Allocations& allocations,
                        const Process& process,
                        std::uint64_t pool,
                        std::int32_t device,
                        bool is_default) {
   std::uint64_t total = 0;
-  for (const auto& [base, allocation] : cluster.allocations) {
+  for (const auto& [base, allocation] : allocations.all()) {
     const bool mine = allocation.process == process.index && allocation.device == device;
     if (mine && (allocation.pool == pool || (is_default && allocation.pool == kDefaultPool))) {
       total += allocation.bytes;
@@ -32,14 +33,17 @@ std::uint64_t bytes_in(const Cluster& cluster,
   return total;
 }
 
-void call(Cluster& cluster, Session& session, const wire::PoolCall& request) {
+void call(const Allocations& allocations,
+          Ids& ids,
+          Session& session,
+          const wire::PoolCall& request) {
   Process& process = *session.process;
   wire::PoolCall::Reply reply;
   if (request.action == wire::PoolCall::kDefault) {
     if (!process.sees(request.device)) return session.reply(wire::kInvalidDevice);
     std::uint64_t& pool = process.default_pools[request.device];
     if (pool == 0) {
-      pool = cluster.new_id();
+      pool = ids.next();
       process.pools[pool].device = request.device;
     }
     reply.value = pool;
@@ -47,7 +51,7 @@ void call(Cluster& cluster, Session& session, const wire::PoolCall& request) {
   }
   if (request.action == wire::PoolCall::kCreate) {
     if (!process.sees(request.device)) return session.reply(wire::kInvalidDevice);
-    reply.value = cluster.new_id();
+    reply.value = ids.next();
     process.pools[reply.value].device = request.device;
     return session.reply_with(wire::kSuccess, reply);
   }
@@ -55,7 +59,7 @@ void call(Cluster& cluster, Session& session, const wire::PoolCall& request) {
   if (found == process.pools.end()) return session.reply(wire::kInvalidValue);
   MemoryPool& pool = found->second;
   const bool is_default = process.default_pools[pool.device] == request.pool;
-  const std::uint64_t used = bytes_in(cluster, process, request.pool, pool.device, is_default);
+  const std::uint64_t used = bytes_in(allocations, process, request.pool, pool.device, is_default);
   pool.high = std::max(pool.high, used);
   switch (request.action) {
     case wire::PoolCall::kDestroy:
@@ -84,10 +88,10 @@ void call(Cluster& cluster, Session& session, const wire::PoolCall& request) {
 
 }  // namespace
 
-void register_pool_calls(Cluster& cluster) {
-  cluster.dispatcher.on<wire::PoolCall>(
-      [&cluster](Session& session, const wire::PoolCall& request, wire::Bytes) {
-        call(cluster, session, request);
+void register_pool_calls(Dispatcher& dispatcher, const Allocations& allocations, Ids& ids) {
+  dispatcher.on<wire::PoolCall>(
+      [&allocations, &ids](Session& session, const wire::PoolCall& request, wire::Bytes) {
+        call(allocations, ids, session, request);
       });
 }
 

@@ -8,11 +8,14 @@
 #include "shims/wire/messages_graph.h"
 #include "shims/wire/messages_memory.h"
 #include "shims/wire/status.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/core/ids.h"
+#include "vcluster/device/allocations.h"
 #include "vcluster/device/device_copy.h"
 #include "vcluster/device/kernel_launch.h"
 #include "vcluster/device/loaded_module.h"
 #include "vcluster/graph/cuda_graph.h"
+#include "vcluster/host/processes.h"
+#include "vcluster/host/sessions.h"
 #include "vcluster/nccl/nccl_world.h"
 #include "vcluster/watch/run_check.h"
 
@@ -39,7 +42,7 @@ std::optional<std::uint64_t> extent_of(std::uint64_t width,
   return static_cast<std::uint64_t>(extent);
 }
 
-std::int32_t check_end(const Cluster& cluster,
+std::int32_t check_end(const OperationParts& parts,
                        const Session& session,
                        const wire::Copy& request,
                        const wire::CopyEnd& end) {
@@ -49,8 +52,9 @@ std::int32_t check_end(const Cluster& cluster,
   switch (end.where) {
     case wire::CopyEnd::kServer:
       if (request.height > 1 && end.pitch < request.width) return wire::kInvalidPitchValue;
-      return cluster.accessible(*session.process, end.address, *extent) ? wire::kSuccess
-                                                                        : wire::kInvalidValue;
+      return parts.allocations.accessible(*session.process, end.address, *extent)
+                 ? wire::kSuccess
+                 : wire::kInvalidValue;
     case wire::CopyEnd::kBounce:
       return end.address <= session.bounce.size() && packed <= session.bounce.size() - end.address
                  ? wire::kSuccess
@@ -75,19 +79,19 @@ Parsed parse_event(Session& session, std::uint64_t id, bool record) {
   return {wire::kSuccess, WaitOperation{found->second}};
 }
 
-Parsed parse_free(const Cluster& cluster, const Process& process, std::uint64_t address) {
-  const auto found = cluster.allocations.find(address);
-  if (found == cluster.allocations.end() || found->second.process != process.index) {
+Parsed parse_free(const OperationParts& parts, const Process& process, std::uint64_t address) {
+  const Allocation* allocation = parts.allocations.find(address);
+  if (allocation == nullptr || allocation->process != process.index) {
     return {wire::kInvalidValue, {}};
   }
   return {wire::kSuccess, FreeOperation{address}};
 }
 
-WorkPtr make_host_work(Cluster& cluster, Context& context, const HostOperation& host) {
-  return WorkGraph::make("host function", [&cluster, &context, host](const WorkPtr& work) {
+WorkPtr make_host_work(const OperationParts& parts, Context& context, const HostOperation& host) {
+  return WorkGraph::make("host function", [&parts, &context, host](const WorkPtr& work) {
     // A stream callback is told of an error; a host function is not called at all after one.
     if (context.error != 0 && !host.is_stream_callback) {
-      return cluster.works.finish(work, cluster.timeline.now());
+      return parts.works.finish(work, parts.timeline.now());
     }
     ServiceJob job;
     job.request.kind =
@@ -97,54 +101,55 @@ WorkPtr make_host_work(Cluster& cluster, Context& context, const HostOperation& 
     job.request.stream = host.stream;
     job.request.status = context.error;
     job.prepare = [work](Session& service) { service.learn(work->known); };
-    job.done = [&cluster, work](Session& service) {
+    job.done = [&parts, work](Session& service) {
       work->known = check::Clock::join(work->known, service.known);
-      cluster.works.finish(work, service.clock());
+      parts.works.finish(work, service.clock());
     };
-    cluster.ask_process(*context.process, std::move(job));
+    parts.processes.ask(*context.process, std::move(job));
   });
 }
 
-WorkPtr make_free_work(Cluster& cluster, Context& context, const FreeOperation& free) {
-  return WorkGraph::make("free", [&cluster, &context, free](const WorkPtr& work) {
-    const auto found = cluster.allocations.find(free.address);
-    if (found != cluster.allocations.end() && found->second.graph == nullptr &&
-        !found->second.orphaned) {
-      const std::uint64_t bytes = found->second.bytes;
-      cluster.allocations.erase(found);
-      if (cluster.check) {
-        cluster.check->on_stream_free(*work, context, free, bytes);
+WorkPtr make_free_work(const OperationParts& parts, Context& context, const FreeOperation& free) {
+  return WorkGraph::make("free", [&parts, &context, free](const WorkPtr& work) {
+    const Allocation* allocation = parts.allocations.find(free.address);
+    if (allocation != nullptr && allocation->graph == nullptr && !allocation->orphaned) {
+      const std::uint64_t bytes = allocation->bytes;
+      parts.allocations.erase(free.address);
+      if (parts.check != nullptr) {
+        parts.check->on_stream_free(*work, context, free, bytes);
       } else {
-        cluster.release(free.address);
+        parts.allocations.release(free.address);
       }
     }
-    cluster.works.finish(work, cluster.timeline.now());
+    parts.works.finish(work, parts.timeline.now());
   });
 }
 
-WorkPtr make_claim_work(Cluster& cluster, Context& context, const ClaimOperation& claim) {
-  return WorkGraph::make("cudaMallocAsync", [&cluster, &context, claim](const WorkPtr& work) {
-    if (cluster.check) cluster.check->on_stream_allocate(*work, context, claim);
-    cluster.works.finish(work, cluster.timeline.now());
+WorkPtr make_claim_work(const OperationParts& parts,
+                        Context& context,
+                        const ClaimOperation& claim) {
+  return WorkGraph::make("cudaMallocAsync", [&parts, &context, claim](const WorkPtr& work) {
+    if (parts.check != nullptr) parts.check->on_stream_allocate(*work, context, claim);
+    parts.works.finish(work, parts.timeline.now());
   });
 }
 
 struct WorkMaker {
-  Cluster& cluster;
+  const OperationParts& parts;
   Context& context;
 
   WorkPtr operator()(std::monostate) const { return WorkGraph::make("empty node", nullptr); }
   WorkPtr operator()(KernelOperation kernel) const {
-    return make_kernel_work(cluster, context, std::move(kernel));
+    return make_kernel_work(parts, context, std::move(kernel));
   }
   WorkPtr operator()(CopyOperation copy) const {
-    return make_copy_work(cluster, context, std::move(copy));
+    return make_copy_work(parts, context, std::move(copy));
   }
   WorkPtr operator()(const FillOperation& fill) const {
-    return make_fill_work(cluster, context, fill);
+    return make_fill_work(parts, context, fill);
   }
   WorkPtr operator()(const HostOperation& host) const {
-    return make_host_work(cluster, context, host);
+    return make_host_work(parts, context, host);
   }
   WorkPtr operator()(const RecordOperation& record) const {
     WorkPtr work = WorkGraph::make(fmt::format("record of event {}", record.event->id), nullptr);
@@ -156,10 +161,10 @@ struct WorkMaker {
     return WorkGraph::make(fmt::format("wait for event {}", wait.event->id), nullptr);
   }
   WorkPtr operator()(const ClaimOperation& claim) const {
-    return make_claim_work(cluster, context, claim);
+    return make_claim_work(parts, context, claim);
   }
   WorkPtr operator()(const FreeOperation& free) const {
-    return make_free_work(cluster, context, free);
+    return make_free_work(parts, context, free);
   }
   WorkPtr operator()(const AllocateOperation&) const {
     return WorkGraph::make("allocation", nullptr);
@@ -168,8 +173,8 @@ struct WorkMaker {
     return WorkGraph::make("child graph", nullptr);
   }
   WorkPtr operator()(const CollectiveOperation& collective) const {
-    const auto place = cluster.nccl().find(collective.calls.front().comm, context.process->index);
-    WorkPtr work = place ? cluster.nccl().post(*place, collective.calls).work : nullptr;
+    const auto place = parts.nccl.find(collective.calls.front().comm, context.process->index);
+    WorkPtr work = place ? parts.nccl.post(*place, collective.calls).work : nullptr;
     // A call that cannot be replayed has broken its communicator, which says so when asked.
     return work != nullptr ? work : WorkGraph::make("NCCL call that failed", nullptr);
   }
@@ -177,11 +182,11 @@ struct WorkMaker {
 
 }  // namespace
 
-Parsed parse_copy(Cluster& cluster, Session& session, const wire::Copy& request) {
+Parsed Operations::parse_copy(Session& session, const wire::Copy& request) const {
   for (const wire::CopyEnd* end : {&request.to, &request.from}) {
-    if (const std::int32_t status = check_end(cluster, session, request, *end); status != 0) {
-      if (cluster.check && request.height == 1 && request.depth == 1) {
-        cluster.check->on_bad_copy(*end, request.width, session.process->rank);
+    if (const std::int32_t status = check_end(parts_, session, request, *end); status != 0) {
+      if (parts_.check != nullptr && request.height == 1 && request.depth == 1) {
+        parts_.check->on_bad_copy(*end, request.width, session.process->rank);
       }
       return {status, {}};
     }
@@ -201,14 +206,15 @@ Parsed parse_copy(Cluster& cluster, Session& session, const wire::Copy& request)
   return {wire::kSuccess, std::move(copy)};
 }
 
-Parsed parse_fill(Cluster& cluster, const Process& process, const wire::Fill& request) {
+Parsed Operations::parse_fill(const Process& process, const wire::Fill& request) const {
   const std::uint32_t unit = request.element_bytes;
   if ((unit != 1 && unit != 2 && unit != 4) || request.width > kSane) {
     return {wire::kInvalidValue, {}};
   }
   const auto extent =
       extent_of(request.width * unit, request.height, request.depth, request.pitch, request.slice);
-  if (!extent || (*extent != 0 && !cluster.accessible(process, request.address, *extent))) {
+  if (!extent ||
+      (*extent != 0 && !parts_.allocations.accessible(process, request.address, *extent))) {
     return {wire::kInvalidValue, {}};
   }
   return {wire::kSuccess, FillOperation{.address = request.address,
@@ -221,24 +227,20 @@ Parsed parse_fill(Cluster& cluster, const Process& process, const wire::Fill& re
                                         .element_bytes = unit}};
 }
 
-Parsed parse_operation(Cluster& cluster,
-                       Session& session,
-                       std::uint32_t type,
-                       wire::Bytes payload) {
+Parsed Operations::parse(Session& session, std::uint32_t type, wire::Bytes payload) const {
   switch (type) {
     case 0:
       return {};
     case wire::Launch::kType:
       return parse_as<wire::Launch>(payload, [&](const auto& request, wire::Bytes tail) {
-        return parse_launch(cluster, session, request, tail);
+        return parse_launch(session, request, tail);
       });
     case wire::Copy::kType:
-      return parse_as<wire::Copy>(payload, [&](const auto& request, wire::Bytes) {
-        return parse_copy(cluster, session, request);
-      });
+      return parse_as<wire::Copy>(
+          payload, [&](const auto& request, wire::Bytes) { return parse_copy(session, request); });
     case wire::Fill::kType:
       return parse_as<wire::Fill>(payload, [&](const auto& request, wire::Bytes) {
-        return parse_fill(cluster, *session.process, request);
+        return parse_fill(*session.process, request);
       });
     case wire::HostFunction::kType:
       return parse_as<wire::HostFunction>(payload, [&](const auto& request, wire::Bytes) {
@@ -255,11 +257,11 @@ Parsed parse_operation(Cluster& cluster,
       });
     case wire::FreeAsync::kType:
       return parse_as<wire::FreeAsync>(payload, [&](const auto& request, wire::Bytes) {
-        return parse_free(cluster, *session.process, request.address);
+        return parse_free(parts_, *session.process, request.address);
       });
     case wire::GraphLaunch::kType:
       return parse_as<wire::GraphLaunch>(payload, [&](const auto& request, wire::Bytes) {
-        return parse_child(cluster, *session.process, request.exec);
+        return parse_child(parts_.ids, *session.process, request.exec);
       });
     default:
       return {wire::kInvalidValue, {}};
@@ -279,11 +281,17 @@ std::string describe(const Operation& operation) {
   return "operation";
 }
 
-WorkPtr make_work(Cluster& cluster, Context& context, Operation operation) {
-  return std::visit(WorkMaker{cluster, context}, std::move(operation));
+Parsed Operations::parse_launch(Session& session,
+                                const wire::Launch& request,
+                                wire::Bytes arguments) const {
+  return vcluster::parse_launch(parts_, session, request, arguments);
 }
 
-Enqueued enqueue(Cluster& cluster, Stream& stream, Operation operation) {
+WorkPtr Operations::make_work(Context& context, Operation operation) const {
+  return std::visit(WorkMaker{parts_, context}, std::move(operation));
+}
+
+Operations::Enqueued Operations::enqueue(Stream& stream, Operation operation) const {
   Context& context = *stream.context;
   WorkPtr also;
   if (const auto* wait = std::get_if<WaitOperation>(&operation)) {
@@ -298,7 +306,7 @@ Enqueued enqueue(Cluster& cluster, Stream& stream, Operation operation) {
       return {wire::kStreamCaptureImplicit, nullptr};
     }
   }
-  const WorkPtr work = make_work(cluster, context, std::move(operation));
+  const WorkPtr work = make_work(context, std::move(operation));
   context.streams.submit(stream, work, {&also, 1});
   return {wire::kSuccess, work};
 }

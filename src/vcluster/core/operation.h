@@ -22,9 +22,15 @@
 
 namespace cuco::vcluster {
 
-class Cluster;
-class Session;
+class Allocations;
+class Devices;
 class GraphMemory;
+class Ids;
+class NcclWorld;
+class Processes;
+class RunCheck;
+class Session;
+class Sessions;
 struct Function;
 struct Graph;
 
@@ -125,33 +131,53 @@ struct Parsed {
   Operation operation;
 };
 
-// One per message that can be in a stream or a graph; each validates everything it reads.
-[[nodiscard]] Parsed parse_copy(Cluster& cluster, Session& session, const wire::Copy& request);
-[[nodiscard]] Parsed parse_fill(Cluster& cluster,
-                                const Process& process,
-                                const wire::Fill& request);
-[[nodiscard]] Parsed parse_launch(Cluster& cluster,
-                                  Session& session,
-                                  const wire::Launch& request,
-                                  wire::Bytes arguments);
-
-/// A message that is a node's content: `type` and payload. nullopt-like status: kInvalidValue.
-[[nodiscard]] Parsed parse_operation(Cluster& cluster,
-                                     Session& session,
-                                     std::uint32_t type,
-                                     wire::Bytes payload);
-
 /// "kernel saxpy", "copy of 4096 bytes".
 [[nodiscard]] std::string describe(const Operation& operation);
 
-/// Makes the piece of work that does the operation in the context. Not for children: see graph.h.
-[[nodiscard]] WorkPtr make_work(Cluster& cluster, Context& context, Operation operation);
-
-/// Hands an operation to a stream, or to the graph the stream is captured into (then work is null).
-struct Enqueued {
-  std::int32_t status = 0;
-  WorkPtr work;
+/// The parts of the cluster that operations are carried out with.
+struct OperationParts {
+  Timeline& timeline;
+  WorkGraph& works;
+  Devices& devices;
+  Allocations& allocations;
+  const Sessions& sessions;
+  Processes& processes;
+  NcclWorld& nccl;
+  Ids& ids;
+  RunCheck* check = nullptr;  ///< Null: an ordinary run.
 };
-Enqueued enqueue(Cluster& cluster, Stream& stream, Operation operation);
+
+/// Reads operations from messages, and hands them to streams.
+class Operations {
+ public:
+  explicit Operations(const OperationParts& parts) : parts_(parts) {}
+  // Works in flight refer to the parts.
+  Operations(const Operations&) = delete;
+  Operations& operator=(const Operations&) = delete;
+
+  // One per message that can be in a stream or a graph; each validates everything it reads.
+  [[nodiscard]] Parsed parse_copy(Session& session, const wire::Copy& request) const;
+  [[nodiscard]] Parsed parse_fill(const Process& process, const wire::Fill& request) const;
+  [[nodiscard]] Parsed parse_launch(Session& session,
+                                    const wire::Launch& request,
+                                    wire::Bytes arguments) const;
+  /// A message that is a node's content: `type` and payload.
+  [[nodiscard]] Parsed parse(Session& session, std::uint32_t type, wire::Bytes payload) const;
+
+  /// Makes the piece of work that does the operation in the context. Not for children: see
+  /// cuda_graph.h.
+  [[nodiscard]] WorkPtr make_work(Context& context, Operation operation) const;
+
+  /// Hands an operation to a stream, or to the graph the stream is captured into (then work is
+  /// null).
+  struct Enqueued {
+    std::int32_t status = 0;
+    WorkPtr work;
+  };
+  Enqueued enqueue(Stream& stream, Operation operation) const;
+
+ private:
+  const OperationParts parts_;
+};
 
 }  // namespace cuco::vcluster

@@ -18,9 +18,8 @@
 namespace cuco::vcluster {
 
 bool Cluster::must_wait() const {
-  if (held) return true;
-  if (processes_seen_ < options.expected_processes) return true;
-  return std::ranges::any_of(sessions_, [](const auto& entry) {
+  if (judged_run_.is_held() || !processes_.all_here()) return true;
+  return std::ranges::any_of(sessions_.all(), [](const auto& entry) {
     return entry.second->state() == Session::State::Running;
   });
 }
@@ -41,52 +40,52 @@ bool Cluster::advance() {
     found = true;
     return true;
   };
-  if (const auto time = timeline.next_time()) offer(*time);
-  for (const auto& [number, candidate] : sessions_) {
+  if (const auto time = timeline_.next_time()) offer(*time);
+  for (const auto& [number, candidate] : sessions_.all()) {
     if (candidate->state() == Session::State::Pending && offer(candidate->clock())) {
       session = candidate.get();
     }
   }
-  for (const auto& candidate : gpus) {
+  for (const auto& candidate : devices_->gpus()) {
     if (const auto time = candidate->next_time(); time && offer(*time)) gpu = candidate.get();
   }
   if (!found) return false;
   if (gpu != nullptr) {
-    timeline.advance_to(best);
+    timeline_.advance_to(best);
     gpu->step(second);
   } else if (session != nullptr) {
-    timeline.advance_to(best);
-    serve(*session, *dispatcher.find(session->request().header.type));
+    timeline_.advance_to(best);
+    serve(*session, *dispatcher_.find(session->request().header.type));
   } else {
-    timeline.run_next();
+    timeline_.run_next();
   }
   return true;
 }
 
 std::vector<ClusterWait> Cluster::waits() const {
   std::vector<ClusterWait> waits;
-  for (const std::string& name : casualties_)
+  for (const std::string& name : processes_.lost())
     waits.emplace_back(LostProcess{name});
-  for (const auto& [number, session] : sessions_) {
+  for (const auto& [number, session] : sessions_.all()) {
     if (session->state() == Session::State::Idle || session->process == nullptr) continue;
     waits.emplace_back(WaitingThread{
         .thread = fmt::format("{} thread {}", session->process->name(), session->thread),
         .runs = session->state() == Session::State::Running,
         .what = session->waits_for()});
   }
-  for (const auto& [index, process] : processes_) {
+  for (const auto& [index, process] : processes_.all()) {
     for (const auto& [device, context] : process->contexts) {
       for (const Stream* stream : context->streams.all()) {
         if (stream->tail == nullptr || stream->tail->done()) continue;
-        waits.emplace_back(WaitingStream{
-            fmt::format("{} device {} {}", process->name(), device, stream->name()),
-            describe(*stream->tail)});
+        waits.emplace_back(
+            WaitingStream{fmt::format("{} device {} {}", process->name(), device, stream->name()),
+                          describe(*stream->tail)});
       }
     }
   }
   for (WaitingCall& call : nccl_->waits())
     waits.emplace_back(std::move(call));
-  for (const auto& gpu : gpus) {
+  for (const auto& gpu : devices_->gpus()) {
     for (vgpu::Wait& wait : gpu->waits()) {
       auto awaited = name_awaited(wait);
       waits.emplace_back(WaitingKernel{gpu->device(), std::move(wait), std::move(awaited)});

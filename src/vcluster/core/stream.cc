@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "vcluster/core/client_process.h"
+#include "vcluster/host/client_process.h"
 
 namespace cuco::vcluster {
 

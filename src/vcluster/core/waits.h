@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "check/deadlock.h"
-#include "vcluster/core/thread_wait.h"
+#include "vcluster/host/thread_wait.h"
 #include "vgpu/gpu/wait.h"
 
 namespace cuco::vcluster {

@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "shims/wire/status.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/device/devices.h"
+#include "vcluster/host/processes.h"
+#include "vcluster/host/sessions.h"
 #include "vcluster/watch/run_check.h"
 #include "vgpu/memory/address_map.h"
 
@@ -16,37 +18,38 @@ namespace cuco::vcluster {
 namespace {
 
 /// The device a server address is on; nullopt: host memory.
-std::optional<int> device_of(const Cluster& cluster, const wire::CopyEnd& end) {
+std::optional<int> device_of(const OperationParts& parts, const wire::CopyEnd& end) {
   if (end.where != wire::CopyEnd::kServer || end.address >= vgpu::kHostBase) return std::nullopt;
-  const vgpu::Granule& granule = cluster.memory->granule(end.address);
+  const vgpu::Granule& granule = parts.devices.memory().granule(end.address);
   if (granule.owner == vgpu::kHostOwner) return std::nullopt;
   return granule.owner;
 }
 
-VTime time_of_copy(Cluster& cluster, const CopyOperation& copy) {
+VTime time_of_copy(const OperationParts& parts, const CopyOperation& copy) {
   constexpr double kHostGigabytesPerSecond = 20;
   constexpr VTime kOnDeviceLatency = 1500 * vgpu::kNanosecond;
-  const VTime start = cluster.timeline.now();
-  const auto from = device_of(cluster, copy.from);
-  const auto to = device_of(cluster, copy.to);
+  const VTime start = parts.timeline.now();
+  const auto from = device_of(parts, copy.from);
+  const auto to = device_of(parts, copy.to);
   const std::uint64_t bytes = copy.bytes();
   if (from && to && *from == *to) {
     // Every byte is read and written.
     return start + kOnDeviceLatency +
            fabric::serialisation_time(2.0 * static_cast<double>(bytes),
-                                      cluster.options.gpu.hbm_gbs);
+                                      parts.devices.description().hbm_gbs);
   }
   if (from && to) {
-    return cluster.fabric.transfer(cluster.fabric.route(*from, *to), *from, *to, bytes, start)
+    return parts.devices.fabric()
+        .transfer(parts.devices.fabric().route(*from, *to), *from, *to, bytes, start)
         .arrival;
   }
-  if (to) return cluster.fabric.host_copy(*to, true, bytes, start);
-  if (from) return cluster.fabric.host_copy(*from, false, bytes, start);
+  if (to) return parts.devices.fabric().host_copy(*to, true, bytes, start);
+  if (from) return parts.devices.fabric().host_copy(*from, false, bytes, start);
   return start + fabric::serialisation_time(static_cast<double>(bytes), kHostGigabytesPerSecond);
 }
 
-VTime end_of_copy(Cluster& cluster, const CopyOperation& copy) {
-  return time_of_copy(cluster, copy) + cluster.adversary.copy_delay();
+VTime end_of_copy(const OperationParts& parts, const CopyOperation& copy) {
+  return time_of_copy(parts, copy) + parts.devices.adversary().copy_delay();
 }
 
 struct Place {
@@ -72,18 +75,18 @@ void move_rows(const CopyOperation& copy, const Place& to, const Place& from) {
   }
 }
 
-void notify_rows(Cluster& cluster, const CopyOperation& copy) {
+void notify_rows(const OperationParts& parts, const CopyOperation& copy) {
   if (copy.to.where != wire::CopyEnd::kServer) return;
   for (std::uint64_t z = 0; z < copy.depth; ++z) {
     for (std::uint64_t y = 0; y < copy.height; ++y) {
-      cluster.memory->notify_write(copy.to.address + z * copy.to.slice + y * copy.to.pitch,
-                                   copy.width, cluster.timeline.now());
+      parts.devices.memory().notify_write(copy.to.address + z * copy.to.slice + y * copy.to.pitch,
+                                          copy.width, parts.timeline.now());
     }
   }
 }
 
 /// Where one end lies in the server now; null if what it was in is gone.
-Place resolve(Cluster& cluster,
+Place resolve(const OperationParts& parts,
               const CopyOperation& copy,
               const wire::CopyEnd& end,
               std::span<std::byte> service_bounce) {
@@ -91,7 +94,7 @@ Place resolve(Cluster& cluster,
     case wire::CopyEnd::kServer: {
       const std::uint64_t extent =
           (copy.depth - 1) * end.slice + (copy.height - 1) * end.pitch + copy.width;
-      if (!cluster.memory->valid(end.address, extent)) return {};
+      if (!parts.devices.memory().valid(end.address, extent)) return {};
       return {vgpu::Memory::at(end.address), end.pitch, end.slice};
     }
     case wire::CopyEnd::kBounce: {
@@ -99,7 +102,7 @@ Place resolve(Cluster& cluster,
         // Only ever read.
         return {const_cast<std::byte*>(copy.staged->data()), copy.width, copy.width * copy.height};
       }
-      const Session* session = cluster.find_session(copy.session);
+      const Session* session = parts.sessions.find(copy.session);
       if (session == nullptr || session->bounce.size() < end.address + copy.bytes()) return {};
       return {session->bounce.data() + end.address, copy.width, copy.width * copy.height};
     }
@@ -120,17 +123,17 @@ void log_copy(CopyLog& log, int device, const CopyOperation& copy, const Place& 
   log.add(device, copy.bytes(), digest.value());
 }
 
-void move_bytes(Cluster& cluster,
+void move_bytes(const OperationParts& parts,
                 const CopyOperation& copy,
                 std::span<std::byte> service_bounce = {}) {
-  const Place to = resolve(cluster, copy, copy.to, service_bounce);
-  const Place from = resolve(cluster, copy, copy.from, service_bounce);
+  const Place to = resolve(parts, copy, copy.to, service_bounce);
+  const Place from = resolve(parts, copy, copy.from, service_bounce);
   if (to.at == nullptr || from.at == nullptr) return;
   move_rows(copy, to, from);
-  notify_rows(cluster, copy);
-  if (cluster.copy_log == nullptr) return;
-  const auto device = device_of(cluster, copy.from);
-  if (device && !device_of(cluster, copy.to)) log_copy(*cluster.copy_log, *device, copy, to);
+  notify_rows(parts, copy);
+  if (parts.devices.copy_log() == nullptr) return;
+  const auto device = device_of(parts, copy.from);
+  if (device && !device_of(parts, copy.to)) log_copy(*parts.devices.copy_log(), *device, copy, to);
 }
 
 ServiceJob host_job(const CopyOperation& copy,
@@ -149,36 +152,36 @@ ServiceJob host_job(const CopyOperation& copy,
 
 /// Pageable memory, reached by the process's own service thread: it packs the rows into its bounce
 /// buffer, or unpacks them from it.
-void start_host_copy(Cluster& cluster,
+void start_host_copy(const OperationParts& parts,
                      Context& context,
                      const CopyOperation& copy,
                      const WorkPtr& work) {
   Process& process = *context.process;
   const bool reads = copy.from.where == wire::CopyEnd::kHost;
   const wire::CopyEnd& end = reads ? copy.from : copy.to;
-  const VTime arrival = end_of_copy(cluster, copy);
-  const auto finish = [&cluster, &context, copy, work, arrival](Session&) {
-    if (cluster.check) cluster.check->on_copy(*work, context, copy);
-    cluster.works.finish(work, arrival);
+  const VTime arrival = end_of_copy(parts, copy);
+  const auto finish = [&parts, &context, copy, work, arrival](Session&) {
+    if (parts.check != nullptr) parts.check->on_copy(*work, context, copy);
+    parts.works.finish(work, arrival);
   };
   if (reads) {
     ServiceJob job = host_job(copy, end, wire::NextService::kReadHost);
-    job.done = [&cluster, copy, finish](Session& service) {
-      move_bytes(cluster, copy, service.bounce);
+    job.done = [&parts, copy, finish](Session& service) {
+      move_bytes(parts, copy, service.bounce);
       finish(service);
     };
-    cluster.ask_process(process, std::move(job));
+    parts.processes.ask(process, std::move(job));
     return;
   }
   // The buffer has to be large enough before the server can fill it.
   ServiceJob grow = host_job(copy, end, wire::NextService::kGrowBounce);
-  grow.done = [&cluster, &process, copy, end, finish](Session&) {
+  grow.done = [&parts, &process, copy, end, finish](Session&) {
     ServiceJob job = host_job(copy, end, wire::NextService::kWriteHost);
-    job.prepare = [&cluster, copy](Session& service) { move_bytes(cluster, copy, service.bounce); };
+    job.prepare = [&parts, copy](Session& service) { move_bytes(parts, copy, service.bounce); };
     job.done = finish;
-    cluster.ask_process(process, std::move(job));
+    parts.processes.ask(process, std::move(job));
   };
-  cluster.ask_process(process, std::move(grow));
+  parts.processes.ask(process, std::move(grow));
 }
 
 void fill_row(std::byte* at, const FillOperation& fill) {
@@ -191,55 +194,55 @@ void fill_row(std::byte* at, const FillOperation& fill) {
   }
 }
 
-void fill_bytes(Cluster& cluster, const FillOperation& fill) {
+void fill_bytes(const OperationParts& parts, const FillOperation& fill) {
   for (std::uint64_t z = 0; z < fill.depth; ++z) {
     for (std::uint64_t y = 0; y < fill.height; ++y) {
       const std::uint64_t address = fill.address + z * fill.slice + y * fill.pitch;
       const std::uint64_t bytes = fill.width * fill.element_bytes;
-      if (!cluster.memory->valid(address, bytes)) return;
+      if (!parts.devices.memory().valid(address, bytes)) return;
       fill_row(vgpu::Memory::at(address), fill);
-      cluster.memory->notify_write(address, bytes, cluster.timeline.now());
+      parts.devices.memory().notify_write(address, bytes, parts.timeline.now());
     }
   }
 }
 
 }  // namespace
 
-WorkPtr make_copy_work(Cluster& cluster, Context& context, CopyOperation copy) {
+WorkPtr make_copy_work(const OperationParts& parts, Context& context, CopyOperation copy) {
   std::string what = fmt::format("copy of {} bytes", copy.bytes());
   return WorkGraph::make(
-      std::move(what), [&cluster, &context, copy = std::move(copy)](const WorkPtr& work) {
+      std::move(what), [&parts, &context, copy = std::move(copy)](const WorkPtr& work) {
         if (context.error != 0 || copy.bytes() == 0) {
-          return cluster.works.finish(work, cluster.timeline.now());
+          return parts.works.finish(work, parts.timeline.now());
         }
-        if (device_of(cluster, copy.from) && !device_of(cluster, copy.to)) {
+        if (device_of(parts, copy.from) && !device_of(parts, copy.to)) {
           context.process->copied_to_host += copy.bytes();
         }
         if (copy.from.where == wire::CopyEnd::kHost || copy.to.where == wire::CopyEnd::kHost) {
-          return start_host_copy(cluster, context, copy, work);
+          return start_host_copy(parts, context, copy, work);
         }
-        const VTime end = end_of_copy(cluster, copy);
-        cluster.timeline.at(end, [&cluster, &context, copy, work] {
-          move_bytes(cluster, copy);
-          if (cluster.check) cluster.check->on_copy(*work, context, copy);
-          cluster.works.finish(work, cluster.timeline.now());
+        const VTime end = end_of_copy(parts, copy);
+        parts.timeline.at(end, [&parts, &context, copy, work] {
+          move_bytes(parts, copy);
+          if (parts.check != nullptr) parts.check->on_copy(*work, context, copy);
+          parts.works.finish(work, parts.timeline.now());
         });
       });
 }
 
-WorkPtr make_fill_work(Cluster& cluster, Context& context, FillOperation fill) {
+WorkPtr make_fill_work(const OperationParts& parts, Context& context, FillOperation fill) {
   std::string what = fmt::format("fill of {} bytes", fill.bytes());
-  return WorkGraph::make(std::move(what), [&cluster, &context, fill](const WorkPtr& work) {
+  return WorkGraph::make(std::move(what), [&parts, &context, fill](const WorkPtr& work) {
     constexpr VTime kLatency = 1500 * vgpu::kNanosecond;
-    const VTime now = cluster.timeline.now();
-    if (context.error != 0) return cluster.works.finish(work, now);
-    const VTime end =
-        now + kLatency +
-        fabric::serialisation_time(static_cast<double>(fill.bytes()), cluster.options.gpu.hbm_gbs);
-    cluster.timeline.at(end, [&cluster, &context, fill, work] {
-      fill_bytes(cluster, fill);
-      if (cluster.check) cluster.check->on_fill(*work, context, fill);
-      cluster.works.finish(work, cluster.timeline.now());
+    const VTime now = parts.timeline.now();
+    if (context.error != 0) return parts.works.finish(work, now);
+    const VTime end = now + kLatency +
+                      fabric::serialisation_time(static_cast<double>(fill.bytes()),
+                                                 parts.devices.description().hbm_gbs);
+    parts.timeline.at(end, [&parts, &context, fill, work] {
+      fill_bytes(parts, fill);
+      if (parts.check != nullptr) parts.check->on_fill(*work, context, fill);
+      parts.works.finish(work, parts.timeline.now());
     });
   });
 }

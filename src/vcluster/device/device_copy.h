@@ -7,7 +7,11 @@
 
 namespace cuco::vcluster {
 
-[[nodiscard]] WorkPtr make_copy_work(Cluster& cluster, Context& context, CopyOperation copy);
-[[nodiscard]] WorkPtr make_fill_work(Cluster& cluster, Context& context, FillOperation fill);
+[[nodiscard]] WorkPtr make_copy_work(const OperationParts& parts,
+                                     Context& context,
+                                     CopyOperation copy);
+[[nodiscard]] WorkPtr make_fill_work(const OperationParts& parts,
+                                     Context& context,
+                                     FillOperation fill);
 
 }  // namespace cuco::vcluster

@@ -6,8 +6,9 @@
 
 #include "shims/wire/messages_module.h"
 #include "shims/wire/status.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/device/devices.h"
 #include "vcluster/device/loaded_module.h"
+#include "vcluster/host/processes.h"
 #include "vcluster/nccl/nccl_world.h"
 #include "vcluster/watch/run_check.h"
 
@@ -31,11 +32,11 @@ std::uint32_t threads_of(const wire::Launch& request) {
 }
 
 /// Dynamic shared memory beyond 48 KiB needs cudaFuncSetAttribute first.
-bool shared_memory_fits(const Cluster& cluster,
+bool shared_memory_fits(const OperationParts& parts,
                         const Function& function,
                         const wire::Launch& request,
                         std::uint32_t static_bytes) {
-  const auto& gpu = cluster.options.gpu;
+  const auto& gpu = parts.devices.description();
   const auto opted_in = function.max_dynamic_smem.find(request.stream.device);
   const std::uint64_t limit = opted_in != function.max_dynamic_smem.end() &&
                                       opted_in->second + static_bytes > gpu.shared_per_block
@@ -46,13 +47,13 @@ bool shared_memory_fits(const Cluster& cluster,
 }
 
 /// A kernel of the process ended with a trap: the context is broken until it is reset.
-void break_context(Cluster& cluster, Context& context, const vgpu::Trap& trap) {
+void break_context(const OperationParts& parts, Context& context, const vgpu::Trap& trap) {
   if (context.error == 0) context.error = status_of(trap.kind);
   // A failed assertion speaks CUDA's own words.
   std::string text = trap.kind == vgpu::TrapKind::Assert ? trap.message + "\n"
                                                          : "cuco: " + vgpu::to_string(trap) + "\n";
   if (trap.kind == vgpu::TrapKind::IllegalAddress) {
-    if (const auto more = cluster.nccl().explain(trap.address, context.device)) {
+    if (const auto more = parts.nccl.explain(trap.address, context.device)) {
       text += "cuco: " + *more + "\n";
     }
   }
@@ -60,26 +61,26 @@ void break_context(Cluster& cluster, Context& context, const vgpu::Trap& trap) {
   // What else ran in the context ends with it: a spin on a value that never comes, above all.
   const auto others = context.grids;
   for (const std::uint64_t grid : others) {
-    cluster.gpus[static_cast<std::size_t>(context.device)]->kill(
-        grid, vgpu::TrapKind::Cancelled, "another kernel of its process trapped");
+    parts.devices.gpu(context.device)
+        .kill(grid, vgpu::TrapKind::Cancelled, "another kernel of its process trapped");
   }
 }
 
-void on_grid_done(Cluster& cluster,
+void on_grid_done(const OperationParts& parts,
                   Context& context,
                   const WorkPtr& work,
                   const vgpu::GridResult& result) {
   context.grids.erase(result.id);
   if (result.trap && result.trap->kind != vgpu::TrapKind::Cancelled) {
-    break_context(cluster, context, *result.trap);
-    if (cluster.check) {
-      cluster.check->checker.on_trap(
-          *result.trap, cluster.check->rank_of(*context.process, context.device),
-          cluster.nccl().explain(result.trap->address, context.device).value_or(""));
+    break_context(parts, context, *result.trap);
+    if (parts.check != nullptr) {
+      parts.check->checker.on_trap(
+          *result.trap, parts.check->rank_of(*context.process, context.device),
+          parts.nccl.explain(result.trap->address, context.device).value_or(""));
     }
   }
-  if (cluster.check) cluster.check->end(*work);
-  cluster.works.finish(work, std::max(result.finished, cluster.timeline.now()));
+  if (parts.check != nullptr) parts.check->end(*work);
+  parts.works.finish(work, std::max(result.finished, parts.timeline.now()));
 }
 
 }  // namespace
@@ -106,15 +107,15 @@ std::int32_t status_of(vgpu::TrapKind kind) {
   return wire::kLaunchFailure;
 }
 
-std::uint32_t dynamic_smem_limit(const Cluster& cluster,
+std::uint32_t dynamic_smem_limit(const Devices& devices,
                                  const Function& function,
                                  std::int32_t device) {
   const auto found = function.max_dynamic_smem.find(device);
   return found != function.max_dynamic_smem.end() ? found->second
-                                                  : cluster.options.gpu.shared_per_block;
+                                                  : devices.description().shared_per_block;
 }
 
-Parsed parse_launch(Cluster& cluster,
+Parsed parse_launch(const OperationParts& parts,
                     Session& session,
                     const wire::Launch& request,
                     wire::Bytes arguments) {
@@ -123,23 +124,23 @@ Parsed parse_launch(Cluster& cluster,
   if (found == process.functions.end()) return {wire::kInvalidDeviceFunction, {}};
   Function& function = *found->second;
   // A created stream may be on another device than the thread's current one; CUDA refuses that.
-  const Stream* stream = cluster.stream(session, request.stream);
+  const Stream* stream = parts.processes.stream(session, request.stream);
   if (stream == nullptr || stream->context->device != request.stream.device) {
     return {wire::kInvalidResourceHandle, {}};
   }
   const std::int32_t device = request.stream.device;
-  const auto program = program_on(cluster, process, *function.module, device);
+  const auto program = program_on(parts.devices, parts.check, process, *function.module, device);
   if (!program) return {wire::kNoKernelImageForDevice, {}};
   const auto kernel = find_kernel(*function.module, **program, function.name);
   if (!kernel) return {wire::kInvalidDeviceFunction, {}};
   const vgpu::KernelInfo& info = (*program)->kernel_info(*kernel);
   if (arguments.size() < info.argument_bytes) return {wire::kInvalidValue, {}};
   if (!dimensions_fit(request, 1024)) return {wire::kInvalidConfiguration, {}};
-  if (!shared_memory_fits(cluster, function, request, info.static_shared)) {
+  if (!shared_memory_fits(parts, function, request, info.static_shared)) {
     return {wire::kInvalidValue, {}};
   }
   const auto smem = static_cast<std::uint32_t>(request.dynamic_smem);
-  const vgpu::Gpu& gpu = *cluster.gpus[static_cast<std::size_t>(device)];
+  const vgpu::Gpu& gpu = parts.devices.gpu(device);
   const std::uint32_t per_sm = gpu.occupancy(info, threads_of(request), smem);
   if (threads_of(request) > info.max_threads || per_sm == 0) {
     return {wire::kLaunchOutOfResources, {}};
@@ -160,15 +161,15 @@ Parsed parse_launch(Cluster& cluster,
   return {wire::kSuccess, std::move(operation)};
 }
 
-WorkPtr make_kernel_work(Cluster& cluster, Context& context, KernelOperation kernel) {
+WorkPtr make_kernel_work(const OperationParts& parts, Context& context, KernelOperation kernel) {
   std::string what = "kernel " + kernel.function->name;
-  return WorkGraph::make(std::move(what), [&cluster, &context,
+  return WorkGraph::make(std::move(what), [&parts, &context,
                                            kernel = std::move(kernel)](const WorkPtr& work) {
-    const VTime now = cluster.timeline.now();
-    if (context.error != 0) return cluster.works.finish(work, now);
-    const auto program =
-        program_on(cluster, *context.process, *kernel.function->module, context.device);
-    if (!program) return cluster.works.finish(work, now);
+    const VTime now = parts.timeline.now();
+    if (context.error != 0) return parts.works.finish(work, now);
+    const auto program = program_on(parts.devices, parts.check, *context.process,
+                                    *kernel.function->module, context.device);
+    if (!program) return parts.works.finish(work, now);
     vgpu::LaunchRequest request;
     request.program = *program;
     request.kernel = (*program)->find_kernel(kernel.function->name).value_or(0);
@@ -178,31 +179,30 @@ WorkPtr make_kernel_work(Cluster& cluster, Context& context, KernelOperation ker
     request.arguments = kernel.arguments;
     request.cooperative = kernel.cooperative;
     request.peers = context.peers | (std::uint64_t{1} << static_cast<unsigned>(context.device)) |
-                    cluster.nccl().load_store_peers(context.device);
+                    parts.nccl.load_store_peers(context.device);
     request.print = [process = context.process](std::string_view text) {
       process->output.push_back({1, std::string(text)});
     };
-    auto done = [&cluster, &context, work,
-                 function = kernel.function](const vgpu::GridResult& result) {
-      on_grid_done(cluster, context, work, result);
-    };
-    auto& gpu = cluster.gpus[static_cast<std::size_t>(context.device)];
+    auto done = [&parts, &context, work, function = kernel.function](
+                    const vgpu::GridResult& result) { on_grid_done(parts, context, work, result); };
+    vgpu::Gpu& gpu = parts.devices.gpu(context.device);
     // The way from the host is long, but a kernel that is queued has it behind it when its turn
     // comes: then only the gap between two kernels is left.
-    const auto& description = gpu->description();
+    const auto& description = gpu.description();
     const double gap = work->in_graph ? description.graph_gap_us : description.gap_us;
     const auto way =
         static_cast<VTime>((description.launch_us - gap) * static_cast<double>(vgpu::kMicrosecond));
     const VTime begin = std::max(work->submitted_at, now - way);
-    const auto grid = gpu->launch(std::move(request), begin, std::move(done));
+    const auto grid = gpu.launch(std::move(request), begin, std::move(done));
     if (grid) {
       context.grids.insert(*grid);
-      if (cluster.check) cluster.check->start_grid(*work, context, kernel.function->name, *grid);
+      if (parts.check != nullptr)
+        parts.check->start_grid(*work, context, kernel.function->name, *grid);
     } else {
       // Everything that CUDA refuses was refused at the call; what is left is ours to report.
       context.error = wire::kLaunchFailure;
       context.process->output.push_back({2, "cuco: " + grid.error().message() + "\n"});
-      cluster.works.finish(work, now);
+      parts.works.finish(work, now);
     }
   });
 }

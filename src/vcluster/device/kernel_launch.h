@@ -10,13 +10,20 @@
 
 namespace cuco::vcluster {
 
-[[nodiscard]] WorkPtr make_kernel_work(Cluster& cluster, Context& context, KernelOperation kernel);
+/// What a launch asks for, or why CUDA refuses it.
+[[nodiscard]] Parsed parse_launch(const OperationParts& parts,
+                                  Session& session,
+                                  const wire::Launch& request,
+                                  wire::Bytes arguments);
+[[nodiscard]] WorkPtr make_kernel_work(const OperationParts& parts,
+                                       Context& context,
+                                       KernelOperation kernel);
 
 /// The CUDA error that a trap becomes.
 [[nodiscard]] std::int32_t status_of(vgpu::TrapKind kind);
 
 /// Dynamic shared memory the function may ask for on the device.
-[[nodiscard]] std::uint32_t dynamic_smem_limit(const Cluster& cluster,
+[[nodiscard]] std::uint32_t dynamic_smem_limit(const Devices& devices,
                                                const Function& function,
                                                std::int32_t device);
 

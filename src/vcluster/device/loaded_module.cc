@@ -7,7 +7,7 @@
 #include "ptx/container/fatbin.h"
 #include "ptx/parse/parse.h"
 #include "shims/wire/view.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/device/devices.h"
 #include "vcluster/watch/run_check.h"
 
 namespace cuco::vcluster {
@@ -36,14 +36,15 @@ Result<std::shared_ptr<const ptx::Module>> parse_and_link(const std::vector<std:
 
 /// A managed variable is the same on all devices: those of `program` become views of those that are
 /// there already.
-Result<void> share_managed(Cluster& cluster, const Module& module, const vgpu::Program& program) {
+Result<void> share_managed(vgpu::Memory& memory,
+                           const Module& module,
+                           const vgpu::Program& program) {
   for (const ptx::Variable& variable : module.parsed->variables) {
     if (!variable.managed) continue;
     const auto there = module.programs.begin()->second->find_symbol(variable.name);
     const auto here = program.find_symbol(variable.name);
     if (!there || !here) continue;
-    CUCO_TRY(cluster.memory->alias(here->address, cluster.memory->canonical(there->address),
-                                   here->bytes));
+    CUCO_TRY(memory.alias(here->address, memory.canonical(there->address), here->bytes));
   }
   return {};
 }
@@ -85,7 +86,8 @@ std::shared_ptr<Module> make_module(std::uint64_t id,
   return module;
 }
 
-Result<vgpu::Program*> program_on(Cluster& cluster,
+Result<vgpu::Program*> program_on(const Devices& devices,
+                                  RunCheck* check,
                                   Process& process,
                                   Module& module,
                                   std::int32_t device) {
@@ -106,13 +108,15 @@ Result<vgpu::Program*> program_on(Cluster& cluster,
     }
     return Error{ErrorKind::InvalidInput, module.error};
   }
-  auto program = vgpu::Program::load(module.parsed, *cluster.memory, static_cast<unsigned>(device));
+  auto program =
+      vgpu::Program::load(module.parsed, devices.memory(), static_cast<unsigned>(device));
   if (!program) {
     process.output.push_back({2, "cuco: " + program.error().message() + "\n"});
     return std::move(program).error();
   }
-  CUCO_TRY(module.programs.empty() ? Result<void>{} : share_managed(cluster, module, **program));
-  if (cluster.check) cluster.check->on_program(process, **program, device);
+  CUCO_TRY(module.programs.empty() ? Result<void>{}
+                                   : share_managed(devices.memory(), module, **program));
+  if (check != nullptr) check->on_program(process, **program, device);
   return (module.programs[device] = *std::move(program)).get();
 }
 

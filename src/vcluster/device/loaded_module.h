@@ -17,7 +17,8 @@
 
 namespace cuco::vcluster {
 
-class Cluster;
+class Devices;
+class RunCheck;
 struct Process;
 
 struct Module {
@@ -45,11 +46,10 @@ struct Function {
                                                   const std::vector<std::vector<std::byte>>& images,
                                                   std::uint32_t sm);
 
-/// The module on a device, parsed, linked and loaded if it was not yet.
-[[nodiscard]] Result<vgpu::Program*> program_on(Cluster& cluster,
-                                                Process& process,
-                                                Module& module,
-                                                std::int32_t device);
+/// The module on a device, parsed, linked and loaded if it was not yet. `check` is null in an
+/// ordinary run.
+[[nodiscard]] Result<vgpu::Program*> program_on(
+    const Devices& devices, RunCheck* check, Process& process, Module& module, std::int32_t device);
 
 /// A kernel of the module on a device, with the registers that ptxas gave it, if known.
 [[nodiscard]] std::optional<std::uint32_t> find_kernel(const Module& module,

@@ -10,8 +10,9 @@
 #include "shims/wire/messages_graph.h"
 #include "shims/wire/status.h"
 #include "vcluster/calls/calls.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/core/ids.h"
 #include "vcluster/graph/cuda_graph.h"
+#include "vcluster/host/processes.h"
 
 namespace cuco::vcluster {
 namespace {
@@ -22,11 +23,11 @@ void add_all(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& f
   }
 }
 
-std::int32_t begin_capture(Cluster& cluster,
+std::int32_t begin_capture(const StreamParts& parts,
                            Session& session,
                            const wire::CaptureBegin& request,
                            wire::Bytes tail) {
-  Stream* stream = cluster.stream(session, request.stream);
+  Stream* stream = parts.processes.stream(session, request.stream);
   if (stream == nullptr) return wire::kInvalidResourceHandle;
   if (stream->is_legacy) return wire::kStreamCaptureUnsupported;
   if (stream->capture != nullptr) return wire::kIllegalState;
@@ -44,22 +45,22 @@ std::int32_t begin_capture(Cluster& cluster,
     stream->capture_tail = *nodes;
   } else {
     capture->graph = std::make_shared<Graph>();
-    capture->graph->id = cluster.new_id();
+    capture->graph->id = parts.ids.next();
     stream->capture_tail.clear();
   }
-  capture->id = cluster.new_id();
+  capture->id = parts.ids.next();
   capture->origin = stream;
   capture->mode = static_cast<Capture::Mode>(request.mode);
   capture->thread = session.thread;
-  capture->cluster = &cluster;
+  capture->ids = &parts.ids;
   capture->streams.push_back(stream);
   stream->capture = capture;
   process.captures.push_back(capture);
   return wire::kSuccess;
 }
 
-void end_capture(Cluster& cluster, Session& session, const wire::CaptureEnd& request) {
-  Stream* stream = cluster.stream(session, request.stream);
+void end_capture(const StreamParts& parts, Session& session, const wire::CaptureEnd& request) {
+  Stream* stream = parts.processes.stream(session, request.stream);
   if (stream == nullptr) return session.reply(wire::kInvalidResourceHandle);
   const std::shared_ptr<Capture> capture = stream->capture;
   if (capture == nullptr) return session.reply(wire::kIllegalState);
@@ -87,8 +88,8 @@ void end_capture(Cluster& cluster, Session& session, const wire::CaptureEnd& req
   session.reply_with(status, reply);
 }
 
-void capture_info(Cluster& cluster, Session& session, const wire::CaptureInfo& request) {
-  Stream* stream = cluster.stream(session, request.stream);
+void capture_info(const StreamParts& parts, Session& session, const wire::CaptureInfo& request) {
+  Stream* stream = parts.processes.stream(session, request.stream);
   if (stream == nullptr) return session.reply(wire::kInvalidResourceHandle);
   wire::CaptureInfo::Reply reply;
   if (const Capture* capture = stream->capture.get()) {
@@ -102,11 +103,11 @@ void capture_info(Cluster& cluster, Session& session, const wire::CaptureInfo& r
   session.reply_with(wire::kSuccess, reply, std::as_bytes(std::span(stream->capture_tail)));
 }
 
-void set_dependencies(Cluster& cluster,
+void set_dependencies(const StreamParts& parts,
                       Session& session,
                       const wire::CaptureSetDependencies& request,
                       wire::Bytes tail) {
-  Stream* stream = cluster.stream(session, request.stream);
+  Stream* stream = parts.processes.stream(session, request.stream);
   const auto nodes = wire::read_array<std::uint64_t>(tail, request.count);
   if (stream == nullptr || stream->capture == nullptr) return session.reply(wire::kIllegalState);
   if (!nodes) return session.reply(wire::kInvalidValue);
@@ -145,7 +146,7 @@ std::int32_t capture_operation(Stream& stream, Operation operation) {
   }
   // Memory of a captured allocation lives as long as the process: see docs/cudart.md.
   if (std::holds_alternative<FreeOperation>(operation)) operation = std::monostate{};
-  const std::uint64_t id = capture.cluster->new_id();
+  const std::uint64_t id = capture.ids->next();
   GraphNode node;
   node.operation = std::move(operation);
   node.device = stream.context->device;
@@ -196,23 +197,18 @@ Capture* forbidding_capture(Process& process, std::uint32_t thread) {
   return nullptr;
 }
 
-void register_capture_calls(Cluster& cluster) {
-  Dispatcher& dispatcher = cluster.dispatcher;
+void register_capture_calls(Dispatcher& dispatcher, const StreamParts& parts) {
   dispatcher.on<wire::CaptureBegin>(
-      [&cluster](Session& session, const wire::CaptureBegin& request, wire::Bytes tail) {
-        session.reply(begin_capture(cluster, session, request, tail));
+      [parts](Session& session, const wire::CaptureBegin& request, wire::Bytes tail) {
+        session.reply(begin_capture(parts, session, request, tail));
       });
-  dispatcher.on<wire::CaptureEnd>(
-      [&cluster](Session& session, const wire::CaptureEnd& request, wire::Bytes) {
-        end_capture(cluster, session, request);
-      });
-  dispatcher.on<wire::CaptureInfo>(
-      [&cluster](Session& session, const wire::CaptureInfo& request, wire::Bytes) {
-        capture_info(cluster, session, request);
-      });
+  dispatcher.on<wire::CaptureEnd>([parts](Session& session, const wire::CaptureEnd& request,
+                                          wire::Bytes) { end_capture(parts, session, request); });
+  dispatcher.on<wire::CaptureInfo>([parts](Session& session, const wire::CaptureInfo& request,
+                                           wire::Bytes) { capture_info(parts, session, request); });
   dispatcher.on<wire::CaptureSetDependencies>(
-      [&cluster](Session& session, const wire::CaptureSetDependencies& request, wire::Bytes tail) {
-        set_dependencies(cluster, session, request, tail);
+      [parts](Session& session, const wire::CaptureSetDependencies& request, wire::Bytes tail) {
+        set_dependencies(parts, session, request, tail);
       });
 }
 

@@ -8,9 +8,10 @@
 #include "shims/wire/messages_graph.h"
 #include "shims/wire/messages_memory.h"
 #include "shims/wire/status.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/core/ids.h"
 #include "vcluster/device/loaded_module.h"
 #include "vcluster/graph/graph_memory.h"
+#include "vcluster/host/processes.h"
 #include "vcluster/watch/run_check.h"
 
 namespace cuco::vcluster {
@@ -101,7 +102,7 @@ struct Serialiser {
 };
 
 /// Hands a graph's nodes in, after `begin`; returns the pieces nothing else waits for.
-std::vector<WorkPtr> submit_nodes(Cluster& cluster,
+std::vector<WorkPtr> submit_nodes(const GraphParts& parts,
                                   Process& process,
                                   const Graph& graph,
                                   const WorkPtr& begin) {
@@ -110,7 +111,7 @@ std::vector<WorkPtr> submit_nodes(Cluster& cluster,
   const auto order = graph.order();
   for (const std::uint64_t id : order.value_or(std::vector<std::uint64_t>{})) {
     const GraphNode& node = graph.nodes.at(id);
-    Context* context = cluster.context(process, node.device);
+    Context* context = parts.processes.context(process, node.device);
     if (context == nullptr) continue;
     std::vector<WorkPtr> after;
     for (const std::uint64_t earlier : node.after) {
@@ -121,20 +122,21 @@ std::vector<WorkPtr> submit_nodes(Cluster& cluster,
     const auto* child = std::get_if<ChildOperation>(&node.operation);
     if (child != nullptr && node.enabled) {
       const WorkPtr child_begin = WorkGraph::make("child graph", nullptr);
-      cluster.works.submit(child_begin, after);
-      if (cluster.check) cluster.check->on_graph_node(*child_begin, *begin);
-      after = submit_nodes(cluster, process, *child->graph, child_begin);
+      parts.works.submit(child_begin, after);
+      if (parts.check != nullptr) parts.check->on_graph_node(*child_begin, *begin);
+      after = submit_nodes(parts, process, *child->graph, child_begin);
       after.push_back(child_begin);
     }
     if (const auto* wait = std::get_if<WaitOperation>(&node.operation)) {
       after.push_back(wait->event->recorded);
     }
-    done[id] = node.enabled && child == nullptr ? make_work(cluster, *context, node.operation)
-                                                : WorkGraph::make("graph node", nullptr);
+    done[id] = node.enabled && child == nullptr
+                   ? parts.operations.make_work(*context, node.operation)
+                   : WorkGraph::make("graph node", nullptr);
     done[id]->in_graph = true;
     done[id]->device = context->device;
-    cluster.works.submit(done[id], after);
-    if (cluster.check) cluster.check->on_graph_node(*done[id], *begin);
+    parts.works.submit(done[id], after);
+    if (parts.check != nullptr) parts.check->on_graph_node(*done[id], *begin);
   }
   std::vector<WorkPtr> ends;
   for (const auto& [id, work] : done) {
@@ -181,34 +183,34 @@ std::set<std::uint64_t> ancestors(const Graph& graph, std::vector<std::uint64_t>
   return seen;
 }
 
-WorkPtr launch_graph(Cluster& cluster, Stream& stream, GraphExec& exec) {
+WorkPtr launch_graph(const GraphParts& parts, Stream& stream, GraphExec& exec) {
   Context& context = *stream.context;
   const WorkPtr begin = WorkGraph::make("start of a graph", nullptr);
   const WorkPtr end = WorkGraph::make("graph", nullptr);
   const WorkPtr also[] = {exec.last};
   context.streams.submit(stream, begin, also);
-  auto ends = submit_nodes(cluster, *context.process, exec.graph, begin);
+  auto ends = submit_nodes(parts, *context.process, exec.graph, begin);
   context.streams.submit(stream, end, ends);
   exec.last = end;
   return end;
 }
 
-Parsed parse_child(Cluster& cluster, Process& process, std::uint64_t graph) {
+Parsed parse_child(Ids& ids, const Process& process, std::uint64_t graph) {
   const auto found = process.graphs.find(graph);
   if (found == process.graphs.end()) return {wire::kInvalidValue, {}};
-  return {wire::kSuccess, ChildOperation{clone(cluster, *found->second)}};
+  return {wire::kSuccess, ChildOperation{clone(ids, *found->second)}};
 }
 
 Serialised serialise(const Operation& operation, std::int32_t device) {
   return std::visit(Serialiser{device}, operation);
 }
 
-std::shared_ptr<Graph> clone(Cluster& cluster, const Graph& graph) {
+std::shared_ptr<Graph> clone(Ids& ids, const Graph& graph) {
   auto copy = std::make_shared<Graph>();
-  copy->id = cluster.new_id();
+  copy->id = ids.next();
   std::map<std::uint64_t, std::uint64_t> renamed;
   for (const auto& [id, node] : graph.nodes)
-    renamed[id] = cluster.new_id();
+    renamed[id] = ids.next();
   for (const auto& [id, node] : graph.nodes) {
     GraphNode twin = node;
     twin.cloned_from = id;

@@ -15,6 +15,16 @@
 
 namespace cuco::vcluster {
 
+/// The parts of the cluster that graphs and their memory are made with.
+struct GraphParts {
+  const Operations& operations;
+  Processes& processes;
+  Allocations& allocations;
+  WorkGraph& works;
+  Ids& ids;
+  RunCheck* check = nullptr;  ///< Null: an ordinary run.
+};
+
 struct GraphNode {
   Operation operation;
   std::int32_t device = 0;
@@ -51,7 +61,7 @@ struct Capture {
   bool invalid = false;
   std::vector<Stream*> streams;            ///< All that joined, the origin first.
   std::vector<std::uint64_t> left_behind;  ///< Last nodes of streams that were destroyed since.
-  Cluster* cluster = nullptr;
+  Ids* ids = nullptr;                      ///< For its nodes.
 };
 
 /// Records an operation of a capturing stream as a node; waits and records only move edges.
@@ -73,13 +83,13 @@ void release(Capture& capture);
                                                 std::vector<std::uint64_t> ends);
 
 /// Hands all nodes to the stream as one piece and returns it.
-WorkPtr launch_graph(Cluster& cluster, Stream& stream, GraphExec& exec);
+WorkPtr launch_graph(const GraphParts& parts, Stream& stream, GraphExec& exec);
 
-[[nodiscard]] Parsed parse_child(Cluster& cluster, Process& process, std::uint64_t graph);
+[[nodiscard]] Parsed parse_child(Ids& ids, const Process& process, std::uint64_t graph);
 /// The message an operation would be, for reading a node back: type and payload.
 [[nodiscard]] std::pair<std::uint32_t, std::vector<std::byte>> serialise(const Operation& operation,
                                                                          std::int32_t device);
 /// A copy with new node numbers.
-[[nodiscard]] std::shared_ptr<Graph> clone(Cluster& cluster, const Graph& graph);
+[[nodiscard]] std::shared_ptr<Graph> clone(Ids& ids, const Graph& graph);
 
 }  // namespace cuco::vcluster

@@ -6,9 +6,11 @@
 #include "shims/wire/messages_memory.h"
 #include "shims/wire/status.h"
 #include "vcluster/calls/calls.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/core/ids.h"
 #include "vcluster/graph/cuda_graph.h"
 #include "vcluster/graph/graph_memory.h"
+#include "vcluster/host/processes.h"
+#include "vcluster/host/replies.h"
 
 namespace cuco::vcluster {
 namespace {
@@ -48,7 +50,7 @@ std::int32_t device_in(const Session& session, std::uint32_t type, wire::Bytes p
   return session.process->sees(device) ? device : session.process->devices.front();
 }
 
-void add_node(Cluster& cluster,
+void add_node(const GraphParts& parts,
               Session& session,
               const wire::GraphAddNode& request,
               wire::Bytes tail) {
@@ -65,9 +67,9 @@ void add_node(Cluster& cluster,
   if (request.operation == wire::AllocateAsync::kType) {
     const auto wanted = wire::read_front<wire::AllocateAsync>(payload);
     if (!wanted) return session.reply(wire::kInvalidValue);
-    parsed = parse_graph_allocation(cluster, *session.process, {*graph, *after}, *wanted);
+    parsed = parse_graph_allocation(parts, *session.process, {*graph, *after}, *wanted);
   } else {
-    parsed = parse_operation(cluster, session, request.operation, payload);
+    parsed = parts.operations.parse(session, request.operation, payload);
   }
   if (parsed.status != wire::kSuccess) return session.reply(parsed.status);
   if (const auto* child = std::get_if<ChildOperation>(&parsed.operation)) {
@@ -78,7 +80,7 @@ void add_node(Cluster& cluster,
   node.device = device_in(session, request.operation, payload);
   node.after = *after;
   wire::GraphAddNode::Reply reply;
-  reply.node = cluster.new_id();
+  reply.node = parts.ids.next();
   if (const auto* take = std::get_if<AllocateOperation>(&node.operation)) {
     reply.address = take->memory->address();
   }
@@ -99,7 +101,7 @@ GraphNode* find_node(Session& session, std::uint64_t exec, std::uint64_t node) {
   return found == graph->nodes.end() ? nullptr : &found->second;
 }
 
-void set_node(Cluster& cluster,
+void set_node(const GraphParts& parts,
               Session& session,
               const wire::GraphSetNode& request,
               wire::Bytes tail) {
@@ -109,7 +111,7 @@ void set_node(Cluster& cluster,
     node->enabled = request.enabled != 0;
     return session.reply(wire::kSuccess);
   }
-  Parsed parsed = parse_operation(cluster, session, request.operation, tail);
+  Parsed parsed = parts.operations.parse(session, request.operation, tail);
   if (parsed.status == wire::kSuccess && parsed.operation.index() != node->operation.index()) {
     parsed.status = wire::kInvalidValue;
   }
@@ -210,11 +212,11 @@ void list(Session& session, const wire::GraphList& request) {
                      std::as_bytes(std::span(*values)));
 }
 
-void instantiate(Cluster& cluster, Session& session, const wire::GraphInstantiate& request) {
+void instantiate(const GraphParts& parts, Session& session, const wire::GraphInstantiate& request) {
   const Graph* graph = find_graph(session, request.graph);
   if (graph == nullptr || !graph->order()) return session.reply(wire::kInvalidValue);
   auto exec = std::make_shared<GraphExec>();
-  exec->id = cluster.new_id();
+  exec->id = parts.ids.next();
   exec->flags = request.flags;
   exec->graph = *graph;
   session.process->execs[exec->id] = exec;
@@ -254,36 +256,35 @@ void update(Session& session, const wire::GraphExecUpdate& request) {
   session.reply_with(wire::kSuccess, reply);
 }
 
-void launch(Cluster& cluster, Session& session, const wire::GraphLaunch& request) {
-  Stream* stream = cluster.stream(session, request.stream);
+void launch(const GraphParts& parts, Session& session, const wire::GraphLaunch& request) {
+  Stream* stream = parts.processes.stream(session, request.stream);
   GraphExec* exec = find_exec(session, request.exec);
   if (stream == nullptr || exec == nullptr) return session.reply(wire::kInvalidResourceHandle);
   if (stream->capture != nullptr) {
     // A graph launched while capturing becomes a child node.
     auto graph = std::make_shared<Graph>(exec->graph);
-    graph->id = cluster.new_id();
+    graph->id = parts.ids.next();
     session.process->graphs[graph->id] = graph;
     return session.reply(capture_operation(*stream, ChildOperation{std::move(graph)}));
   }
   std::int32_t status = wire::kSuccess;
   if (stream->context->error == 0) {
-    status = claim_graph_memory(cluster, *session.process, *exec);
-    if (status == wire::kSuccess) launch_graph(cluster, *stream, *exec);
+    status = claim_graph_memory(parts.allocations, *session.process, *exec);
+    if (status == wire::kSuccess) launch_graph(parts, *stream, *exec);
   }
-  cluster.reply_status(session, stream->context, status);
+  reply_status(session, stream->context, status);
 }
 
 }  // namespace
 
-void register_graph_calls(Cluster& cluster) {
-  Dispatcher& dispatcher = cluster.dispatcher;
-  register_graph_memory_calls(cluster);
+void register_graph_calls(Dispatcher& dispatcher, const GraphParts& parts) {
+  register_graph_memory_calls(dispatcher, parts);
   dispatcher.on<wire::GraphCreate>(
-      [&cluster](Session& session, const wire::GraphCreate& request, wire::Bytes) {
+      [parts](Session& session, const wire::GraphCreate& request, wire::Bytes) {
         const Graph* original = find_graph(session, request.clone_of);
         if (request.clone_of != 0 && original == nullptr) return session.reply(wire::kInvalidValue);
-        auto graph = original != nullptr ? clone(cluster, *original) : std::make_shared<Graph>();
-        if (graph->id == 0) graph->id = cluster.new_id();
+        auto graph = original != nullptr ? clone(parts.ids, *original) : std::make_shared<Graph>();
+        if (graph->id == 0) graph->id = parts.ids.next();
         session.process->graphs[graph->id] = graph;
         session.reply_with(wire::kSuccess, wire::GraphCreate::Reply{.graph = graph->id});
       });
@@ -293,12 +294,12 @@ void register_graph_calls(Cluster& cluster) {
         session.reply(known ? wire::kSuccess : wire::kInvalidValue);
       });
   dispatcher.on<wire::GraphAddNode>(
-      [&cluster](Session& session, const wire::GraphAddNode& request, wire::Bytes tail) {
-        add_node(cluster, session, request, tail);
+      [parts](Session& session, const wire::GraphAddNode& request, wire::Bytes tail) {
+        add_node(parts, session, request, tail);
       });
   dispatcher.on<wire::GraphSetNode>(
-      [&cluster](Session& session, const wire::GraphSetNode& request, wire::Bytes tail) {
-        set_node(cluster, session, request, tail);
+      [parts](Session& session, const wire::GraphSetNode& request, wire::Bytes tail) {
+        set_node(parts, session, request, tail);
       });
   dispatcher.on<wire::GraphGetNode>([](Session& session, const wire::GraphGetNode& request,
                                        wire::Bytes) { get_node(session, request); });
@@ -310,8 +311,8 @@ void register_graph_calls(Cluster& cluster) {
     list(session, request);
   });
   dispatcher.on<wire::GraphInstantiate>(
-      [&cluster](Session& session, const wire::GraphInstantiate& request, wire::Bytes) {
-        instantiate(cluster, session, request);
+      [parts](Session& session, const wire::GraphInstantiate& request, wire::Bytes) {
+        instantiate(parts, session, request);
       });
   dispatcher.on<wire::GraphExecDestroy>(
       [](Session& session, const wire::GraphExecDestroy& request, wire::Bytes) {
@@ -320,8 +321,8 @@ void register_graph_calls(Cluster& cluster) {
       });
   dispatcher.on<wire::GraphExecUpdate>([](Session& session, const wire::GraphExecUpdate& request,
                                           wire::Bytes) { update(session, request); });
-  dispatcher.on<wire::GraphLaunch>([&cluster](Session& session, const wire::GraphLaunch& request,
-                                              wire::Bytes) { launch(cluster, session, request); },
+  dispatcher.on<wire::GraphLaunch>([parts](Session& session, const wire::GraphLaunch& request,
+                                           wire::Bytes) { launch(parts, session, request); },
                                    Turn::InTime, kGraphLaunchCost);
 }
 

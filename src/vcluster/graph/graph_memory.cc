@@ -7,19 +7,15 @@
 
 #include "shims/wire/messages_graph.h"
 #include "shims/wire/status.h"
-#include "vcluster/core/allocate.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/calls/dispatch.h"
+#include "vcluster/device/allocations.h"
 #include "vcluster/graph/cuda_graph.h"
+#include "vcluster/host/processes.h"
 
 namespace cuco::vcluster {
 namespace {
 
 constexpr std::uint64_t kAutoFreeOnLaunch = 1;
-
-Allocation* find(Cluster& cluster, std::uint64_t address) {
-  const auto found = cluster.allocations.find(address);
-  return found == cluster.allocations.end() ? nullptr : &found->second;
-}
 
 /// Allocations and frees of a graph and its children.
 struct MemoryNodes {
@@ -42,7 +38,7 @@ struct MemoryNodes {
 };
 
 /// Memory that all its allocations and frees come before that place, and that is free there.
-AllocateOperation find_freed(Cluster& cluster,
+AllocateOperation find_freed(const Allocations& allocations,
                              const GraphPlace& place,
                              const wire::AllocateAsync& request) {
   const std::set<std::uint64_t> before = ancestors(place.graph, place.after);
@@ -58,7 +54,7 @@ AllocateOperation find_freed(Cluster& cluster,
     }
   }
   for (const auto& [address, take] : known) {
-    const Allocation* allocation = find(cluster, address);
+    const Allocation* allocation = allocations.find(address);
     if (left[address] == 0 && take.memory->bytes() == request.bytes && allocation != nullptr &&
         allocation->device == request.device) {
       return take;
@@ -67,9 +63,11 @@ AllocateOperation find_freed(Cluster& cluster,
   return {};
 }
 
-std::uint64_t bytes_in_use(const Cluster& cluster, const Process& process, std::int32_t device) {
+std::uint64_t bytes_in_use(const Allocations& allocations,
+                           const Process& process,
+                           std::int32_t device) {
   std::uint64_t total = 0;
-  for (const auto& [base, allocation] : cluster.allocations) {
+  for (const auto& [base, allocation] : allocations.all()) {
     const bool is_live = allocation.graph != nullptr && allocation.graph->live;
     if (is_live && allocation.process == process.index && allocation.device == device) {
       total += allocation.bytes;
@@ -78,10 +76,10 @@ std::uint64_t bytes_in_use(const Cluster& cluster, const Process& process, std::
   return total;
 }
 
-void call(Cluster& cluster, Session& session, const wire::GraphMemoryCall& request) {
+void call(const GraphParts& parts, Session& session, const wire::GraphMemoryCall& request) {
   if (!session.process->sees(request.device)) return session.reply(wire::kInvalidDevice);
   GraphMemoryUse& use = session.process->graph_memory[request.device];
-  const std::uint64_t now = bytes_in_use(cluster, *session.process, request.device);
+  const std::uint64_t now = bytes_in_use(parts.allocations, *session.process, request.device);
   wire::GraphMemoryCall::Reply reply;
   switch (request.what) {
     case wire::GraphMemoryCall::kUsed:
@@ -113,38 +111,45 @@ void call(Cluster& cluster, Session& session, const wire::GraphMemoryCall& reque
 
 }  // namespace
 
+GraphMemory::GraphMemory(const GraphParts& parts, std::uint64_t address, std::uint64_t bytes)
+    : allocations_(parts.allocations),
+      processes_(parts.processes),
+      works_(parts.works),
+      address_(address),
+      bytes_(bytes) {}
+
 GraphMemory::~GraphMemory() {
-  Allocation* allocation = find(cluster_, address_);
+  Allocation* allocation = allocations_.find(address_);
   if (allocation == nullptr || allocation->graph != this) return;
   allocation->graph = nullptr;
   if (live) return;  // Now it is like any other: the program frees it.
   allocation->orphaned = true;
-  const auto process = cluster_.processes().find(allocation->process);
-  if (process == cluster_.processes().end()) return;
-  const auto works = unfinished_works(*process->second);
-  cluster_.works.when_done(works, [&cluster = cluster_, address = address_] {
-    const Allocation* left = find(cluster, address);
+  const Process* process = processes_.find(allocation->process);
+  if (process == nullptr) return;
+  works_.when_done(process->unfinished(), [&allocations = allocations_, address = address_] {
+    const Allocation* left = allocations.find(address);
     if (left == nullptr || !left->orphaned) return;
-    cluster.allocations.erase(address);
-    cluster.release(address);
+    allocations.erase(address);
+    allocations.release(address);
   });
 }
 
-Parsed parse_graph_allocation(Cluster& cluster,
+Parsed parse_graph_allocation(const GraphParts& parts,
                               Process& process,
                               const GraphPlace& place,
                               const wire::AllocateAsync& request) {
-  const AllocateOperation known = find_freed(cluster, place, request);
+  const AllocateOperation known = find_freed(parts.allocations, place, request);
   if (known.memory != nullptr) return {wire::kSuccess, known};
-  const Made made = allocate(cluster, process, {.device = request.device, .bytes = request.bytes});
+  const auto made =
+      parts.allocations.make(process, {.device = request.device, .bytes = request.bytes});
   if (made.status != wire::kSuccess) return {made.status, {}};
   process.graph_memory.try_emplace(request.device);
-  auto memory = std::make_shared<GraphMemory>(cluster, made.address, request.bytes);
-  cluster.allocations[made.address].graph = memory.get();
+  auto memory = std::make_shared<GraphMemory>(parts, made.address, request.bytes);
+  parts.allocations.find(made.address)->graph = memory.get();
   return {wire::kSuccess, AllocateOperation{std::move(memory)}};
 }
 
-std::int32_t claim_graph_memory(Cluster& cluster, Process& process, GraphExec& exec) {
+std::int32_t claim_graph_memory(Allocations& allocations, Process& process, GraphExec& exec) {
   MemoryNodes nodes;
   nodes.collect(exec.graph);
   if (nodes.left.empty()) return wire::kSuccess;
@@ -155,29 +160,28 @@ std::int32_t claim_graph_memory(Cluster& cluster, Process& process, GraphExec& e
   for (GraphMemory* memory : nodes.taken)
     memory->live = true;
   for (auto& [device, use] : process.graph_memory) {
-    const std::uint64_t now = bytes_in_use(cluster, process, device);
+    const std::uint64_t now = bytes_in_use(allocations, process, device);
     use.used_high = std::max(use.used_high, now);
     use.reserved = std::max(use.reserved, now);
     use.reserved_high = std::max(use.reserved_high, use.reserved);
   }
   for (const auto& [address, left] : nodes.left) {
-    if (left <= 0) return_graph_memory(cluster, address);
+    if (left <= 0) return_graph_memory(allocations, address);
   }
   return wire::kSuccess;
 }
 
-bool return_graph_memory(Cluster& cluster, std::uint64_t address) {
-  const Allocation* allocation = find(cluster, address);
+bool return_graph_memory(Allocations& allocations, std::uint64_t address) {
+  const Allocation* allocation = allocations.find(address);
   if (allocation == nullptr || allocation->graph == nullptr) return false;
   allocation->graph->live = false;
   return true;
 }
 
-void register_graph_memory_calls(Cluster& cluster) {
-  cluster.dispatcher.on<wire::GraphMemoryCall>(
-      [&cluster](Session& session, const wire::GraphMemoryCall& request, wire::Bytes) {
-        call(cluster, session, request);
-      });
+void register_graph_memory_calls(Dispatcher& dispatcher, const GraphParts& parts) {
+  dispatcher.on<wire::GraphMemoryCall>([parts](Session& session,
+                                               const wire::GraphMemoryCall& request,
+                                               wire::Bytes) { call(parts, session, request); });
 }
 
 }  // namespace cuco::vcluster

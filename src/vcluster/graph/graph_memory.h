@@ -16,12 +16,13 @@
 
 namespace cuco::vcluster {
 
+class Dispatcher;
 struct GraphExec;
+struct GraphParts;
 
 class GraphMemory {
  public:
-  GraphMemory(Cluster& cluster, std::uint64_t address, std::uint64_t bytes)
-      : cluster_(cluster), address_(address), bytes_(bytes) {}
+  GraphMemory(const GraphParts& parts, std::uint64_t address, std::uint64_t bytes);
   ~GraphMemory();
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;
@@ -31,7 +32,9 @@ class GraphMemory {
   bool live = false;  ///< The program's, in the order of its calls.
 
  private:
-  Cluster& cluster_;
+  Allocations& allocations_;
+  const Processes& processes_;
+  WorkGraph& works_;
   std::uint64_t address_;
   std::uint64_t bytes_;
 };
@@ -44,18 +47,20 @@ struct GraphPlace {
 
 /// cudaGraphAddMemAllocNode, or cudaMallocAsync while capturing. Memory of the same size that the
 /// graph has freed before that place is used again, at the same address.
-[[nodiscard]] Parsed parse_graph_allocation(Cluster& cluster,
+[[nodiscard]] Parsed parse_graph_allocation(const GraphParts& parts,
                                             Process& process,
                                             const GraphPlace& place,
                                             const wire::AllocateAsync& request);
 
 /// A launch takes its memory, and frees what its nodes free; an error if the program still has it.
-[[nodiscard]] std::int32_t claim_graph_memory(Cluster& cluster, Process& process, GraphExec& exec);
+[[nodiscard]] std::int32_t claim_graph_memory(Allocations& allocations,
+                                              Process& process,
+                                              GraphExec& exec);
 
 /// The program gives memory back. False: it is no graph's, and is really to be freed.
-bool return_graph_memory(Cluster& cluster, std::uint64_t address);
+bool return_graph_memory(Allocations& allocations, std::uint64_t address);
 
 /// cudaDeviceGetGraphMemAttribute and its kin.
-void register_graph_memory_calls(Cluster& cluster);
+void register_graph_memory_calls(Dispatcher& dispatcher, const GraphParts& parts);
 
 }  // namespace cuco::vcluster

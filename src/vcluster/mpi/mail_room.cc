@@ -7,7 +7,8 @@
 #include <fmt/format.h>
 
 #include "shims/wire/status.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/calls/dispatch.h"
+#include "vcluster/host/client_process.h"
 
 namespace cuco::vcluster {
 namespace {
@@ -125,7 +126,7 @@ void MailRoom::complete(std::uint64_t number, const check::ClockPtr& known) {
   for (const auto& [session_number, numbers] : waiters_) {
     if (std::ranges::find(numbers, number) == numbers.end()) continue;
     const std::vector<std::uint64_t> awaited = numbers;
-    Session* session = cluster_.find_session(session_number);
+    Session* session = sessions_.find(session_number);
     waiters_.erase(session_number);
     if (session == nullptr) return;
     const auto index = report(*session, awaited);
@@ -215,8 +216,8 @@ void MailRoom::probe(Session& session, const wire::MailProbe& request) {
     answer_probe(session, box, letter, request.takes != 0);
   } else if (request.waits != 0) {
     box.probers.push_back({session.number(), request});
-    session.park(CallWait{"MPI: a message from " +
-                          describe_pattern(request.source, request.tag) + " to look at"});
+    session.park(CallWait{"MPI: a message from " + describe_pattern(request.source, request.tag) +
+                          " to look at"});
   } else {
     session.reply_with(wire::kSuccess, wire::MailProbe::Reply{});
   }
@@ -255,7 +256,7 @@ void MailRoom::answer_probers(const BoxName& name) {
     }
     const Prober prober = *it;
     it = box.probers.erase(it);
-    Session* session = cluster_.find_session(prober.session);
+    Session* session = sessions_.find(prober.session);
     if (session == nullptr) continue;
     const bool takes = prober.request.takes != 0;
     answer_probe(*session, box, letter, takes);
@@ -285,10 +286,9 @@ void MailRoom::tidy(const BoxName& name) {
   if (box.letters.empty() && box.receives.empty() && box.probers.empty()) boxes_.erase(found);
 }
 
-void register_mail_calls(Cluster& cluster) {
+void register_mail_calls(Dispatcher& dispatcher, const Sessions& sessions) {
   // Shared by its handlers, which live as long as the cluster.
-  const auto room = std::make_shared<MailRoom>(cluster);
-  Dispatcher& dispatcher = cluster.dispatcher;
+  const auto room = std::make_shared<MailRoom>(sessions);
   dispatcher.on<wire::MailSend>([room](Session& session, const wire::MailSend& request,
                                        wire::Bytes tail) { room->send(session, request, tail); });
   dispatcher.on<wire::MailReceive>([room](Session& session, const wire::MailReceive& request,

@@ -18,15 +18,15 @@
 
 #include "shims/wire/frame_socket.h"
 #include "shims/wire/messages_mail.h"
-#include "vcluster/core/session.h"
+#include "vcluster/host/sessions.h"
 
 namespace cuco::vcluster {
 
-class Cluster;
+class Dispatcher;
 
 class MailRoom {
  public:
-  explicit MailRoom(Cluster& cluster) : cluster_(cluster) {}
+  explicit MailRoom(const Sessions& sessions) : sessions_(sessions) {}
 
   void send(Session& session, const wire::MailSend& request, wire::Bytes payload);
   void receive(Session& session, const wire::MailReceive& request);
@@ -84,7 +84,7 @@ class MailRoom {
   void answer_probers(const BoxName& name);
   void tidy(const BoxName& name);
 
-  Cluster& cluster_;
+  const Sessions& sessions_;
   std::map<BoxName, Box> boxes_;
   std::map<std::uint64_t, Operation> operations_;
   std::map<std::uint32_t, std::vector<std::uint64_t>> waiters_;  ///< Session to numbers.
@@ -92,6 +92,6 @@ class MailRoom {
 };
 
 /// Registers the messages of messages_mail.h.
-void register_mail_calls(Cluster& cluster);
+void register_mail_calls(Dispatcher& dispatcher, const Sessions& sessions);
 
 }  // namespace cuco::vcluster

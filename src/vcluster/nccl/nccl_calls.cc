@@ -13,11 +13,12 @@
 #include "shims/wire/messages_nccl.h"
 #include "shims/wire/status.h"
 #include "vcluster/calls/calls.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/device/allocations.h"
 #include "vcluster/graph/cuda_graph.h"
+#include "vcluster/host/processes.h"
+#include "vcluster/host/sessions.h"
 #include "vcluster/nccl/nccl_world.h"
 #include "vcluster/watch/run_check.h"
-#include "vcluster/watch/watchers.h"
 
 namespace cuco::vcluster {
 namespace {
@@ -70,9 +71,9 @@ std::vector<std::byte> answers_of(const Submission& submission) {
   return tail;
 }
 
-void reply_if_complete(Cluster& cluster, const SubmissionPtr& submission) {
+void reply_if_complete(const NcclParts& parts, const SubmissionPtr& submission) {
   if (submission->missing != 0 || submission->is_detached) return;
-  if (Session* session = cluster.find_session(submission->session)) {
+  if (Session* session = parts.sessions.find(submission->session)) {
     for (const NcclReply& reply : submission->replies)
       session->learn(reply.known);
     session->reply_with(wire::kSuccess,
@@ -82,18 +83,18 @@ void reply_if_complete(Cluster& cluster, const SubmissionPtr& submission) {
 }
 
 /// Answers item `index` of a submission.
-std::function<void(NcclReply)> answer_to(Cluster& cluster,
+std::function<void(NcclReply)> answer_to(const NcclParts& parts,
                                          SubmissionPtr submission,
                                          std::size_t index) {
-  return [&cluster, submission = std::move(submission), index](NcclReply reply) {
+  return [parts, submission = std::move(submission), index](NcclReply reply) {
     submission->replies[index] = std::move(reply);
     --submission->missing;
-    reply_if_complete(cluster, submission);
+    reply_if_complete(parts, submission);
   };
 }
 
 /// Records a group of one communicator as one node of the graph that its streams are captured into.
-std::optional<Problem> capture_group(Cluster& cluster,
+std::optional<Problem> capture_group(const NcclParts& parts,
                                      const std::vector<wire::NcclOperation>& operations,
                                      const CliqueRank& place,
                                      const std::vector<Stream*>& streams,
@@ -104,7 +105,7 @@ std::optional<Problem> capture_group(Cluster& cluster,
     return Problem{Code::InvalidUsage,
                    "the streams of one NCCL group are not all captured into the same graph"};
   }
-  posted->problems = cluster.nccl().check(place, operations);
+  posted->problems = parts.nccl.check(place, operations);
   if (std::any_of(posted->problems.begin(), posted->problems.end(),
                   [](const nccl_core::Check& problem) { return problem.has_value(); })) {
     return std::nullopt;
@@ -125,14 +126,14 @@ std::optional<Problem> capture_group(Cluster& cluster,
 
 /// Hands one group of operations of one communicator to its streams. With several streams the
 /// group waits for all of them and all of them wait for the group.
-std::optional<Problem> hand_to_streams(Cluster& cluster,
+std::optional<Problem> hand_to_streams(const NcclParts& parts,
                                        Session& session,
                                        const std::vector<wire::NcclOperation>& operations,
                                        const CliqueRank& place,
                                        NcclWorld::Posted* posted) {
   std::vector<Stream*> streams;
   for (const wire::NcclOperation& operation : operations) {
-    Stream* stream = cluster.stream(session, operation.stream);
+    Stream* stream = parts.processes.stream(session, operation.stream);
     if (stream == nullptr || stream->context->device != place.member().device) {
       return Problem{Code::UnhandledCudaError,
                      fmt::format("the stream is not one of device {}, which rank {} of {} uses: "
@@ -148,9 +149,9 @@ std::optional<Problem> hand_to_streams(Cluster& cluster,
   }
   const auto captures = [](const Stream* stream) { return stream->capture != nullptr; };
   if (std::any_of(streams.begin(), streams.end(), captures)) {
-    return capture_group(cluster, operations, place, streams, posted);
+    return capture_group(parts, operations, place, streams, posted);
   }
-  *posted = cluster.nccl().post(place, operations);
+  *posted = parts.nccl.post(place, operations);
   if (posted->work == nullptr) return std::nullopt;
   std::vector<WorkPtr> also;
   for (const Stream* stream : streams)
@@ -166,7 +167,7 @@ std::optional<Problem> hand_to_streams(Cluster& cluster,
 }
 
 /// All operations of a submission, by communicator, in the order of the calls.
-void serve_operations(Cluster& cluster,
+void serve_operations(const NcclParts& parts,
                       Session& session,
                       const std::vector<Item>& items,
                       const SubmissionPtr& submission) {
@@ -183,10 +184,10 @@ void serve_operations(Cluster& cluster,
     const auto& entries = by_comm[comm];
     const auto answer_all = [&](const Problem& problem) {
       for (const auto& [index, operation] : entries) {
-        answer_to(cluster, submission, index)(NcclReply::failure(problem));
+        answer_to(parts, submission, index)(NcclReply::failure(problem));
       }
     };
-    const auto place = cluster.nccl().find(comm, session.process->index);
+    const auto place = parts.nccl.find(comm, session.process->index);
     if (!place) {
       answer_all({Code::InvalidArgument, "not a communicator of this process"});
       continue;
@@ -195,40 +196,40 @@ void serve_operations(Cluster& cluster,
     for (const auto& [index, operation] : entries)
       operations.push_back(operation);
     NcclWorld::Posted posted;
-    if (const auto wrong = hand_to_streams(cluster, session, operations, *place, &posted)) {
+    if (const auto wrong = hand_to_streams(parts, session, operations, *place, &posted)) {
       answer_all(*wrong);
       continue;
     }
     for (std::size_t i = 0; i < entries.size(); ++i) {
       NcclReply reply;
       if (posted.problems[i]) reply = NcclReply::failure(*posted.problems[i]);
-      answer_to(cluster, submission, entries[i].first)(std::move(reply));
+      answer_to(parts, submission, entries[i].first)(std::move(reply));
     }
   }
 }
 
-void simulate(Cluster& cluster, Session& session, const std::vector<Item>& items) {
+void simulate(const NcclParts& parts, Session& session, const std::vector<Item>& items) {
   wire::NcclSubmit::Reply reply;
   for (const Item& item : items) {
     const auto operation = item.kind == wire::NcclItemKind::Operation
                                ? wire::read_front<wire::NcclOperation>(item.payload)
                                : std::nullopt;
     if (!operation) continue;
-    if (const auto place = cluster.nccl().find(operation->comm, session.process->index)) {
-      reply.predicted_ps += cluster.nccl().predict(*place, *operation);
+    if (const auto place = parts.nccl.find(operation->comm, session.process->index)) {
+      reply.predicted_ps += parts.nccl.predict(*place, *operation);
     }
   }
   session.reply_with(wire::kSuccess, reply);
 }
 
-void submit(Cluster& cluster,
+void submit(const NcclParts& parts,
             Tickets& tickets,
             Session& session,
             const wire::NcclSubmit& request,
             wire::Bytes tail) {
   const auto items = read_items(request.count, tail);
   if (!items) return session.refuse("a malformed NCCL group");
-  if (request.simulate != 0) return simulate(cluster, session, *items);
+  if (request.simulate != 0) return simulate(parts, session, *items);
   auto submission = std::make_shared<Submission>();
   submission->session = session.number();
   submission->replies.resize(items->size());
@@ -239,11 +240,11 @@ void submit(Cluster& cluster,
     const Item& item = (*items)[i];
     if (item.kind == wire::NcclItemKind::Operation) continue;
     what = std::string(name_of(item.kind));
-    cluster.nccl().serve(item.kind, item.payload,
-                         {session.process->index, answer_to(cluster, submission, i)});
+    parts.nccl.serve(item.kind, item.payload,
+                     {session.process->index, answer_to(parts, submission, i)});
   }
-  serve_operations(cluster, session, *items, submission);
-  if (--submission->missing == 0) return reply_if_complete(cluster, submission);
+  serve_operations(parts, session, *items, submission);
+  if (--submission->missing == 0) return reply_if_complete(parts, submission);
   if (request.ticket != 0) {
     if (tickets.size() >= kMaxTickets) return session.refuse("too many NCCL calls in flight");
     submission->is_detached = true;
@@ -264,42 +265,42 @@ void poll(Tickets& tickets, Session& session, const wire::NcclPoll& request) {
   session.reply_with(wire::kSuccess, wire::NcclPoll::Reply{}, answers_of(*submission));
 }
 
-void allocate(Cluster& cluster, Session& session, const wire::NcclMemAlloc& request) {
+void allocate(const NcclParts& parts, Session& session, const wire::NcclMemAlloc& request) {
   if (!session.process->sees(request.device)) return session.reply(wire::kInvalidDevice);
   const auto device = static_cast<unsigned>(request.device);
-  const std::uint64_t used = cluster.memory->allocated_bytes(device);
-  const std::uint64_t capacity = cluster.options.gpu.memory_bytes;
+  const std::uint64_t used = parts.devices.memory().allocated_bytes(device);
+  const std::uint64_t capacity = parts.devices.description().memory_bytes;
   if (used > capacity || request.bytes > capacity - used) {
     return session.reply(wire::kMemoryAllocation);
   }
-  const auto address = cluster.nccl().windows().allocate(device, request.bytes);
+  const auto address = parts.nccl.windows().allocate(device, request.bytes);
   if (!address) return session.reply(wire::kMemoryAllocation);
-  cluster.allocations[*address] = {.bytes = std::max<std::uint64_t>(request.bytes, 1),
+  parts.allocations.add(*address, {.bytes = std::max<std::uint64_t>(request.bytes, 1),
                                    .kind = wire::MemoryKind::Device,
                                    .device = request.device,
-                                   .process = session.process->index};
-  if (cluster.check) {
-    cluster.check->allocated(*address, std::max<std::uint64_t>(request.bytes, 1), "ncclMemAlloc",
-                             cluster.check->rank_of(*session.process, request.device));
+                                   .process = session.process->index});
+  if (parts.check != nullptr) {
+    parts.check->allocated(*address, std::max<std::uint64_t>(request.bytes, 1), "ncclMemAlloc",
+                           parts.check->rank_of(*session.process, request.device));
   }
   session.reply_with(wire::kSuccess, wire::NcclMemAlloc::Reply{*address});
 }
 
-void free(Cluster& cluster, Session& session, const wire::NcclMemFree& request) {
-  const auto found = cluster.allocations.find(request.address);
-  if (found == cluster.allocations.end() || found->second.process != session.process->index ||
-      !cluster.nccl().windows().free(request.address)) {
+void free(const NcclParts& parts, Session& session, const wire::NcclMemFree& request) {
+  const Allocation* allocation = parts.allocations.find(request.address);
+  if (allocation == nullptr || allocation->process != session.process->index ||
+      !parts.nccl.windows().free(request.address)) {
     return session.reply(wire::kInvalidValue);
   }
-  cluster.allocations.erase(found);
-  if (cluster.check) cluster.check->freed(request.address, cluster.works.host.call);
+  parts.allocations.erase(request.address);
+  if (parts.check != nullptr) parts.check->freed(request.address, parts.works.host.call);
   session.reply(wire::kSuccess);
 }
 
-void async_error(Cluster& cluster, Session& session, const wire::NcclAsyncError& request) {
+void async_error(const NcclParts& parts, Session& session, const wire::NcclAsyncError& request) {
   wire::NcclAsyncError::Reply reply;
   std::string text;
-  if (const auto place = cluster.nccl().find(request.comm, session.process->index)) {
+  if (const auto place = parts.nccl.find(request.comm, session.process->index)) {
     reply.code = static_cast<std::int32_t>(place->clique->broken.code);
     text = place->clique->broken.message;
   } else {
@@ -308,10 +309,14 @@ void async_error(Cluster& cluster, Session& session, const wire::NcclAsyncError&
   session.reply_with(wire::kSuccess, reply, wire::bytes_of_text(text));
 }
 
-/// Ends the kernels that run on a device, as a trap of their own would.
-void fail_device(Cluster& cluster, int device, const std::string& why) {
-  bool is_told = false;  // by a trap
-  for (const auto& [index, process] : cluster.processes()) {
+}  // namespace
+
+void fail_device(const Devices& devices,
+                 const Processes& processes,
+                 int device,
+                 const std::string& why) {
+  bool is_reported = false;  // by a trap
+  for (const auto& [index, process] : processes.all()) {
     const auto found = process->contexts.find(device);
     if (found == process->contexts.end()) continue;
     Context& context = *found->second;
@@ -319,53 +324,33 @@ void fail_device(Cluster& cluster, int device, const std::string& why) {
     if (context.error == 0) context.error = wire::kLaunchFailure;
     const auto grids = context.grids;
     for (const std::uint64_t grid : grids) {
-      cluster.gpus[static_cast<std::size_t>(device)]->kill(grid, vgpu::TrapKind::Trap, why);
-      is_told = true;
+      devices.gpu(device).kill(grid, vgpu::TrapKind::Trap, why);
+      is_reported = true;
     }
   }
-  if (!is_told) fmt::print(stderr, "cuco: {}\n", why);
+  if (!is_reported) fmt::print(stderr, "cuco: {}\n", why);
 }
 
-}  // namespace
-
-std::unique_ptr<NcclWorld> make_nccl_world(Cluster& cluster) {
-  const auto log = [](const std::string& line) { fmt::print(stderr, "cuco: {}\n", line); };
-  return std::make_unique<NcclWorld>(NcclServices{
-      cluster.timeline,
-      cluster.works,
-      *cluster.memory,
-      cluster.fabric,
-      log,
-      [&cluster](int device, const std::string& why) { fail_device(cluster, device, why); },
-      {.some_early = cluster.adversary.schedule().early_sources,
-       .seed = cluster.adversary.schedule().seed},
-      cluster.watchers->deliveries(),
-      cluster.check.get()});
-}
-
-void register_nccl_calls(Cluster& cluster) {
-  Dispatcher& dispatcher = cluster.dispatcher;
+void register_nccl_calls(Dispatcher& dispatcher, const NcclParts& parts) {
   const auto tickets = std::make_shared<Tickets>();  // shared by the two handlers alone
   dispatcher.on<wire::NcclSubmit>(
-      [&cluster, tickets](Session& session, const wire::NcclSubmit& request, wire::Bytes tail) {
-        submit(cluster, *tickets, session, request, tail);
+      [parts, tickets](Session& session, const wire::NcclSubmit& request, wire::Bytes tail) {
+        submit(parts, *tickets, session, request, tail);
       });
   dispatcher.on<wire::NcclPoll>([tickets](Session& session, const wire::NcclPoll& request,
                                           wire::Bytes) { poll(*tickets, session, request); },
                                 Turn::Poll, kPollCost);
   dispatcher.on<wire::NcclUniqueId>(
-      [&cluster](Session& session, const wire::NcclUniqueId&, wire::Bytes) {
-        session.reply_with(wire::kSuccess, cluster.nccl().unique_id());
+      [parts](Session& session, const wire::NcclUniqueId&, wire::Bytes) {
+        session.reply_with(wire::kSuccess, parts.nccl.unique_id());
       });
-  dispatcher.on<wire::NcclMemAlloc>(
-      [&cluster](Session& session, const wire::NcclMemAlloc& request, wire::Bytes) {
-        allocate(cluster, session, request);
-      });
-  dispatcher.on<wire::NcclMemFree>([&cluster](Session& session, const wire::NcclMemFree& request,
-                                              wire::Bytes) { free(cluster, session, request); });
+  dispatcher.on<wire::NcclMemAlloc>([parts](Session& session, const wire::NcclMemAlloc& request,
+                                            wire::Bytes) { allocate(parts, session, request); });
+  dispatcher.on<wire::NcclMemFree>([parts](Session& session, const wire::NcclMemFree& request,
+                                           wire::Bytes) { free(parts, session, request); });
   dispatcher.on<wire::NcclAsyncError>(
-      [&cluster](Session& session, const wire::NcclAsyncError& request, wire::Bytes) {
-        async_error(cluster, session, request);
+      [parts](Session& session, const wire::NcclAsyncError& request, wire::Bytes) {
+        async_error(parts, session, request);
       },
       Turn::Poll);
 }

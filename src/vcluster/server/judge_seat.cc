@@ -11,31 +11,19 @@
 #include "vcluster/watch/watchers.h"
 
 namespace cuco::vcluster {
-namespace {
-
-/// Everything a process has handed in anywhere that has not ended.
-std::vector<WorkPtr> unfinished(const Process& process) {
-  std::vector<WorkPtr> works;
-  for (const auto& [device, context] : process.contexts) {
-    const auto part = context->streams.unfinished();
-    works.insert(works.end(), part.begin(), part.end());
-  }
-  return works;
-}
-
-}  // namespace
-
-Judge::Judge(Cluster& cluster, wire::Fd control) : cluster_(cluster), control_(std::move(control)) {
-  cluster_.judged = true;
-  cluster_.dispatcher.on<wire::JudgeReport>(
+JudgeSeat::JudgeSeat(const JudgeParts& parts, wire::Fd control)
+    : parts_(parts), control_(std::move(control)) {
+  parts_.run.begin();
+  parts_.allocations.forbid_host_memory();
+  parts_.dispatcher.on<wire::JudgeReport>(
       [this](Session& session, const wire::JudgeReport& request, wire::Bytes tail) {
         report(session, request, tail);
       });
 }
 
-void Judge::report(Session& session, const wire::JudgeReport& request, wire::Bytes tail) {
+void JudgeSeat::report(Session& session, const wire::JudgeReport& request, wire::Bytes tail) {
   if (request.rank < 0 ||
-      static_cast<std::uint32_t>(request.rank) >= cluster_.options.expected_processes) {
+      static_cast<std::uint32_t>(request.rank) >= parts_.options.expected_processes) {
     return session.refuse("a report of a rank that is not in this run");
   }
   const auto [found, is_new] = seats_.try_emplace(request.rank);
@@ -59,37 +47,38 @@ void Judge::report(Session& session, const wire::JudgeReport& request, wire::Byt
                  .tail_bytes = static_cast<std::uint32_t>(seat.tail.size())};
   session.park(CallWait{"its own work, after which the judge goes on"});
   const std::uint32_t number = session.number();
-  const auto works = unfinished(*session.process);
-  cluster_.works.when_done(works, [this, works, number, rank = request.rank] {
-    Session* waiting = cluster_.find_session(number);
+  const auto works = session.process->unfinished();
+  parts_.works.when_done(works, [this, works, number, rank = request.rank] {
+    Session* waiting = parts_.sessions.find(number);
     if (waiting == nullptr) return;
     waiting->learn(works);
     Seat& mine = seats_[rank];
     // Whoever reports before its work has ended is told of the end no sooner than one who waited.
-    mine.report.time_ps = std::max(waiting->clock(), cluster_.timeline.now() + kCallCost);
-    mine.report.deliveries = cluster_.fabric.deliveries() - delivered_before_;
+    mine.report.time_ps = std::max(waiting->clock(), parts_.timeline.now() + kCallCost);
+    mine.report.deliveries = parts_.devices.fabric().deliveries() - delivered_before_;
     mine.report.copied_to_host = waiting->process->copied_to_host - mine.copied_before;
     mine.arrived = true;
     for (Seat::Copy& copy : mine.copies) {
       // Memory that was freed has no copy; the judge will find it missing.
-      if (!cluster_.memory->valid(copy.address, copy.bytes.size())) copy.bytes.clear();
+      if (!parts_.devices.memory().valid(copy.address, copy.bytes.size())) copy.bytes.clear();
       std::memcpy(copy.bytes.data(), vgpu::Memory::at(copy.address), copy.bytes.size());
-      if (cluster_.check) cluster_.check->on_result_read(*waiting, copy.address, copy.bytes.size());
+      if (parts_.check != nullptr)
+        parts_.check->on_result_read(*waiting, copy.address, copy.bytes.size());
     }
     waiting->become_idle();
     hold();
   });
 }
 
-void Judge::hold() {
+void JudgeSeat::hold() {
   if (!is_all_arrived()) return;
   // What is written from here on is written at the moment when the clock starts, not before.
   for (const auto& [rank, seat] : seats_)
-    cluster_.timeline.advance_to(seat.report.time_ps);
-  cluster_.held = true;
+    parts_.timeline.advance_to(seat.report.time_ps);
+  parts_.run.hold();
 }
 
-bool Judge::read() {
+bool JudgeSeat::read() {
   for (;;) {
     switch (reader_.read_some(control_.get())) {
       case wire::FrameReader::State::Waiting:
@@ -104,7 +93,7 @@ bool Judge::read() {
   }
 }
 
-void Judge::serve(const wire::Frame& frame) {
+void JudgeSeat::serve(const wire::Frame& frame) {
   const wire::Bytes payload = frame.payload;
   switch (frame.header.type) {
     case wire::JudgeWait::kType:
@@ -136,35 +125,36 @@ void Judge::serve(const wire::Frame& frame) {
       }
       break;
     case wire::JudgeFindings::kType:
-      return tell_findings();
+      return send_findings();
     default:
       break;
   }
   answer(frame.header.type, wire::kInvalidValue, {});
 }
 
-void Judge::command(const wire::JudgeCommand& request, wire::Bytes tail) {
+void JudgeSeat::command(const wire::JudgeCommand& request, wire::Bytes tail) {
   // All go at the same time: the latest that any of them, or anything else, has reached.
-  const VTime start = cluster_.timeline.now();
-  cluster_.held = false;
-  if (request.command == wire::JudgeReport::kSetUpNow) cluster_.sealed = true;
+  const VTime start = parts_.timeline.now();
+  parts_.run.let_go();
+  if (request.command == wire::JudgeReport::kSetUpNow) parts_.processes.seal();
   // Rank r has device r: the judge starts one process that sees them all.
-  for (std::size_t device = 0; device < cluster_.gpus.size(); ++device) {
-    const bool slow = static_cast<std::int64_t>(device) == request.late_rank;
-    cluster_.gpus[device]->set_slowdown(slow ? request.slowdown : 1);
+  for (std::int32_t device = 0; device < static_cast<std::int32_t>(parts_.devices.count());
+       ++device) {
+    const bool slow = device == request.late_rank;
+    parts_.devices.gpu(device).set_slowdown(slow ? request.slowdown : 1);
     // As on a real GPU: no iteration finds its data where the last one left it.
-    if (request.command == wire::JudgeReport::kRun) cluster_.gpus[device]->flush_cache();
+    if (request.command == wire::JudgeReport::kRun) parts_.devices.gpu(device).flush_cache();
   }
-  cluster_.set_delivery_delay(cluster_.options.delivery_delay + request.delivery_delay_ps);
-  delivered_before_ = cluster_.fabric.deliveries();
+  parts_.devices.set_extra_delay(request.delivery_delay_ps);
+  delivered_before_ = parts_.devices.fabric().deliveries();
   const wire::JudgeReport::Reply reply{request.command, request.argument};
   for (auto& [rank, seat] : seats_) {
     if (!seat.arrived || (request.rank >= 0 && request.rank != rank)) continue;
     seat.arrived = false;
-    if (Session* session = cluster_.find_session(seat.session)) {
+    if (Session* session = parts_.sessions.find(seat.session)) {
       seat.copied_before = session->process->copied_to_host;
       // The judge has met them all.
-      if (cluster_.check) cluster_.check->learn_from_all(*session);
+      if (parts_.check != nullptr) parts_.check->learn_from_all(*session);
       session->move_clock_to(start + (rank == request.late_rank ? request.late_ps : 0));
       session->reply_with(wire::kSuccess, reply, tail);
     }
@@ -173,7 +163,7 @@ void Judge::command(const wire::JudgeCommand& request, wire::Bytes tail) {
          wire::bytes_of(wire::JudgeCommand::Reply{.time_ps = start}));
 }
 
-void Judge::order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail) {
+void JudgeSeat::order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail) {
   const auto words = wire::read_array<std::uint64_t>(tail, std::size_t{request.count} * 2);
   const auto seat = seats_.find(request.rank);
   if (!words || seat == seats_.end()) {
@@ -181,7 +171,7 @@ void Judge::order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail)
   }
   seat->second.copies.clear();
   for (std::size_t i = 0; i < words->size(); i += 2) {
-    if (!cluster_.memory->valid((*words)[i], (*words)[i + 1])) {
+    if (!parts_.devices.memory().valid((*words)[i], (*words)[i + 1])) {
       return answer(wire::JudgeSnapshot::kType, wire::kInvalidValue, {});
     }
     seat->second.copies.push_back({(*words)[i], std::vector<std::byte>((*words)[i + 1])});
@@ -189,7 +179,7 @@ void Judge::order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail)
   answer(wire::JudgeSnapshot::kType, wire::kSuccess, {});
 }
 
-void Judge::read_memory(const wire::JudgeRead& request) {
+void JudgeSeat::read_memory(const wire::JudgeRead& request) {
   if (request.rank >= 0) {
     const auto seat = seats_.find(request.rank);
     if (seat == seats_.end() || request.index >= seat->second.copies.size()) {
@@ -203,49 +193,49 @@ void Judge::read_memory(const wire::JudgeRead& request) {
                   copy.subspan(request.address, request.bytes));
   }
   if (request.bytes > wire::kMaxPayload ||
-      !cluster_.memory->valid(request.address, request.bytes)) {
+      !parts_.devices.memory().valid(request.address, request.bytes)) {
     return answer(wire::JudgeRead::kType, wire::kInvalidValue, {});
   }
   answer(wire::JudgeRead::kType, wire::kSuccess, {},
          {vgpu::Memory::at(request.address), request.bytes});
 }
 
-void Judge::write_memory(const wire::JudgeWrite& request, wire::Bytes tail) {
-  if (!cluster_.memory->valid(request.address, tail.size())) {
+void JudgeSeat::write_memory(const wire::JudgeWrite& request, wire::Bytes tail) {
+  if (!parts_.devices.memory().valid(request.address, tail.size())) {
     return answer(wire::JudgeWrite::kType, wire::kInvalidValue, {});
   }
   std::memcpy(vgpu::Memory::at(request.address), tail.data(), tail.size());
-  if (cluster_.check) {
-    const std::uint64_t address = cluster_.check->canonical(request.address);
-    cluster_.check->checker.mark_written(address, tail.size());
+  if (parts_.check != nullptr) {
+    const std::uint64_t address = parts_.check->canonical(request.address);
+    parts_.check->checker.mark_written(address, tail.size());
   }
-  cluster_.memory->notify_write(request.address, tail.size(), cluster_.timeline.now());
+  parts_.devices.memory().notify_write(request.address, tail.size(), parts_.timeline.now());
   answer(wire::JudgeWrite::kType, wire::kSuccess, {});
 }
 
-void Judge::profile(const wire::JudgeProfile& request) {
+void JudgeSeat::profile(const wire::JudgeProfile& request) {
   if (request.forget != 0) {
-    cluster_.watchers->forget();
+    parts_.watchers.forget();
     return answer(wire::JudgeProfile::kType, wire::kSuccess, {});
   }
-  std::string text = cluster_.watchers->brief_report();
+  std::string text = parts_.watchers.brief_report();
   if (text.size() > wire::kMaxPayload / 2) text = "{}";
   answer(wire::JudgeProfile::kType, wire::kSuccess, {}, wire::bytes_of_text(text));
 }
 
-void Judge::tell_findings() {
-  const std::string json = cluster_.check ? cluster_.check->json() : std::string();
+void JudgeSeat::send_findings() {
+  const std::string json = parts_.check != nullptr ? parts_.check->json() : std::string();
   const bool fits = !json.empty() && json.size() < wire::kMaxPayload;
   answer(wire::JudgeFindings::kType, fits ? wire::kSuccess : wire::kInvalidValue, {},
          wire::bytes_of_text(fits ? json : std::string_view()));
 }
 
-bool Judge::is_all_arrived() const {
-  return seats_.size() == cluster_.options.expected_processes &&
+bool JudgeSeat::is_all_arrived() const {
+  return seats_.size() == parts_.options.expected_processes &&
          std::ranges::all_of(seats_, [](const auto& entry) { return entry.second.arrived; });
 }
 
-void Judge::update() {
+void JudgeSeat::update() {
   if (!waiting_) return;
   if (!deadlock_.empty()) return answer_lines(wire::JudgeWait::kDeadLock, deadlock_);
   if (is_all_arrived()) {
@@ -263,16 +253,16 @@ void Judge::update() {
         tail);
   }
   // A rank that ends in good order, but before it was told to, has died too.
-  std::vector<std::string> gone = cluster_.casualties();
+  std::vector<std::string> gone = parts_.processes.lost();
   for (const auto& [rank, seat] : seats_) {
-    if (cluster_.find_session(seat.session) == nullptr && seat.report.phase != 0) {
+    if (parts_.sessions.find(seat.session) == nullptr && seat.report.phase != 0) {
       gone.push_back(fmt::format("rank {}: ended before it was told to", rank));
     }
   }
   if (!gone.empty()) answer_lines(wire::JudgeWait::kDied, gone);
 }
 
-void Judge::report_deadlock(const std::vector<ClusterWait>& waits) {
+void JudgeSeat::report_deadlock(const std::vector<ClusterWait>& waits) {
   if (!deadlock_.empty()) return;
   // Who waits for a rank that has given up is stuck for its reason.
   for (const auto& [rank, seat] : seats_) {
@@ -286,7 +276,7 @@ void Judge::report_deadlock(const std::vector<ClusterWait>& waits) {
   update();
 }
 
-void Judge::answer_lines(wire::JudgeWait::Kind kind, const std::vector<std::string>& lines) {
+void JudgeSeat::answer_lines(wire::JudgeWait::Kind kind, const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) {
     if (text.size() < (1U << 16U)) text += line + "\n";
@@ -298,11 +288,14 @@ void Judge::answer_lines(wire::JudgeWait::Kind kind, const std::vector<std::stri
          wire::bytes_of_text(text));
 }
 
-void Judge::answer(std::uint16_t type, std::int32_t status, wire::Bytes head, wire::Bytes tail) {
+void JudgeSeat::answer(std::uint16_t type,
+                       std::int32_t status,
+                       wire::Bytes head,
+                       wire::Bytes tail) {
   wire::Header header;
   header.type = type;
   header.status = status;
-  header.clock = cluster_.timeline.now();
+  header.clock = parts_.timeline.now();
   // A judge that is gone shows as a closed socket at the next look.
   static_cast<void>(wire::send_frame(control_.get(), header, head, tail));
 }

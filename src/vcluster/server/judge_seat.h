@@ -12,14 +12,39 @@
 
 #include "shims/wire/frame_socket.h"
 #include "shims/wire/messages_judge.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/calls/dispatch.h"
+#include "vcluster/core/cluster_options.h"
+#include "vcluster/core/judged_run.h"
+#include "vcluster/core/waits.h"
+#include "vcluster/device/allocations.h"
+#include "vcluster/device/devices.h"
+#include "vcluster/host/processes.h"
+#include "vcluster/host/sessions.h"
 
 namespace cuco::vcluster {
 
-class Judge {
+class RunCheck;
+class Watchers;
+
+/// The parts of the cluster that a judge works on.
+struct JudgeParts {
+  const ClusterOptions& options;
+  Dispatcher& dispatcher;
+  Timeline& timeline;
+  WorkGraph& works;
+  Devices& devices;
+  Allocations& allocations;
+  const Sessions& sessions;
+  Processes& processes;
+  Watchers& watchers;
+  JudgedRun& run;
+  RunCheck* check = nullptr;  ///< Null: an ordinary run.
+};
+
+class JudgeSeat {
  public:
   /// Registers the ranks' report message with the cluster.
-  Judge(Cluster& cluster, wire::Fd control);
+  JudgeSeat(const JudgeParts& parts, wire::Fd control);
 
   [[nodiscard]] int fd() const { return control_.get(); }
   /// Serves what the judge asked. False: it has gone.
@@ -53,12 +78,12 @@ class Judge {
   void read_memory(const wire::JudgeRead& request);
   void profile(const wire::JudgeProfile& request);
   void write_memory(const wire::JudgeWrite& request, wire::Bytes tail);
-  void tell_findings();
+  void send_findings();
   [[nodiscard]] bool is_all_arrived() const;
   void answer(std::uint16_t type, std::int32_t status, wire::Bytes head, wire::Bytes tail = {});
   void answer_lines(wire::JudgeWait::Kind kind, const std::vector<std::string>& lines);
 
-  Cluster& cluster_;
+  const JudgeParts parts_;
   wire::Fd control_;
   wire::FrameReader reader_;
   std::map<std::int32_t, Seat> seats_;  ///< By rank.

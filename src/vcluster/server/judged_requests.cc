@@ -14,17 +14,17 @@ using Reason = std::optional<std::string>;
 
 /// Each rank has the connection it began with. Later only the thread that our runtime starts for
 /// callbacks and host copies joins; another could be ahead of, or behind, the clock that counts.
-Reason against_hello(const Cluster& cluster, const Session& session, const wire::Frame& frame) {
+Reason against_hello(const Processes& processes, const Session& session, const wire::Frame& frame) {
   const auto hello = wire::read_front<wire::Hello>(frame.payload);
   if (!hello) return std::nullopt;  // refused as too short
   if (hello->born_at >= 0) return "a thread that says when it was born";
-  if (!cluster.sealed) return std::nullopt;
+  if (!processes.is_sealed()) return std::nullopt;
   // The kernel's word where it has one; behind a pid namespace it has none, and theirs must do: it
   // decides nothing but the words of the refusal.
   const std::uint32_t pid = session.pid != 0 ? session.pid : hello->pid;
   const auto known = std::ranges::find_if(
-      cluster.processes(), [&](const auto& entry) { return entry.second->pid == pid; });
-  if (known == cluster.processes().end()) return "a process that is none of the ranks";
+      processes.all(), [&](const auto& entry) { return entry.second->pid == pid; });
+  if (known == processes.all().end()) return "a process that is none of the ranks";
   if (hello->role != wire::Hello::kService) return "a second connection of a rank";
   if (known->second->service != nullptr) return "a second service thread";
   return std::nullopt;
@@ -50,12 +50,12 @@ bool is_of_host_library(const wire::Frame& frame) {
 
 }  // namespace
 
-Reason house_rule_against(const Cluster& cluster,
-                          const Session& session,
-                          const wire::Frame& frame) {
+Reason why_not_in_judged_run(const Processes& processes,
+                             const Session& session,
+                             const wire::Frame& frame) {
   const std::uint16_t type = frame.header.type;
-  if (type == wire::Hello::kType) return against_hello(cluster, session, frame);
-  if (is_of_host_library(frame)) return "a clock or a wait of the host";
+  if (type == wire::Hello::kType) return against_hello(processes, session, frame);
+  if (is_of_host_library(frame)) return "judged ranks may not use host clocks or host waits";
   if (type == wire::MapManaged::kType) return "device memory mapped by the host";
   const bool service = type == wire::NextService::kType || type == wire::AttachBounce::kType ||
                        type == wire::Goodbye::kType;

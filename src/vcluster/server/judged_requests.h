@@ -10,13 +10,13 @@
 #include <optional>
 #include <string>
 
-#include "vcluster/core/cluster.h"
+#include "vcluster/host/processes.h"
 
 namespace cuco::vcluster {
 
-/// Why the judge's house has no room for this request; nothing: it may be served.
-[[nodiscard]] std::optional<std::string> house_rule_against(const Cluster& cluster,
-                                                            const Session& session,
-                                                            const wire::Frame& frame);
+/// Why a judged run refuses this request; nothing: it may be served.
+[[nodiscard]] std::optional<std::string> why_not_in_judged_run(const Processes& processes,
+                                                               const Session& session,
+                                                               const wire::Frame& frame);
 
 }  // namespace cuco::vcluster

@@ -62,8 +62,8 @@ Result<ClusterOptions> cluster_options(const Options& options) {
 }
 
 Result<Ending> serve(const Options& options) {
-  CUCO_TRY_ASSIGN(ClusterOptions wanted, cluster_options(options));
-  CUCO_TRY_ASSIGN(auto cluster, Cluster::create(std::move(wanted)));
+  CUCO_TRY_ASSIGN(const ClusterOptions wanted, cluster_options(options));
+  CUCO_TRY_ASSIGN(auto cluster, Cluster::create(wanted));
   CUCO_TRY_ASSIGN(const auto server,
                   Server::create(std::move(cluster), wire::Fd(number(options, "--listen", -1)),
                                  wire::Fd(number(options, "--parent", -1))));

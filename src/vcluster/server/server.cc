@@ -19,8 +19,7 @@
 #include "shims/wire/messages_managed.h"
 #include "system/os/files.h"
 #include "system/os/os_error.h"
-#include "vcluster/core/describe.h"
-#include "vcluster/core/expected_processes.h"
+#include "vcluster/host/expected_processes.h"
 #include "vcluster/watch/run_check.h"
 #include "vcluster/watch/watchers.h"
 
@@ -109,12 +108,12 @@ Result<std::unique_ptr<Server>> Server::create(std::unique_ptr<Cluster> cluster,
 
 Result<void> Server::seat_judge(wire::Fd control) {
   if (!add_to(poller_.get(), control.get())) return system::os_error("watch the judge");
-  judge_ = std::make_unique<Judge>(*cluster_, std::move(control));
+  judge_ = std::make_unique<JudgeSeat>(cluster_->judge_parts(), std::move(control));
   return {};
 }
 
 Result<void> Server::write_report() const {
-  return cluster_->watchers->write_report();
+  return cluster_->watchers().write_report();
 }
 
 Result<Ending> Server::run() {
@@ -152,7 +151,7 @@ Result<Ending> Server::run() {
                       : help == Help::Outside ? kOutsideGraceMs
                                               : kStartGraceMs;
     if (waits && help != Help::Coming && idle_ms >= grace) {
-      if (cluster_->check) cluster_->check->on_deadlock(cluster_->waits());
+      if (cluster_->check() != nullptr) cluster_->check()->on_deadlock(cluster_->waits());
       if (judge_) {
         judge_->report_deadlock(cluster_->waits());
         CUCO_TRY(poll(kLookMs));
@@ -167,9 +166,9 @@ Result<Ending> Server::run() {
 }
 
 Result<void> Server::write_findings(const std::string& file) const {
-  if (cluster_->check == nullptr) return {};
-  cluster_->check->finish();
-  return system::write_file(file, cluster_->check->json());
+  if (cluster_->check() == nullptr) return {};
+  cluster_->check()->finish();
+  return system::write_file(file, cluster_->check()->json());
 }
 
 Result<bool> Server::poll(int timeout_ms) {
@@ -253,8 +252,8 @@ void Server::drop_refused() {
     fmt::print(stderr, "cuco-vcluster: refused a connection of pid {}: {}\n",
                peers_[fd]->session->pid, peers_[fd]->session->refused_because());
     if (judge_) {
-      cluster_->add_casualty("refused by the virtual cluster: " +
-                             peers_[fd]->session->refused_because());
+      cluster_->processes().add_lost("refused by the virtual cluster: " +
+                                     peers_[fd]->session->refused_because());
     }
     drop_peer(fd);
   }
@@ -262,7 +261,7 @@ void Server::drop_refused() {
 
 void Server::look_for_sleepers() {
   const auto sees_host_memory = [&](const Process& process) {
-    return std::ranges::any_of(cluster_->allocations, [&](const auto& entry) {
+    return std::ranges::any_of(cluster_->allocations().all(), [&](const auto& entry) {
       return entry.second.process == process.index && entry.second.kind != wire::MemoryKind::Device;
     });
   };
@@ -281,14 +280,14 @@ void Server::look_for_sleepers() {
     }
     if (std::holds_alternative<std::monostate>(wait)) continue;
     session.go_outside(std::move(wait));
-    say_not_repeatable(*cluster_, session);
+    cluster_->repeat_notice().give(session);
   }
 }
 
 void Server::tell_who_is_waited_for() const {
   fmt::print(stderr, "cuco: note: nothing has happened for {} s; the virtual cluster waits for\n",
              patience_ms_ / 1000.0);
-  for (const auto& [number, session] : cluster_->sessions()) {
+  for (const auto& [number, session] : cluster_->sessions().all()) {
     if (session->state() != Session::State::Running || session->process == nullptr) continue;
     fmt::print(stderr,
                "  {} thread {} (tid {}), which computes or is blocked outside CUDA, NCCL and "
@@ -300,12 +299,12 @@ void Server::tell_who_is_waited_for() const {
 
 Server::Help Server::help_that_may_come() const {
   std::set<std::uint32_t> known;
-  for (const auto& [number, session] : cluster_->sessions()) {
+  for (const auto& [number, session] : cluster_->sessions().all()) {
     if (session->state() == Session::State::Outside) return Help::Outside;
     known.insert(session->pid);
   }
   // Whoever is started by mpirun has come before anything moves.
-  if (judge_ || cluster_->options.expected_processes > 1) return Help::None;
+  if (judge_ || cluster_->options().expected_processes > 1) return Help::None;
   switch (look_for_newcomers(listener_.get(), known)) {
     case Newcomers::None:
       return Help::None;
@@ -318,7 +317,7 @@ Server::Help Server::help_that_may_come() const {
 }
 
 bool Server::somebody_waits() const {
-  return std::ranges::any_of(cluster_->sessions(), [](const auto& entry) {
+  return std::ranges::any_of(cluster_->sessions().all(), [](const auto& entry) {
     const auto state = entry.second->state();
     return state == Session::State::Parked || state == Session::State::Pending;
   });

@@ -80,7 +80,7 @@ class Server {
   bool parent_gone_ = false;
   int silent_ms_ = 0;  ///< Since a thread that runs was last heard of.
   int patience_ms_ = 60'000;
-  std::unique_ptr<Judge> judge_;  ///< Null: not a judged run.
+  std::unique_ptr<JudgeSeat> judge_;  ///< Null: not a judged run.
 };
 
 }  // namespace cuco::vcluster

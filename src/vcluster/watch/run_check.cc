@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "shims/wire/call_site.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/device/devices.h"
+#include "vcluster/host/processes.h"
+#include "vcluster/host/sessions.h"
 #include "vgpu/lower/program.h"
 
 namespace cuco::vcluster {
@@ -39,9 +41,17 @@ check::Site place_of(std::uint32_t pid, std::uint64_t address) {
 
 }  // namespace
 
-RunCheck::RunCheck(Cluster& cluster) : checker(check::Options{}), cluster_(cluster) {
+RunCheck::RunCheck(const Devices& devices,
+                   WorkGraph& works,
+                   const Sessions& sessions,
+                   const Processes& processes)
+    : checker(check::Options{}),
+      devices_(devices),
+      works_(works),
+      sessions_(sessions),
+      processes_(processes) {
   checker.set_lookup([this](std::uint64_t address) -> std::optional<check::Checker::Found> {
-    const auto found = cluster_.memory->find_allocation(address);
+    const auto found = devices_.memory().find_allocation(address);
     if (!found) return std::nullopt;
     return check::Checker::Found{found->base, found->bytes};
   });
@@ -61,11 +71,11 @@ std::shared_ptr<const check::Site> RunCheck::call_of(const Session& session) {
 
 int RunCheck::rank_of(const Process& process, std::int32_t device) const {
   if (process.rank >= 0) return process.rank;
-  return cluster_.devices() > 1 ? device : -1;
+  return devices_.count() > 1 ? device : -1;
 }
 
 void RunCheck::allocated(std::uint64_t address, std::uint64_t bytes, std::string what, int rank) {
-  const auto& call = cluster_.works.host.call;
+  const auto& call = works_.host.call;
   checker.on_allocate(address, bytes,
                       {.what = std::move(what),
                        .rank = rank,
@@ -78,7 +88,7 @@ void RunCheck::allocated_written(std::uint64_t address,
                                  std::uint64_t bytes,
                                  std::string what,
                                  int rank) {
-  const auto& call = cluster_.works.host.call;
+  const auto& call = works_.host.call;
   checker.on_allocate(address, bytes,
                       {.what = std::move(what),
                        .rank = rank,
@@ -106,8 +116,8 @@ void RunCheck::on_bad_copy(const wire::CopyEnd& end, std::uint64_t bytes, int ra
   check::WorkInfo info;
   info.what = fmt::format("copy of {} bytes", bytes);
   info.rank = rank;
-  if (cluster_.works.host.call != nullptr) info.call = *cluster_.works.host.call;
-  info.start = cluster_.works.host.known;
+  if (works_.host.call != nullptr) info.call = *works_.host.call;
+  info.start = works_.host.known;
   const check::WorkId id = checker.begin(info);
   checker.check_bounds(id, canonical(end.address), bytes);
   (void)checker.end(id);
@@ -133,14 +143,14 @@ void RunCheck::on_stream_free(Work& work,
 
 void RunCheck::freed(std::uint64_t address, const std::shared_ptr<const check::Site>& call) {
   checker.on_free(address, call ? *call : check::Site{});
-  const auto known = cluster_.memory->find_allocation(address);
+  const auto known = devices_.memory().find_allocation(address);
   if (!known || known->base != address) return;
   set_aside_.push_back(*known);
   set_aside_bytes_ += known->bytes;
   constexpr std::uint64_t kMost = std::uint64_t{256} << 20U;
   while (set_aside_bytes_ > kMost) {
     set_aside_bytes_ -= set_aside_.front().bytes;
-    (void)cluster_.memory->free(set_aside_.front().base).has_value();
+    (void)devices_.memory().free(set_aside_.front().base).has_value();
     set_aside_.pop_front();
   }
 }
@@ -176,7 +186,7 @@ void RunCheck::start_grid(Work& work,
 }
 
 std::uint64_t RunCheck::canonical(std::uint64_t address) const {
-  return cluster_.memory->valid(address, 1) ? cluster_.memory->canonical(address) : address;
+  return devices_.memory().valid(address, 1) ? devices_.memory().canonical(address) : address;
 }
 
 void RunCheck::for_rows(const CopyOperation& copy,
@@ -250,7 +260,7 @@ void RunCheck::on_result_read(const Session& session, std::uint64_t address, std
 }
 
 void RunCheck::learn_from_all(Session& session) const {
-  for (const auto& [number, other] : cluster_.sessions())
+  for (const auto& [number, other] : sessions_.all())
     session.learn(other->known);
   session.learn(departed_);
 }
@@ -261,7 +271,7 @@ void RunCheck::abandoned(std::uint64_t address, bool in_order) {
 }
 
 void RunCheck::finish() {
-  if (cluster_.casualties().empty()) checker.report_leaks();
+  if (processes_.lost().empty()) checker.report_leaks();
   checker.fold_unwritten();
 }
 
@@ -270,7 +280,7 @@ void RunCheck::on_deadlock(const std::vector<ClusterWait>& waits) {
 }
 
 check::ChainId RunCheck::new_chain() {
-  return cluster_.works.new_chain();
+  return works_.new_chain();
 }
 
 check::WorkId RunCheck::begin_put(const check::WorkInfo& info, const check::PutRecord& put) {
@@ -309,7 +319,7 @@ void RunCheck::on_bad_put(const check::Site& where, const std::string& why, int 
 void RunCheck::on_bad_collective(const std::string& why, int rank) {
   check::Finding finding;
   finding.kind = check::Kind::Collective;
-  if (cluster_.works.host.call != nullptr) finding.where = *cluster_.works.host.call;
+  if (works_.host.call != nullptr) finding.where = *works_.host.call;
   finding.where.rank = rank;
   finding.where.what = "collective";
   finding.message = why;

@@ -22,13 +22,18 @@
 
 namespace cuco::vcluster {
 
-class Cluster;
+class Devices;
+class Processes;
 class Session;
+class Sessions;
 struct Process;
 
 class RunCheck {
  public:
-  explicit RunCheck(Cluster& cluster);
+  RunCheck(const Devices& devices,
+           WorkGraph& works,
+           const Sessions& sessions,
+           const Processes& processes);
 
   check::Checker checker;
 
@@ -99,7 +104,10 @@ class RunCheck {
                 const wire::CopyEnd& end,
                 const std::function<void(std::uint64_t, std::uint64_t)>& row) const;
 
-  Cluster& cluster_;
+  const Devices& devices_;
+  WorkGraph& works_;
+  const Sessions& sessions_;
+  const Processes& processes_;
   std::unordered_map<const Work*, check::WorkId> running_;
   std::deque<vgpu::Memory::Allocation> set_aside_;  ///< Freed, and not to be used again soon.
   std::uint64_t set_aside_bytes_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcluster/watch/watchers.h"
 
-#include "vcluster/core/cluster.h"
+#include "vcluster/device/devices.h"
 #include "vcluster/watch/run_report.h"
 
 namespace cuco::vcluster {
@@ -11,38 +11,39 @@ constexpr const char* kForTheJudge = "-";  // who asks for it while the run goes
 
 }  // namespace
 
-Watchers::Watchers(Cluster& cluster) : cluster_(cluster) {
-  const Schedule& schedule = cluster.adversary.schedule();
+Watchers::Watchers(const ClusterOptions& options, const Devices& devices, WorkGraph& works)
+    : options_(options) {
+  const Schedule& schedule = devices.schedule();
   vgpu::WeakMemory::Settings settings{.seed = schedule.seed,
                                       .stale_percent = schedule.stale_percent,
-                                      .remote_delay = cluster.options.delivery_delay};
+                                      .remote_delay = options.delivery_delay};
   if (schedule.is_plain()) settings.postpone_percent = 0;
   // Kernels deliver by storing to their peers, too.
   if (settings.remote_delay > 0) settings.history = 1U << 20U;
-  if (settings.stale_percent > 0 || (settings.remote_delay > 0 && cluster.devices() > 1)) {
-    weak_ = std::make_unique<vgpu::WeakMemory>(*cluster.memory, settings);
+  if (settings.stale_percent > 0 || (settings.remote_delay > 0 && devices.count() > 1)) {
+    weak_ = std::make_unique<vgpu::WeakMemory>(devices.memory(), settings);
     observers_.push_back(weak_.get());
   }
-  if (!cluster.options.report.empty()) {
+  if (!options.report.empty()) {
     profiler_ = std::make_unique<vgpu::Profiler>();
-    cluster.works.log = &works_;
+    works.log = &works_;
     observers_.push_back(profiler_.get());
   }
 }
 
 Result<void> Watchers::write_report() const {
-  if (profiler_ == nullptr || cluster_.options.report == kForTheJudge) return {};
+  if (profiler_ == nullptr || options_.report == kForTheJudge) return {};
   std::vector<vgpu::Delivery> all = deliveries_;
   if (weak_ != nullptr) {
     all.insert(all.end(), weak_->remote_stores().begin(), weak_->remote_stores().end());
   }
-  return system::write_file(cluster_.options.report,
-                            report_of({cluster_.options.gpu.key, *profiler_, works_, &all}));
+  return system::write_file(options_.report,
+                            report_of({options_.gpu.key, *profiler_, works_, &all}));
 }
 
 std::string Watchers::brief_report() const {
   if (profiler_ == nullptr) return "{}";
-  return report_of({cluster_.options.gpu.key, *profiler_, works_});
+  return report_of({options_.gpu.key, *profiler_, works_});
 }
 
 void Watchers::forget() {

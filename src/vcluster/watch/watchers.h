@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "vcluster/core/cluster_options.h"
 #include "vcluster/core/work.h"
 #include "vgpu/gpu/gpu.h"
 #include "vgpu/gpu/observer_list.h"
@@ -16,11 +17,11 @@
 
 namespace cuco::vcluster {
 
-class Cluster;
+class Devices;
 
 class Watchers {
  public:
-  explicit Watchers(Cluster& cluster);
+  Watchers(const ClusterOptions& options, const Devices& devices, WorkGraph& works);
 
   /// Lets them look at a GPU, beside whoever already does.
   void join(vgpu::Environment& environment);
@@ -35,7 +36,7 @@ class Watchers {
   }
 
  private:
-  const Cluster& cluster_;
+  const ClusterOptions& options_;
   std::unique_ptr<vgpu::Profiler> profiler_;
   std::vector<vgpu::Delivery> deliveries_;
   std::vector<FinishedWork> works_;

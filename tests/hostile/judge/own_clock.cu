@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: tells the server that its thread has slept until tomorrow
 // verdict: crashed
-// because: a clock or a wait of the host
+// because: judged ranks may not use host clocks or host waits
 // cuco: evolve begin preamble
 #include <cstring>
 

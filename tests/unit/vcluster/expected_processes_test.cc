@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes that were told of a server's socket and have not connected.
-#include "vcluster/core/expected_processes.h"
+#include "vcluster/host/expected_processes.h"
 
 #include <signal.h>
 #include <sys/wait.h>

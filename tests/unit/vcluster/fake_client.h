@@ -25,7 +25,7 @@ inline std::unique_ptr<Cluster> make_cluster(int devices = 1) {
   ClusterOptions options;
   options.gpu = small_gpu();
   options.topology = fabric::single_node(devices);
-  auto cluster = Cluster::create(std::move(options));
+  auto cluster = Cluster::create(options);
   EXPECT_TRUE(cluster.has_value());
   return *std::move(cluster);
 }

@@ -104,8 +104,8 @@ TEST(Host, ADeadProcessIsNamed) {
   const auto cluster = make_cluster();
   FakeClient one(*cluster, 41);
   cluster->remove_session(one.session());
-  ASSERT_EQ(cluster->casualties().size(), 1U);
-  EXPECT_NE(cluster->casualties()[0].find("41"), std::string::npos);
+  ASSERT_EQ(cluster->processes().lost().size(), 1U);
+  EXPECT_NE(cluster->processes().lost()[0].find("41"), std::string::npos);
 }
 
 // What no honest library sends is refused with a reason, and nothing else happens.

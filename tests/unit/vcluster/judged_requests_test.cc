@@ -8,6 +8,7 @@
 #include "shims/wire/messages_device.h"
 #include "shims/wire/messages_managed.h"
 #include "shims/wire/messages_memory.h"
+#include "vcluster/server/judge_seat.h"
 
 namespace cuco::vcluster {
 namespace {
@@ -16,12 +17,12 @@ template <typename Request>
 std::string refusal(const Request& request, bool judged) {
   const auto cluster = make_cluster();
   FakeClient rank(*cluster, 1);
-  cluster->judged = judged;
+  if (judged) cluster->judge_parts().run.begin();
   rank.send(request);
   return rank.session().refused_because();
 }
 
-TEST(HouseRules, NoClocksAndNoWaitsOfTheHost) {
+TEST(JudgedRequests, NoClocksAndNoWaitsOfTheHost) {
   EXPECT_NE(refusal(wire::ReadClock{.advance_ps = 1}, true), "");
   EXPECT_NE(refusal(wire::Sleep{.duration_ps = 1}, true), "");
   EXPECT_NE(refusal(wire::SemaphorePost{.key = 7, .scope = 1}, true), "");
@@ -32,32 +33,32 @@ TEST(HouseRules, NoClocksAndNoWaitsOfTheHost) {
   EXPECT_EQ(refusal(wire::Sleep{.duration_ps = 1}, false), "");
 }
 
-TEST(HouseRules, OurOwnLockAndOutputRemain) {
+TEST(JudgedRequests, OurOwnLockAndOutputRemain) {
   EXPECT_EQ(refusal(wire::SemaphorePost{.key = wire::kLoadingLock}, true), "");
   EXPECT_EQ(refusal(wire::FetchOutput{}, true), "");
 }
 
-TEST(HouseRules, NoDeviceMemoryForTheHost) {
+TEST(JudgedRequests, NoDeviceMemoryForTheHost) {
   EXPECT_NE(refusal(wire::MapManaged{}, true), "");
 }
 
-TEST(HouseRules, NobodyJoinsOnceTheCandidateIsLoaded) {
+TEST(JudgedRequests, NobodyJoinsOnceTheCandidateIsLoaded) {
   const auto cluster = make_cluster();
-  cluster->judged = true;
+  cluster->judge_parts().run.begin();
   FakeClient rank(*cluster, 1);
   EXPECT_EQ(rank.session().refused_because(), "");
-  cluster->sealed = true;
+  cluster->processes().seal();
   FakeClient second(*cluster, 1);
   EXPECT_EQ(second.session().refused_because(), "a second connection of a rank");
   FakeClient child(*cluster, 2);
   EXPECT_EQ(child.session().refused_because(), "a process that is none of the ranks");
 }
 
-TEST(HouseRules, OneServiceThreadThatOnlyServes) {
+TEST(JudgedRequests, OneServiceThreadThatOnlyServes) {
   const auto cluster = make_cluster();
-  cluster->judged = true;
+  cluster->judge_parts().run.begin();
   FakeClient rank(*cluster, 1);
-  cluster->sealed = true;
+  cluster->processes().seal();
   FakeClient service(*cluster, 1, wire::Hello::kService);
   EXPECT_EQ(service.session().refused_because(), "");
   FakeClient second(*cluster, 1, wire::Hello::kService);
@@ -66,9 +67,9 @@ TEST(HouseRules, OneServiceThreadThatOnlyServes) {
   EXPECT_EQ(service.session().refused_because(), "a call from a host callback");
 }
 
-TEST(HouseRules, AThreadDoesNotSayWhenItWasBorn) {
+TEST(JudgedRequests, AThreadDoesNotSayWhenItWasBorn) {
   const auto cluster = make_cluster();
-  cluster->judged = true;
+  cluster->judge_parts().run.begin();
   Session& session = cluster->add_session([](const auto&, auto, auto, int) {}, 0);
   wire::Frame frame;
   frame.header.type = wire::Hello::kType;
@@ -77,23 +78,23 @@ TEST(HouseRules, AThreadDoesNotSayWhenItWasBorn) {
   EXPECT_EQ(session.refused_because(), "a thread that says when it was born");
 }
 
-TEST(HouseRules, NothingMovesWhileTheJudgeHolds) {
+TEST(JudgedRequests, NothingMovesWhileTheJudgeHolds) {
   const auto cluster = make_cluster();
   FakeClient rank(*cluster, 1);
   rank.send(wire::Sleep{.duration_ps = 1});
   EXPECT_FALSE(cluster->must_wait());
-  cluster->held = true;
+  cluster->judge_parts().run.hold();
   EXPECT_TRUE(cluster->must_wait());
 }
 
-TEST(HouseRules, ARankHasTheGpuThatItWasGiven) {
+TEST(JudgedRequests, ARankHasTheGpuThatItWasGiven) {
   const auto cluster = make_cluster(2);
   FakeClient rank(*cluster, 1);
   Process& process = *rank.session().process;
-  EXPECT_NE(cluster->context(process, 0), nullptr);
-  cluster->sealed = true;
-  EXPECT_NE(cluster->context(process, 0), nullptr);
-  EXPECT_EQ(cluster->context(process, 1), nullptr);
+  EXPECT_NE(cluster->processes().context(process, 0), nullptr);
+  cluster->processes().seal();
+  EXPECT_NE(cluster->processes().context(process, 0), nullptr);
+  EXPECT_EQ(cluster->processes().context(process, 1), nullptr);
 }
 
 }  // namespace

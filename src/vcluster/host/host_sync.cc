@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vcluster/core/host_sync.h"
+#include "vcluster/host/host_sync.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "shims/wire/messages_host.h"
 #include "shims/wire/status.h"
-#include "vcluster/core/cluster.h"
+#include "vcluster/host/client_process.h"
 
 namespace cuco::vcluster {
 
@@ -14,22 +14,22 @@ void HostSync::sleep(Session& session, VTime duration) {
   // Past a day of virtual time a sleep is for ever.
   constexpr VTime kLongest = 86'400 * vgpu::kSecond;
   session.park(CallWait{"the end of its sleep"});
-  cluster_.timeline.at(session.clock() + std::clamp<VTime>(duration, 0, kLongest),
-                       [this, number = session.number()] {
-                         if (Session* sleeper = cluster_.find_session(number)) {
-                           sleeper->reply(wire::kSuccess);
-                         }
-                       });
+  timeline_.at(session.clock() + std::clamp<VTime>(duration, 0, kLongest),
+               [this, number = session.number()] {
+                 if (Session* sleeper = sessions_.find(number)) {
+                   sleeper->reply(wire::kSuccess);
+                 }
+               });
 }
 
 void HostSync::post(const Name& name, std::uint32_t count) {
   Semaphore& semaphore = semaphores_[name];
   semaphore.count += count;
-  semaphore.known = check::Clock::join(semaphore.known, cluster_.works.host.known);
+  semaphore.known = check::Clock::join(semaphore.known, works_.host.known);
   while (semaphore.count > 0 && !semaphore.waiters.empty()) {
     const Waiter waiter = semaphore.waiters.front();
     semaphore.waiters.pop_front();
-    Session* session = cluster_.find_session(waiter.session);
+    Session* session = sessions_.find(waiter.session);
     if (session == nullptr) continue;  // The thread is gone; its turn passes on.
     --semaphore.count;
     session->learn(semaphore.known);
@@ -53,8 +53,7 @@ void HostSync::wait(Session& session, const Name& name, VTime timeout, wire::Hos
   const std::uint64_t ticket = next_ticket_++;
   semaphore.waiters.push_back({session.number(), ticket});
   if (timeout > 0) {
-    cluster_.timeline.at(session.clock() + timeout,
-                         [this, name, ticket] { give_up(name, ticket); });
+    timeline_.at(session.clock() + timeout, [this, name, ticket] { give_up(name, ticket); });
   }
   session.park(HostThreadWait{kind});
 }
@@ -68,7 +67,7 @@ void HostSync::give_up(const Name& name, std::uint64_t ticket) {
   const std::uint32_t number = waiter->session;
   waiters.erase(waiter);
   tidy(name);
-  if (Session* session = cluster_.find_session(number)) {
+  if (Session* session = sessions_.find(number)) {
     session->reply_with(wire::kSuccess, wire::SemaphoreWait::Reply{});
   }
 }
@@ -89,12 +88,12 @@ void HostSync::meet(Session& session, const Name& name, std::uint32_t count, wir
   meetings_.erase(name);
   check::ClockPtr known;
   for (const std::uint32_t number : everybody) {
-    if (const Session* member = cluster_.find_session(number)) {
+    if (const Session* member = sessions_.find(number)) {
       known = check::Clock::join(known, member->known);
     }
   }
   for (const std::uint32_t number : everybody) {
-    Session* member = cluster_.find_session(number);
+    Session* member = sessions_.find(number);
     if (member == nullptr) continue;
     member->learn(known);
     member->reply(wire::kSuccess);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vcluster/core/describe.h"
+#include "vcluster/host/repeat_notice.h"
 
 #include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "vcluster/core/cluster.h"
+#include "vcluster/host/client_process.h"
 
 namespace cuco::vcluster {
 
-void say_not_repeatable(Cluster& cluster, const Session& session) {
-  if (!std::exchange(cluster.repeatable, false)) return;
+void RepeatNotice::give(const Session& session) {
+  if (std::exchange(given_, true)) return;
   fmt::print(stderr, "cuco: note: this run may differ when repeated: {} thread {} waits for {}\n",
              session.process->name(), session.thread, describe(session.waits_for()));
 }

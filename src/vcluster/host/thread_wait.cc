@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vcluster/core/thread_wait.h"
+#include "vcluster/host/thread_wait.h"
 
 namespace cuco::vcluster {
 namespace {

@@ -19,8 +19,8 @@
 #include "shims/wire/messages_host.h"
 #include "shims/wire/protocol.h"
 #include "shims/wire/view.h"
-#include "vcluster/core/thread_wait.h"
 #include "vcluster/core/timeline.h"
+#include "vcluster/host/thread_wait.h"
 
 namespace cuco::vcluster {
 

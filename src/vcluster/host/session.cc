@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vcluster/core/session.h"
+#include "vcluster/host/session.h"
 
 #include <sys/mman.h>
 

@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "vcluster/core/session.h"
+#include "vcluster/core/work.h"
+#include "vcluster/host/sessions.h"
 
 namespace cuco::vcluster {
 
-class Cluster;
-
 class HostSync {
  public:
-  explicit HostSync(Cluster& cluster) : cluster_(cluster) {}
+  HostSync(Timeline& timeline, const WorkGraph& works, const Sessions& sessions)
+      : timeline_(timeline), works_(works), sessions_(sessions) {}
 
   /// A name: the process's index, or kEverybody, and the program's key.
   using Name = std::pair<std::uint32_t, std::uint64_t>;
@@ -44,7 +44,9 @@ class HostSync {
   /// Drops an idle semaphore: names are made up by programs without end.
   void tidy(const Name& name);
 
-  Cluster& cluster_;
+  Timeline& timeline_;
+  const WorkGraph& works_;
+  const Sessions& sessions_;
   std::map<Name, Semaphore> semaphores_;
   std::map<Name, std::vector<std::uint32_t>> meetings_;
   std::uint64_t next_ticket_ = 0;

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "shims/wire/messages_host.h"
-#include "vcluster/core/session.h"
 #include "vcluster/core/stream.h"
+#include "vcluster/host/session.h"
 
 namespace cuco::vcluster {
 
@@ -99,6 +99,8 @@ struct Process {
   std::deque<DeviceOutput> output;
 
   [[nodiscard]] bool sees(std::int32_t device) const;
+  /// Everything it has in flight anywhere: memory may be used from other devices.
+  [[nodiscard]] std::vector<WorkPtr> unfinished() const;
   /// "rank 3 (pid 812, ./prog)" or "process 0 (pid 812, ./prog)".
   [[nodiscard]] std::string name() const;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vcluster/core/expected_processes.h"
+#include "vcluster/host/expected_processes.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
