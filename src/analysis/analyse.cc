@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "system/jobs/process.h"
 #include "system/os/environment.h"
-#include "system/os/process.h"
 #include "toolchain/cuda_toolkit.h"
 
 namespace cuco::analysis {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "system/jobs/job.h"
 #include "system/os/files.h"
-#include "system/os/job.h"
 
 namespace cuco::judge {
 

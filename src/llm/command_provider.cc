@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "system/jobs/process.h"
 #include "system/os/environment.h"
-#include "system/os/process.h"
 
 namespace cuco::llm {
 namespace {

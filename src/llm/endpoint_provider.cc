@@ -9,8 +9,8 @@
 
 #include "base/json.h"
 #include "llm/chat.h"
+#include "system/jobs/process.h"
 #include "system/os/environment.h"
-#include "system/os/process.h"
 
 namespace cuco::llm {
 namespace {

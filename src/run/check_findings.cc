@@ -10,9 +10,9 @@
 #include "base/text.h"
 #include "check/finding.h"
 #include "ptx/toolkit_source.h"
+#include "system/jobs/process.h"
 #include "system/os/environment.h"
 #include "system/os/files.h"
-#include "system/os/process.h"
 
 namespace cuco::run {
 namespace {

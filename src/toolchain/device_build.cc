@@ -5,7 +5,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "system/os/process.h"
+#include "system/jobs/process.h"
 #include "toolchain/device_ptx.h"
 #include "toolchain/nvrtc.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "system/os/process.h"
+#include "system/jobs/process.h"
 #include "toolchain/cuda_toolkit.h"
 
 namespace cuco::toolchain {

@@ -13,7 +13,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "system/os/process.h"
+#include "system/jobs/process.h"
 
 namespace cuco::toolchain {
 namespace {

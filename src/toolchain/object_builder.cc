@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "system/os/process.h"
+#include "system/jobs/process.h"
 #include "toolchain/device_build.h"
 #include "toolchain/nvcc.h"
 

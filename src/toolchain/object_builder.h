@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "system/os/job.h"
+#include "system/jobs/job.h"
 #include "toolchain/cuda_toolkit.h"
 
 namespace cuco::toolchain {

@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "design/directive.h"
 #include "rank/rank_job.h"
-#include "system/os/job_codec.h"
+#include "system/jobs/job_codec.h"
 #include "toolchain/elf.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

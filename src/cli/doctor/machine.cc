@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "cli/doctor/machine_driver.h"
-#include "system/os/process.h"
+#include "system/jobs/process.h"
 #include "toolchain/cuda_toolkit.h"
 
 namespace cuco::cli {

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "judge/oracle/oracle_protocol.h"
-#include "system/os/job_codec.h"
+#include "system/jobs/job_codec.h"
 #include "system/os/socket.h"
 
 namespace cuco::judge {

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "judge/oracle/compare.h"
-#include "system/os/process.h"
+#include "system/jobs/process.h"
 #include "workload/workload.h"
 
 namespace cuco::judge {

@@ -16,7 +16,7 @@
 #include "cuco/oracle.h"
 #include "judge/oracle/compare.h"
 #include "judge/oracle/oracle_protocol.h"
-#include "system/os/job_codec.h"
+#include "system/jobs/job_codec.h"
 
 namespace cuco::judge {
 namespace {

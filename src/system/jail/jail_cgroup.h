@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "system/jobs/job.h"
 #include "system/os/files.h"
-#include "system/os/job.h"
 
 namespace cuco::system::jail {
 

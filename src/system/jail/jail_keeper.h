@@ -4,8 +4,8 @@
 #pragma once
 
 #include "base/result.h"
+#include "system/jobs/job.h"
 #include "system/os/fd.h"
-#include "system/os/job.h"
 
 namespace cuco::system::jail {
 

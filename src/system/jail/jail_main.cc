@@ -10,7 +10,7 @@
 
 #include "system/jail/jail_keeper.h"
 #include "system/jail/jail_probe.h"
-#include "system/os/job_codec.h"
+#include "system/jobs/job_codec.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "system/os/job.h"
+#include "system/jobs/job.h"
 
 namespace cuco::system::jail {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "system/os/job.h"
+#include "system/jobs/job.h"
 
 namespace cuco::system::jail {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "system/os/process.h"
+#include "system/jobs/process.h"
 
 namespace cuco::system::jail {
 

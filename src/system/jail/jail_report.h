@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "system/jobs/job.h"
 #include "system/os/fd.h"
-#include "system/os/job.h"
 
 namespace cuco::system::jail {
 

@@ -5,8 +5,8 @@
 
 #include "system/jail/jail_cgroup.h"
 #include "system/jail/jail_report.h"
+#include "system/jobs/job.h"
 #include "system/os/fd.h"
-#include "system/os/job.h"
 
 namespace cuco::system::jail {
 

@@ -63,6 +63,28 @@ Result<Fd> accept_from(const Fd& listener) {
   return connection;
 }
 
+std::optional<Fd> accept_waiting(const Fd& listener) {
+  Fd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!connection.is_open()) return std::nullopt;
+  return connection;
+}
+
+std::uint32_t peer_pid(const Fd& socket) {
+  ucred credentials{};
+  socklen_t length = sizeof credentials;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return 0;
+  return static_cast<std::uint32_t>(credentials.pid);
+}
+
+std::string path_of(const Fd& listener) {
+  sockaddr_un address{};
+  socklen_t length = sizeof address;
+  auto* any = reinterpret_cast<sockaddr*>(&address);
+  if (::getsockname(listener.get(), any, &length) != 0) return "";
+  if (address.sun_family != AF_UNIX || address.sun_path[0] == '\0') return "";
+  return address.sun_path;
+}
+
 Result<void> set_nonblocking(const Fd& fd) {
   const int flags = ::fcntl(fd.get(), F_GETFL);
   if (flags < 0 || ::fcntl(fd.get(), F_SETFL, flags | O_NONBLOCK) != 0) return os_error("fcntl");

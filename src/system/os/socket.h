@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -25,6 +28,12 @@ enum class SocketKind {
 /// Listens at a path, which must be free and shorter than 108 bytes. `mode` says who may connect.
 [[nodiscard]] Result<Fd> listen_at(const Path& path, SocketKind kind, int mode = 0600);
 [[nodiscard]] Result<Fd> accept_from(const Fd& listener);
+/// A connection that is waiting at a non-blocking listener; absent: there is none.
+[[nodiscard]] std::optional<Fd> accept_waiting(const Fd& listener);
+/// The process at the other end of a Unix socket, in the kernel's word; 0: it does not say.
+[[nodiscard]] std::uint32_t peer_pid(const Fd& socket);
+/// Where a Unix socket listens; empty: nowhere in the file system.
+[[nodiscard]] std::string path_of(const Fd& listener);
 /// From here on calls on it (and all its duplicates) return at once.
 [[nodiscard]] Result<void> set_nonblocking(const Fd& fd);
 [[nodiscard]] Result<Fd> connect_to(const Path& path, SocketKind kind);

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +35,24 @@ Result<void> read_exactly(int fd, std::span<std::byte> bytes) {
     bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
   return {};
+}
+
+Result<void> read_exactly_at(int fd, std::uint64_t offset, std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n =
+        retry([&] { return ::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+    if (n < 0) return os_error("read");
+    if (n == 0) return Error{ErrorKind::Protocol, "file ended early"};
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+  return {};
+}
+
+Result<std::uint64_t> size_of(int fd) {
+  struct stat info{};
+  if (::fstat(fd, &info) != 0) return os_error("size of a file");
+  return static_cast<std::uint64_t>(std::max<off_t>(info.st_size, 0));
 }
 
 Result<std::string> read_to_end(int fd, std::size_t limit) {

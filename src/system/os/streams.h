@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,14 @@ auto retry(Call call) {
 
 /// Fills the span; Protocol if the stream ends before.
 [[nodiscard]] Result<void> read_exactly(int fd, std::span<std::byte> bytes);
+
+/// Fills the span with what the file holds from `offset` on; Protocol if it ends before.
+[[nodiscard]] Result<void> read_exactly_at(int fd,
+                                           std::uint64_t offset,
+                                           std::span<std::byte> bytes);
+
+/// The file's size in bytes.
+[[nodiscard]] Result<std::uint64_t> size_of(int fd);
 
 /// Reads to the end; InvalidInput if there is more than `limit`.
 [[nodiscard]] Result<std::string> read_to_end(int fd, std::size_t limit);

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "system/jobs/process.h"
 #include "system/os/environment.h"
 #include "system/os/files.h"
-#include "system/os/process.h"
 
 namespace cuco::targets {
 

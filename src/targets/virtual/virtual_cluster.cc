@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "rank/start_page.h"
 #include "shims/wire/status.h"
+#include "system/memory/shared_memory.h"
 #include "system/os/os_error.h"
-#include "system/os/shared_memory.h"
 #include "system/os/socket.h"
 
 namespace cuco::targets {

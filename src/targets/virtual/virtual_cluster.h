@@ -15,7 +15,7 @@
 #include "measure/samples.h"
 #include "shims/wire/frame_socket.h"
 #include "shims/wire/messages_judge.h"
-#include "system/os/process.h"
+#include "system/jobs/process.h"
 
 namespace cuco::targets {
 

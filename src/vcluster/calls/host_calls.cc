@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host threads: greeting, clocks, what they wait for, and what the server asks them to do.
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <string>
 
 #include "shims/wire/messages_host.h"
 #include "shims/wire/status.h"
+#include "system/memory/shared_memory.h"
+#include "system/os/streams.h"
 #include "vcluster/calls/calls.h"
 #include "vcluster/device/devices.h"
 #include "vcluster/host/processes.h"
@@ -67,21 +65,16 @@ void hello(const HostParts& parts, Session& session, const wire::Hello& request,
 }
 
 void attach_bounce(Session& session, const wire::AttachBounce& request) {
-  const wire::Fd fd = session.take_fd();
-  struct stat info{};
-  if (!fd.is_open() || ::fstat(fd.get(), &info) != 0) return session.refuse("no bounce buffer");
-  if (request.bytes == 0 || request.bytes > kMaxBounceBytes || info.st_size < 0 ||
-      static_cast<std::uint64_t>(info.st_size) < request.bytes) {
+  const system::Fd file(session.take_fd().release());
+  const auto size = system::size_of(file.get());
+  if (!size) return session.refuse("no bounce buffer");
+  if (request.bytes == 0 || request.bytes > kMaxBounceBytes || *size < request.bytes) {
     return session.refuse("a bounce buffer of the wrong size");
   }
-  // Sealed against shrinking, so that reading it can never fault.
-  if ((::fcntl(fd.get(), F_GET_SEALS) & F_SEAL_SHRINK) == 0) {
-    return session.refuse("a bounce buffer that may shrink");
-  }
-  void* at = ::mmap(nullptr, request.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-  if (at == MAP_FAILED) return session.reply(wire::kMemoryAllocation);
-  if (!session.bounce.empty()) ::munmap(session.bounce.data(), session.bounce.size());
-  session.bounce = {static_cast<std::byte*>(at), request.bytes};
+  if (system::may_shrink(file)) return session.refuse("a bounce buffer that may shrink");
+  auto mapping = system::Mapping::map(file, request.bytes, system::Access::ReadWrite);
+  if (!mapping) return session.reply(wire::kMemoryAllocation);
+  session.set_bounce(*std::move(mapping));
   session.reply(wire::kSuccess);
 }
 

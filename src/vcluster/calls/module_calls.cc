@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "shims/wire/messages_managed.h"
 #include "shims/wire/messages_module.h"
 #include "shims/wire/status.h"
+#include "system/os/streams.h"
 #include "vcluster/calls/calls.h"
 #include "vcluster/core/ids.h"
 #include "vcluster/core/operation.h"
@@ -28,36 +26,24 @@ struct Range {
   std::uint64_t bytes = 0;
 };
 
-/// Copies a range of the shared file out, so that its writer cannot change it any more.
-bool read_range(int fd, const Range& range, std::vector<std::byte>& out) {
-  out.resize(range.bytes);
-  std::uint64_t got = 0;
-  while (got < range.bytes) {
-    const ssize_t part =
-        ::pread(fd, out.data() + got, range.bytes - got, static_cast<off_t>(range.offset + got));
-    if (part <= 0) return false;
-    got += static_cast<std::uint64_t>(part);
-  }
-  return true;
-}
-
 void load(const ModuleParts& parts,
           Session& session,
           const wire::LoadModule& request,
           wire::Bytes tail) {
   const wire::Fd fd = session.take_fd();
-  struct stat info{};
-  if (!fd.is_open() || ::fstat(fd.get(), &info) != 0)
-    return session.refuse("a module without file");
+  const auto size = system::size_of(fd.get());
+  if (!size) return session.refuse("a module without file");
   const auto ranges = wire::read_array<Range>(tail, request.images);
   if (!ranges || request.images > kMaxImages) return session.refuse("a module of too many images");
-  const auto size = static_cast<std::uint64_t>(std::max<off_t>(info.st_size, 0));
   std::vector<std::vector<std::byte>> images;
   for (const Range& range : *ranges) {
-    if (range.bytes > kMaxImageBytes || range.offset > size || range.bytes > size - range.offset) {
+    if (range.bytes > kMaxImageBytes || range.offset > *size ||
+        range.bytes > *size - range.offset) {
       return session.refuse("a module image outside of its file");
     }
-    if (!read_range(fd.get(), range, images.emplace_back())) {
+    // A copy, so that the file's writer cannot change it any more.
+    images.emplace_back(range.bytes);
+    if (!system::read_exactly_at(fd.get(), range.offset, images.back())) {
       return session.refuse("a module image that cannot be read");
     }
   }

@@ -56,7 +56,8 @@ std::int32_t check_end(const OperationParts& parts,
                  ? wire::kSuccess
                  : wire::kInvalidValue;
     case wire::CopyEnd::kBounce:
-      return end.address <= session.bounce.size() && packed <= session.bounce.size() - end.address
+      return end.address <= session.bounce().size() &&
+                     packed <= session.bounce().size() - end.address
                  ? wire::kSuccess
                  : wire::kInvalidValue;
     case wire::CopyEnd::kHost:
@@ -200,7 +201,7 @@ Parsed Operations::parse_copy(Session& session, const wire::Copy& request) const
                      .staged = nullptr};
   if (request.from.where == wire::CopyEnd::kBounce && request.wait == 0) {
     // The thread goes on and may overwrite its buffer.
-    const auto bytes = session.bounce.subspan(request.from.address, copy.bytes());
+    const auto bytes = session.bounce().subspan(request.from.address, copy.bytes());
     copy.staged = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
   }
   return {wire::kSuccess, std::move(copy)};

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcluster/device/copy_log.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <sstream>
 
 #include <fmt/format.h>
 
-#include "system/os/os_error.h"
+#include "system/os/streams.h"
 
 namespace cuco::vcluster {
 
@@ -26,15 +23,14 @@ void CopyDigest::add(std::span<const std::byte> bytes) {
 }
 
 Result<std::unique_ptr<CopyLog>> CopyLog::create(const system::Path& path) {
-  system::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!file.is_open()) return system::os_error("open " + path.string());
+  CUCO_TRY_ASSIGN(system::Fd file, system::open_to_append(path));
   return std::unique_ptr<CopyLog>(new CopyLog(std::move(file)));
 }
 
 void CopyLog::add(int device, std::uint64_t bytes, std::uint64_t digest) {
   const std::string line = fmt::format("{} {} {:016x}\n", device, bytes, digest);
   // A full disk shows as a difference between runs: loud enough.
-  (void)!::write(file_.get(), line.data(), line.size());
+  (void)system::write_all(file_.get(), line).has_value();
 }
 
 Result<std::set<LoggedCopy>> read_copy_log(const system::Path& path) {

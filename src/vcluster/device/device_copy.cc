@@ -103,8 +103,8 @@ Place resolve(const OperationParts& parts,
         return {const_cast<std::byte*>(copy.staged->data()), copy.width, copy.width * copy.height};
       }
       const Session* session = parts.sessions.find(copy.session);
-      if (session == nullptr || session->bounce.size() < end.address + copy.bytes()) return {};
-      return {session->bounce.data() + end.address, copy.width, copy.width * copy.height};
+      if (session == nullptr || session->bounce().size() < end.address + copy.bytes()) return {};
+      return {session->bounce().data() + end.address, copy.width, copy.width * copy.height};
     }
     case wire::CopyEnd::kHost:
       if (service_bounce.size() < copy.bytes()) return {};
@@ -167,7 +167,7 @@ void start_host_copy(const OperationParts& parts,
   if (reads) {
     ServiceJob job = host_job(copy, end, wire::NextService::kReadHost);
     job.done = [&parts, copy, finish](Session& service) {
-      move_bytes(parts, copy, service.bounce);
+      move_bytes(parts, copy, service.bounce());
       finish(service);
     };
     parts.processes.ask(process, std::move(job));
@@ -177,7 +177,7 @@ void start_host_copy(const OperationParts& parts,
   ServiceJob grow = host_job(copy, end, wire::NextService::kGrowBounce);
   grow.done = [&parts, &process, copy, end, finish](Session&) {
     ServiceJob job = host_job(copy, end, wire::NextService::kWriteHost);
-    job.prepare = [&parts, copy](Session& service) { move_bytes(parts, copy, service.bounce); };
+    job.prepare = [&parts, copy](Session& service) { move_bytes(parts, copy, service.bounce()); };
     job.done = finish;
     parts.processes.ask(process, std::move(job));
   };

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcluster/host/expected_processes.h"
 
-#include <sys/socket.h>
-#include <sys/un.h>
-
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -12,6 +9,7 @@
 #include <string>
 
 #include "shims/wire/protocol.h"
+#include "system/os/socket.h"
 
 namespace cuco::vcluster {
 namespace {
@@ -24,12 +22,9 @@ std::string content_of(const std::filesystem::path& file) {
 }
 
 /// The variable as it stands among others, each ended by a zero byte.
-std::string variable_of(int listener) {
-  sockaddr_un address{};
-  socklen_t length = sizeof address;
-  if (::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "";
-  if (address.sun_family != AF_UNIX || address.sun_path[0] == '\0') return "";
-  return std::string(wire::kSocketVariable) + "=" + address.sun_path + '\0';
+std::string variable_of(const system::Fd& listener) {
+  const std::string path = system::path_of(listener);
+  return path.empty() ? "" : std::string(wire::kSocketVariable) + "=" + path + '\0';
 }
 
 /// It runs, or waits for a disk: what it is going to do cannot be told.
@@ -43,21 +38,22 @@ bool is_busy(const std::filesystem::path& process) {
 
 }  // namespace
 
-Newcomers look_for_newcomers(int listener, const std::set<std::uint32_t>& known) {
+ExpectedProcesses find_expected_processes(const system::Fd& listener,
+                                          const std::set<std::uint32_t>& known) {
   const std::string variable = variable_of(listener);
-  if (variable.empty()) return Newcomers::None;
-  Newcomers found = Newcomers::None;
+  if (variable.empty()) return ExpectedProcesses::None;
+  ExpectedProcesses found = ExpectedProcesses::None;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     const std::string name = entry.path().filename().string();
     if (!std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c) != 0; })) continue;
     if (known.contains(static_cast<std::uint32_t>(std::stoul(name)))) continue;
     if (content_of(entry.path() / "environ").find(variable) == std::string::npos) continue;
-    if (is_busy(entry.path())) return Newcomers::Coming;
+    if (is_busy(entry.path())) return ExpectedProcesses::Coming;
     if (content_of(entry.path() / "maps").find(kRuntime) != std::string::npos) {
-      return Newcomers::Coming;
+      return ExpectedProcesses::Coming;
     }
-    found = Newcomers::Waiting;
+    found = ExpectedProcesses::Waiting;
   }
   return found;
 }

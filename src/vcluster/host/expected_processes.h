@@ -7,14 +7,17 @@
 #include <cstdint>
 #include <set>
 
+#include "system/os/fd.h"
+
 namespace cuco::vcluster {
 
 /// What processes that were told of the server's socket and are none of `known` do.
-enum class Newcomers : std::uint8_t {
+enum class ExpectedProcesses : std::uint8_t {
   None,     ///< There are none.
   Waiting,  ///< They sleep, as a shell does that may start more.
   Coming,   ///< One is busy, or has loaded our CUDA runtime.
 };
-[[nodiscard]] Newcomers look_for_newcomers(int listener, const std::set<std::uint32_t>& known);
+[[nodiscard]] ExpectedProcesses find_expected_processes(const system::Fd& listener,
+                                                        const std::set<std::uint32_t>& known);
 
 }  // namespace cuco::vcluster

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcluster/host/session.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -13,10 +11,6 @@ namespace cuco::vcluster {
 
 Session::Session(std::uint32_t number, const Timeline& timeline, Sink sink)
     : number_(number), timeline_(timeline), sink_(std::move(sink)) {}
-
-Session::~Session() {
-  if (!bounce.empty()) ::munmap(bounce.data(), bounce.size());
-}
 
 void Session::learn(std::span<const WorkPtr> works) {
   for (const WorkPtr& work : works) {

@@ -19,6 +19,7 @@
 #include "shims/wire/messages_host.h"
 #include "shims/wire/protocol.h"
 #include "shims/wire/view.h"
+#include "system/memory/shared_memory.h"
 #include "vcluster/core/timeline.h"
 #include "vcluster/host/thread_wait.h"
 
@@ -41,7 +42,6 @@ class Session {
   using Sink = std::function<void(const wire::Header&, wire::Bytes head, wire::Bytes tail, int fd)>;
 
   Session(std::uint32_t number, const Timeline& timeline, Sink sink);
-  ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -94,8 +94,9 @@ class Session {
   /// It found these to be done.
   void learn(std::span<const std::shared_ptr<Work>> works);
 
-  /// The bounce buffer as mapped here.
-  std::span<std::byte> bounce;
+  /// The bounce buffer as mapped here; empty: none yet.
+  [[nodiscard]] std::span<std::byte> bounce() const { return bounce_.bytes(); }
+  void set_bounce(system::Mapping bounce) { bounce_ = std::move(bounce); }
 
  private:
   std::uint32_t number_;
@@ -105,6 +106,7 @@ class Session {
   VTime clock_ = 0;
   std::optional<VTime> polls_since_;
   wire::Frame request_;
+  system::Mapping bounce_;
   ThreadWait wait_;
   std::string refusal_;
 };

@@ -65,8 +65,8 @@ Result<Ending> serve(const Options& options) {
   CUCO_TRY_ASSIGN(const ClusterOptions wanted, cluster_options(options));
   CUCO_TRY_ASSIGN(auto cluster, Cluster::create(wanted));
   CUCO_TRY_ASSIGN(const auto server,
-                  Server::create(std::move(cluster), wire::Fd(number(options, "--listen", -1)),
-                                 wire::Fd(number(options, "--parent", -1))));
+                  Server::create(std::move(cluster), system::Fd(number(options, "--listen", -1)),
+                                 system::Fd(number(options, "--parent", -1))));
   if (options.contains("--judge")) {
     CUCO_TRY(server->seat_judge(wire::Fd(number(options, "--judge", -1))));
   }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcluster/server/server.h"
 
-#include <fcntl.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -18,7 +14,7 @@
 #include "shims/wire/messages_mail.h"
 #include "shims/wire/messages_managed.h"
 #include "system/os/files.h"
-#include "system/os/os_error.h"
+#include "system/os/socket.h"
 #include "vcluster/host/expected_processes.h"
 #include "vcluster/watch/run_check.h"
 #include "vcluster/watch/watchers.h"
@@ -63,26 +59,12 @@ bool is_of_host_library(const wire::Frame& frame) {
   return !semaphore || wire::read_front<std::uint64_t>(frame.payload) != wire::kLoadingLock;
 }
 
-std::uint32_t peer_pid(int socket) {
-  ucred credentials{};
-  socklen_t length = sizeof credentials;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return 0;
-  return static_cast<std::uint32_t>(credentials.pid);
-}
-
-bool add_to(int poller, int fd) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.fd = fd;
-  return ::epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
 }  // namespace
 
 Server::Server(std::unique_ptr<Cluster> cluster,
-               wire::Fd listener,
-               wire::Fd parent,
-               wire::Fd poller)
+               system::Fd listener,
+               system::Fd parent,
+               system::Poller poller)
     : cluster_(std::move(cluster)),
       listener_(std::move(listener)),
       parent_(std::move(parent)),
@@ -91,23 +73,19 @@ Server::Server(std::unique_ptr<Cluster> cluster,
 Server::~Server() = default;
 
 Result<std::unique_ptr<Server>> Server::create(std::unique_ptr<Cluster> cluster,
-                                               wire::Fd listener,
-                                               wire::Fd parent) {
+                                               system::Fd listener,
+                                               system::Fd parent) {
   // Whoever made the socket may not have thought of it, and accepting must never block.
-  if (::fcntl(listener.get(), F_SETFL, O_NONBLOCK) != 0)
-    return system::os_error("listening socket");
-  wire::Fd poller(::epoll_create1(EPOLL_CLOEXEC));
-  if (!poller.is_open()) return system::os_error("epoll_create1");
-  if (!add_to(poller.get(), listener.get())) return system::os_error("watch the listening socket");
-  if (parent.is_open() && !add_to(poller.get(), parent.get())) {
-    return system::os_error("watch the parent");
-  }
+  CUCO_TRY(system::set_nonblocking(listener));
+  CUCO_TRY_ASSIGN(system::Poller poller, system::Poller::create());
+  CUCO_TRY(poller.add(listener.get()));
+  if (parent.is_open()) CUCO_TRY(poller.add(parent.get()));
   return std::unique_ptr<Server>(
       new Server(std::move(cluster), std::move(listener), std::move(parent), std::move(poller)));
 }
 
 Result<void> Server::seat_judge(wire::Fd control) {
-  if (!add_to(poller_.get(), control.get())) return system::os_error("watch the judge");
+  CUCO_TRY(poller_.add(control.get()));
   judge_ = std::make_unique<JudgeSeat>(cluster_->judge_parts(), std::move(control));
   return {};
 }
@@ -172,11 +150,9 @@ Result<void> Server::write_findings(const std::string& file) const {
 }
 
 Result<bool> Server::poll(int timeout_ms) {
-  epoll_event events[32];
-  const int count = ::epoll_wait(poller_.get(), events, 32, timeout_ms);
-  if (count < 0 && errno != EINTR) return system::os_error("epoll_wait");
-  for (int i = 0; i < count; ++i) {
-    const int fd = events[i].data.fd;
+  CUCO_TRY_ASSIGN(const std::vector<int> ready,
+                  poller_.wait(std::chrono::milliseconds(timeout_ms)));
+  for (const int fd : ready) {
     if (fd == listener_.get()) {
       accept_peers();
     } else if (fd == parent_.get()) {
@@ -188,23 +164,21 @@ Result<bool> Server::poll(int timeout_ms) {
     }
   }
   drop_refused();
-  return count > 0;
+  return !ready.empty();
 }
 
 void Server::accept_peers() {
-  for (;;) {
-    wire::Fd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!socket.is_open()) return;
-    const int fd = socket.get();
-    if (!add_to(poller_.get(), fd)) continue;
+  while (auto socket = system::accept_waiting(listener_)) {
+    const int fd = socket->get();
+    if (!poller_.add(fd)) continue;
     auto peer = std::make_unique<Peer>();
     peer->session = &cluster_->add_session(
         [fd](const wire::Header& header, wire::Bytes head, wire::Bytes tail, int passed) {
-          // A peer that is gone shows as a closed socket at the next look.
+          // A peer that is gone shows as a closed socket when it is read next.
           (void)wire::send_frame(fd, header, head, tail, passed);
         },
-        peer_pid(fd));
-    peer->socket = std::move(socket);
+        system::peer_pid(*socket));
+    peer->socket = *std::move(socket);
     peers_[fd] = std::move(peer);
   }
 }
@@ -239,7 +213,7 @@ void Server::read_peer(int fd) {
 void Server::drop_peer(int fd) {
   const auto found = peers_.find(fd);
   cluster_->remove_session(*found->second->session);
-  ::epoll_ctl(poller_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  poller_.remove(fd);
   peers_.erase(found);
 }
 
@@ -305,12 +279,12 @@ Server::Help Server::help_that_may_come() const {
   }
   // Whoever is started by mpirun has come before anything moves.
   if (judge_ || cluster_->options().expected_processes > 1) return Help::None;
-  switch (look_for_newcomers(listener_.get(), known)) {
-    case Newcomers::None:
+  switch (find_expected_processes(listener_, known)) {
+    case ExpectedProcesses::None:
       return Help::None;
-    case Newcomers::Waiting:
+    case ExpectedProcesses::Waiting:
       return Help::Starting;
-    case Newcomers::Coming:
+    case ExpectedProcesses::Coming:
       break;
   }
   return Help::Coming;

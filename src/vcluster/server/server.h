@@ -11,6 +11,8 @@
 
 #include "base/result.h"
 #include "shims/wire/frame_socket.h"
+#include "system/os/fd.h"
+#include "system/os/poller.h"
 #include "vcluster/core/cluster.h"
 #include "vcluster/server/judge_seat.h"
 
@@ -26,8 +28,8 @@ class Server {
  public:
   /// Serves connections to `listener` until `parent` (a pipe or socket) is closed at the other end.
   [[nodiscard]] static Result<std::unique_ptr<Server>> create(std::unique_ptr<Cluster> cluster,
-                                                              wire::Fd listener,
-                                                              wire::Fd parent);
+                                                              system::Fd listener,
+                                                              system::Fd parent);
   ~Server();
 
   /// Gives the run a judge: its socket takes the place of `parent`, and it hears of deadlocks.
@@ -47,14 +49,17 @@ class Server {
 
  private:
   struct Peer {
-    wire::Fd socket;
+    system::Fd socket;
     wire::FrameReader reader;
     Session* session = nullptr;
     std::uint32_t asleep_samples = 0;  ///< Consecutive looks that found the thread sleeping.
     std::uint32_t silent_looks = 0;    ///< Looks since it last said something.
   };
 
-  Server(std::unique_ptr<Cluster> cluster, wire::Fd listener, wire::Fd parent, wire::Fd poller);
+  Server(std::unique_ptr<Cluster> cluster,
+         system::Fd listener,
+         system::Fd parent,
+         system::Poller poller);
   /// Takes what has come in; false: nothing had within the time.
   Result<bool> poll(int timeout_ms);
   void accept_peers();
@@ -72,9 +77,9 @@ class Server {
   void tell_who_is_waited_for() const;
 
   std::unique_ptr<Cluster> cluster_;
-  wire::Fd listener_;
-  wire::Fd parent_;
-  wire::Fd poller_;
+  system::Fd listener_;
+  system::Fd parent_;
+  system::Poller poller_;
   std::map<int, std::unique_ptr<Peer>> peers_;
   std::set<std::uint32_t> told_;  ///< Processes whose host library tells of their waits.
   bool parent_gone_ = false;

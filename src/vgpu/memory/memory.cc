@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vgpu/memory/memory.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/assert.h"
+#include "system/memory/fixed_memory.h"
 
 namespace cuco::vgpu {
 
 namespace {
 
 constexpr std::uint64_t kLineShift = 6;
-
-Error os_error(std::string_view what) {
-  return {ErrorKind::Io, fmt::format("{}: {}", what, std::strerror(errno))};
-}
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -39,9 +30,7 @@ Result<std::unique_ptr<Memory>> Memory::create(unsigned devices) {
     return Error(ErrorKind::InvalidInput, fmt::format("at most {} devices", kMaxDevices));
   }
   std::unique_ptr<Memory> memory(new Memory());
-  void* table = mmap(nullptr, (kGranules + 1) * sizeof(Granule), PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (table == MAP_FAILED) return os_error("map the granule table");
+  CUCO_TRY_ASSIGN(void* table, system::map_zeroed((kGranules + 1) * sizeof(Granule)));
   memory->table_ = static_cast<Granule*>(table);
   for (unsigned d = 0; d < devices; ++d) {
     Region region{.base = device_base(d),
@@ -60,27 +49,26 @@ Result<std::unique_ptr<Memory>> Memory::create(unsigned devices) {
 
 Memory::~Memory() {
   const auto close_region = [](Region& region) {
-    munmap(at(region.base), region.limit);
-    ::close(region.fd);
+    system::unmap(at(region.base), region.limit);
+    system::Fd(region.fd).reset();
   };
   for (Region& region : devices_)
     close_region(region);
   for (auto& [process, region] : hosts_)
     close_region(region);
   for (const auto& [base, bytes] : aliases_)
-    munmap(at(base), bytes);
-  if (table_ != nullptr) munmap(table_, (kGranules + 1) * sizeof(Granule));
+    system::unmap(at(base), bytes);
+  if (table_ != nullptr) system::unmap(table_, (kGranules + 1) * sizeof(Granule));
 }
 
 Result<void> Memory::open_region(Region& region) {
-  region.fd = memfd_create("cuco-device", MFD_CLOEXEC);
-  if (region.fd < 0) return os_error("create a memory file");
-  if (ftruncate(region.fd, static_cast<off_t>(region.limit)) != 0) {
-    return os_error("size a memory file");
+  CUCO_TRY_ASSIGN(system::Fd file, system::create_memory_file("cuco-device", region.limit));
+  const auto mapped =
+      system::map_at(at(region.base), region.limit, file.get(), 0, system::AtAddress::MustBeFree);
+  if (!mapped) {
+    return Error(mapped.error()).while_doing(fmt::format("device memory at {:#x}", region.base));
   }
-  void* got = mmap(at(region.base), region.limit, PROT_READ | PROT_WRITE,
-                   MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, region.fd, 0);
-  if (got == MAP_FAILED) return os_error(fmt::format("map device memory at {:#x}", region.base));
+  region.fd = file.release();
   return {};
 }
 
@@ -150,8 +138,8 @@ Result<void> Memory::free(Address address) {
   region->used_bytes -= size;
   if (aliases_.erase(address) != 0) {
     // It was a view of other memory: whoever comes next gets the region's own.
-    (void)!mmap(at(address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
-                region->fd, static_cast<off_t>(offset));
+    (void)system::map_at(at(address), size, region->fd, offset, system::AtAddress::Replace)
+        .has_value();
   }
   const std::uint64_t last = (offset + size - 1) >> kGranuleShift;
   for (std::uint64_t g = offset >> kGranuleShift; g <= last; ++g) {
@@ -160,8 +148,7 @@ Result<void> Memory::free(Address address) {
     region->granule_uses.erase(uses);
     set_granules(region->base + (g << kGranuleShift), kGranule, Granule{});
     // Gives the pages back; a later allocation there starts from zero.
-    (void)fallocate(region->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    static_cast<off_t>(g << kGranuleShift), static_cast<off_t>(kGranule));
+    system::discard(region->fd, g << kGranuleShift, kGranule);
   }
   return {};
 }
@@ -181,10 +168,8 @@ Result<void> Memory::alias(Address at_address, Address target, std::uint64_t byt
   if (region == nullptr || !valid(target, bytes)) {
     return Error(ErrorKind::InvalidInput, fmt::format("nothing to alias at {:#x}", target));
   }
-  void* got =
-      mmap(at(at_address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
-           region->fd, static_cast<off_t>(target - region->base));
-  if (got == MAP_FAILED) return os_error("map an alias");
+  CUCO_TRY(system::map_at(at(at_address), bytes, region->fd, target - region->base,
+                          system::AtAddress::Replace));
   aliases_[at_address] = bytes;
   const auto delta = static_cast<std::int64_t>(target - at_address) >> kGranuleShift;
   set_granules(at_address, bytes,
@@ -201,7 +186,7 @@ Result<void> Memory::unalias(Address at_address, std::uint64_t bytes) {
     return Error(ErrorKind::InvalidInput, fmt::format("no alias at {:#x}", at_address));
   }
   set_granules(at_address, bytes, Granule{});
-  munmap(at(at_address), bytes);
+  system::unmap(at(at_address), bytes);
   aliases_.erase(found);
   return {};
 }

@@ -13,9 +13,9 @@
 #include <gtest/gtest.h>
 
 #include "support/require.h"
+#include "system/jobs/process.h"
 #include "system/os/environment.h"
 #include "system/os/files.h"
-#include "system/os/process.h"
 
 namespace cuco {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "system/os/process.h"
+#include "system/jobs/process.h"
 
 int main(int argc, char** argv) {
   using namespace cuco::system;  // NOLINT(google-build-using-namespace): a program of one page

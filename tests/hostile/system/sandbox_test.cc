@@ -17,7 +17,7 @@
 
 #include "base/text.h"
 #include "support/require.h"
-#include "system/os/process.h"
+#include "system/jobs/process.h"
 
 namespace cuco::system {
 namespace {

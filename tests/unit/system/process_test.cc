@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "system/os/process.h"
+#include "system/jobs/process.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "system/os/job_codec.h"
+#include "system/jobs/job_codec.h"
 #include "system/os/socket.h"
 #include "system/os/streams.h"
 

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "system/memory/shared_memory.h"
 #include "system/os/environment.h"
-#include "system/os/shared_memory.h"
 #include "system/os/streams.h"
 
 namespace cuco::system {

@@ -17,13 +17,13 @@
 namespace cuco::vcluster {
 namespace {
 
-TEST(Newcomers, AProcessThatSleepsIsSeenUntilItIsKnown) {
-  const auto folder = system::TempFolder::create("newcomers");
+TEST(ExpectedProcesses, AProcessThatSleepsIsSeenUntilItIsKnown) {
+  const auto folder = system::TempFolder::create("expected");
   ASSERT_TRUE(folder.has_value());
   const system::Path socket = folder->path() / "socket";
   const auto listener = system::listen_at(socket, system::SocketKind::Stream, 0600);
   ASSERT_TRUE(listener.has_value());
-  EXPECT_EQ(look_for_newcomers(listener->get(), {}), Newcomers::None);
+  EXPECT_EQ(find_expected_processes(*listener, {}), ExpectedProcesses::None);
 
   std::string variable = std::string(wire::kSocketVariable) + "=" + socket.string();
   std::string name = "sleep";
@@ -33,17 +33,17 @@ TEST(Newcomers, AProcessThatSleepsIsSeenUntilItIsKnown) {
   pid_t child = 0;
   ASSERT_EQ(::posix_spawn(&child, "/bin/sleep", nullptr, nullptr, argv, environment), 0);
   // While it is being loaded it is busy.
-  Newcomers seen = Newcomers::None;
-  for (int look = 0; look < 1000 && seen != Newcomers::Waiting; ++look) {
-    seen = look_for_newcomers(listener->get(), {});
+  ExpectedProcesses seen = ExpectedProcesses::None;
+  for (int look = 0; look < 1000 && seen != ExpectedProcesses::Waiting; ++look) {
+    seen = find_expected_processes(*listener, {});
     std::this_thread::yield();
   }
-  EXPECT_EQ(seen, Newcomers::Waiting);
-  EXPECT_EQ(look_for_newcomers(listener->get(), {static_cast<std::uint32_t>(child)}),
-            Newcomers::None);
+  EXPECT_EQ(seen, ExpectedProcesses::Waiting);
+  EXPECT_EQ(find_expected_processes(*listener, {static_cast<std::uint32_t>(child)}),
+            ExpectedProcesses::None);
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  EXPECT_EQ(look_for_newcomers(listener->get(), {}), Newcomers::None);
+  EXPECT_EQ(find_expected_processes(*listener, {}), ExpectedProcesses::None);
 }
 
 }  // namespace

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "system/os/cpu_time.h"
+#include "system/jobs/cpu_time.h"
+#include "system/jobs/job.h"
 #include "system/os/fd.h"
-#include "system/os/job.h"
 
 namespace cuco::system {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "system/os/shared_memory.h"
+#include "system/memory/shared_memory.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -27,11 +27,9 @@ Result<void> seal_contents(const Fd& memory) {
   return {};
 }
 
-Result<void> seal_size(const Fd& memory) {
-  if (::fcntl(memory.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) != 0) {
-    return os_error("seal shared memory");
-  }
-  return {};
+bool may_shrink(const Fd& memory) {
+  const int seals = ::fcntl(memory.get(), F_GET_SEALS);
+  return seals < 0 || (static_cast<unsigned>(seals) & F_SEAL_SHRINK) == 0;
 }
 
 Result<Mapping> Mapping::map(const Fd& memory, std::size_t bytes, Access access) {

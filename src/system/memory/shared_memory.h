@@ -19,8 +19,8 @@ namespace cuco::system {
 /// resized, by anybody: what a reader maps stays as it is.
 [[nodiscard]] Result<void> seal_contents(const Fd& memory);
 
-/// The size can no longer change, so that no access through a mapping can fault.
-[[nodiscard]] Result<void> seal_size(const Fd& memory);
+/// Could somebody cut the file short, so that an access through a mapping faults?
+[[nodiscard]] bool may_shrink(const Fd& memory);
 
 enum class Access { Read, ReadWrite };
 

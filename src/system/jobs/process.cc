@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "system/os/process.h"
+#include "system/jobs/process.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include <spawn.h>
 
 #include "base/json.h"
-#include "system/os/job_codec.h"
+#include "system/jobs/job_codec.h"
 #include "system/os/os_error.h"
 #include "system/os/socket.h"
 #include "system/os/streams.h"

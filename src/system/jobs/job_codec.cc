@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "system/os/job_codec.h"
+#include "system/jobs/job_codec.h"
 
 #include <array>
 #include <bit>

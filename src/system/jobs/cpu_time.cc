@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "system/os/cpu_time.h"
+#include "system/jobs/cpu_time.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "system/os/job.h"
+#include "system/jobs/job.h"
 
 #include <array>
 #include <cstring>

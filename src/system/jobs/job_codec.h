@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "system/jobs/job.h"
 #include "system/os/fd.h"
-#include "system/os/job.h"
 
 namespace cuco::system {
 
