@@ -190,9 +190,8 @@ bool Checker::explain_awaited(Address address, Finding& finding) const {
     finding.kind = Kind::LostSignal;
     finding.message = fmt::format("a wait for {}, which nobody will raise any more",
                                   communication_.describe(address));
-    finding.notes.insert(
-        finding.notes.begin(),
-        fmt::format("it was raised {} times in all", communication_.raises(address).size()));
+    finding.notes.insert(finding.notes.begin(), fmt::format("it was raised {} times in all",
+                                                            communication_.raises(address).size()));
     finding.hint =
         "raise it as often as it is waited for: the right peer, the right index, once "
         "for each put that is counted";

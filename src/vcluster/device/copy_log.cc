@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "system/os/open_file.h"
 #include "system/os/streams.h"
 
 namespace cuco::vcluster {
