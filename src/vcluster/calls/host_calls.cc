@@ -78,7 +78,7 @@ void attach_bounce(Session& session, const wire::AttachBounce& request) {
   session.reply(wire::kSuccess);
 }
 
-void next_service(const HostParts& parts, Session& session, const wire::NextService& request) {
+void next_service(Session& session, const wire::NextService& request) {
   Process& process = *session.process;
   if (!session.is_service) return session.refuse("only a service thread may ask for work");
   session.become_idle();
@@ -130,8 +130,8 @@ void register_host_calls(Dispatcher& dispatcher, const HostParts& parts) {
         session.come_back(request.woken_at);
       },
       Turn::OneWay, 0);
-  dispatcher.on<wire::NextService>([parts](Session& session, const wire::NextService& request,
-                                           wire::Bytes) { next_service(parts, session, request); },
+  dispatcher.on<wire::NextService>([](Session& session, const wire::NextService& request,
+                                      wire::Bytes) { next_service(session, request); },
                                    Turn::InTime, 0);
   dispatcher.on<wire::FetchOutput>(
       [](Session& session, const wire::FetchOutput&, wire::Bytes) { fetch_output(session); },

@@ -8,6 +8,7 @@
 #include "ptx/parse/parse.h"
 #include "shims/wire/view.h"
 #include "vcluster/device/devices.h"
+#include "vcluster/host/client_process.h"
 #include "vcluster/watch/run_check.h"
 
 namespace cuco::vcluster {
