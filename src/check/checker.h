@@ -2,7 +2,7 @@
 /// \file
 /// `cuco run --check`: watches every access of a run and says what is wrong with it.
 ///
-/// Kernels report by themselves (AccessObserver). What happens outside of kernels is told by who
+/// Kernels report by themselves (AccessObserver). What happens outside of kernels comes from who
 /// does it: allocations, and *pieces of work* (grids, copies, collectives, puts) with what each of
 /// them comes after. The order of work and the synchronisation inside kernels make one
 /// happens-before relation.
@@ -58,7 +58,7 @@ class Checker final : public vgpu::AccessObserver {
   // Memory, by canonical address.
   void on_allocate(Address base, std::uint64_t bytes, AllocationInfo info);
   void on_free(Address base, Site freed_at = {});
-  /// Asked about addresses that on_allocate was not told of: variables of modules and the like.
+  /// Asked about addresses that on_allocate does not know: variables of modules and the like.
   struct Found {
     Address base = 0;
     std::uint64_t bytes = 0;
@@ -169,7 +169,7 @@ class Checker final : public vgpu::AccessObserver {
   void locate(Finding& finding, Address address) const;
   bool knows_allocation(Address address);
   SharedRaces::Access words_of(const vgpu::Warp& warp, const vgpu::RowEvent& row);
-  /// True: the row was checked, nothing is wrong. Else it has to be looked at lane by lane.
+  /// True: the row was checked, nothing is wrong. Otherwise each lane has to be checked.
   bool check_row(BlockState& block, const vgpu::Warp& warp, const vgpu::RowEvent& row);
   void check_memory(const vgpu::Warp& warp, const vgpu::Op& op, const vgpu::AccessEvent& event);
   void check_shared(BlockState& block,

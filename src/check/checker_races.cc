@@ -120,7 +120,7 @@ void Checker::check_shared(BlockState& block,
     for (Address at = begin; at < end; at = (at / 4 + 1) * 4) {
       const Address stop = std::min((at / 4 + 1) * 4, end);
       if (!same) access.lane = lane + static_cast<unsigned>((at - begin) / event.bytes);
-      // Lanes that share a word are not told apart in it.
+      // Lanes that share a word are not distinguished in it.
       access.whole_warp = stop - at > event.bytes;
       touch(at, stop);
     }
@@ -181,7 +181,7 @@ void Checker::check_strong_shared(BlockState& block,
                                   const vgpu::AccessEvent& event,
                                   std::uint32_t site) {
   // Strong operations on shared memory are taken to synchronise whatever their order is: fences
-  // inside of a block are not told from the barriers that mostly come with them.
+  // inside of a block are not distinguished from the barriers that mostly come with them.
   const auto report = [&](const SharedRaces::Conflict& conflict) {
     report_shared(block, warp, site, conflict);
   };

@@ -84,7 +84,7 @@ class Communication {
     ActorId by = kNoActor;
   };
   [[nodiscard]] const std::vector<Raise>& raises(Address signal) const;
-  /// The last look at the signal by a block for which `wanted` holds.
+  /// The last read of the signal by a block for which `wanted` holds.
   [[nodiscard]] std::optional<SignalSeen> last_seen(
       Address signal, const std::function<bool(std::uint32_t block)>& wanted) const;
 

@@ -126,7 +126,7 @@ void Checker::explain_arrival(const PutRecord& put, ActorId reader, bool reads, 
   finding.hint = put.signal == 0
                      ? "let the put raise a signal (ncclGin_SignalInc) and wait for it"
                      : "wait for the signal with acquire order (ncclGin::waitSignal) before";
-  // The wait may have been an earlier kernel's: the last look at the signal that the reader knows
+  // The wait may have been an earlier kernel's: the last read of the signal that the reader knows
   // of.
   std::optional<SignalSeen> seen;
   if (put.signal != 0) {
@@ -139,7 +139,7 @@ void Checker::explain_arrival(const PutRecord& put, ActorId reader, bool reads, 
                    : block_records_[block].rank == block_records_[mine].rank;
     });
   }
-  // A look that found nothing is of a wait that has not returned.
+  // A read that found nothing belongs to a wait that has not returned.
   if (!seen || seen->raises == 0) return;
   const Site wait = describe(seen->site, kNoActor, 0);
   const std::string place =

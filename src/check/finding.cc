@@ -207,7 +207,7 @@ std::optional<std::size_t> FindingList::add(Finding finding) {
     if (known.kind != finding.kind || !same_place(known.where, finding.where)) continue;
     if (known.other.has_value() != finding.other.has_value()) continue;
     if (known.other && !same_place(*known.other, *finding.other)) continue;
-    // Without a place only the words tell them apart.
+    // Without a place only the message distinguishes them.
     if (finding.where.file.empty() && finding.where.module.empty() &&
         known.message != finding.message) {
       continue;

@@ -92,7 +92,7 @@ class FindingList {
   [[nodiscard]] Finding& at(std::size_t index) { return findings_[index]; }
   [[nodiscard]] const std::vector<Finding>& all() const { return findings_; }
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
-  /// At the end: bytes that were read before an unordered write of them are told of once, as a
+  /// At the end: bytes that were read before an unordered write of them are reported once, as a
   /// race.
   void fold_unwritten();
 

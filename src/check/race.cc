@@ -389,7 +389,7 @@ ClockPtr RaceDetector::publish(ActorId actor) {
   Me me = me_of(actor);
   ClockPtr all = Clock::with_actor(knowledge(actor), actor, me.epoch());
   if (me.group.order != nullptr) {
-    // The block's own order is told at its barriers; here only the epoch ends.
+    // The block's own order is learnt at its barriers; here only the epoch ends.
     me.group.order->end_epoch(me.warp);
   } else {
     ++me.live.epoch;
@@ -402,7 +402,7 @@ void RaceDetector::learn(ActorId actor, const ClockPtr& clock) {
   Me me = me_of(actor);
   me.live.clock = Clock::join(me.live.clock, clock);
   if (me.group.order == nullptr) return;
-  // Another block may tell of warps of our own.
+  // Another block may know more about warps of our own.
   BlockOrder::Epochs told{};
   bool any = false;
   for (std::uint32_t i = 0; i < me.group.count; ++i) {

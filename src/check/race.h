@@ -56,7 +56,7 @@ struct Access {
   std::uint32_t site = 0;
   std::uint16_t lane = 0;        ///< Of the first byte…
   std::uint32_t lane_bytes = 0;  ///< …and how many each lane has; 0: all of them are that lane's.
-  /// Of a barrier of NCCL: it looks with relaxed order and acquires elsewhere (ncclBarrierSession
+  /// Of a barrier of NCCL: it polls with relaxed order and acquires elsewhere (ncclBarrierSession
   /// waits for its LSA part so, and then with acquire order for its GIN part).
   bool of_library = false;
 };
@@ -104,7 +104,7 @@ class RaceDetector {
   ClockPtr publish(ActorId actor);
   void learn(ActorId actor, const ClockPtr& clock);
   [[nodiscard]] ClockPtr knowledge(ActorId actor) const;
-  /// The same without what its block's barriers told it of its block.
+  /// The same without what it learnt of its block at barriers.
   [[nodiscard]] ClockPtr clock(ActorId actor) const {
     const Group& group = groups_[group_of_[actor]];
     return group.live ? group.live[actor - group.first].clock : nullptr;

@@ -54,7 +54,7 @@ void SharedRaces::expand(std::uint32_t index) {
   }
 }
 
-/// The state of the whole row is enough: nothing is wrong, or the words have to be looked at.
+/// The state of the whole row is enough: nothing is wrong, or each word has to be checked.
 bool SharedRaces::write_row(Row& row, const Access& access, std::uint8_t lane) {
   if (row.has_words || (is_written(row.writer) && !knows(access.warp, row.writer))) return false;
   const std::uint32_t floor = floor_of(access.warp);

@@ -42,7 +42,7 @@ class SharedRaces {
     unsigned lane = 0;  ///< Of the first word.
     /// A power of 2. 0: all by that lane, or by all lanes (a broadcast).
     std::uint32_t lane_words = 1;
-    bool whole_warp = false;  ///< A matrix load: lanes are not told apart.
+    bool whole_warp = false;  ///< A matrix load: lanes are not distinguished.
     std::uint8_t mask = 0xF;  ///< Bytes of the word; not all of them only if count is 1.
   };
 
@@ -137,7 +137,7 @@ class SharedRaces {
   std::array<std::uint16_t, kMaxWarps> phase_{};
 };
 
-/// Reads of one warp between two synchronisations of its own: what holds for all of them is looked
+/// Reads of one warp between two synchronisations of its own: what holds for all of them is checked
 /// up once.
 class SharedRaces::QuickReader {
  public:
@@ -203,7 +203,7 @@ class SharedRaces::QuickReader {
         (row.write_lane != lane || row.lane_words != lane_words)) {
       return false;
     }
-    // Only readers of one epoch are kept: with one number for all, others would look too late.
+    // Only readers of one epoch are kept: with one number for all, others would seem too late.
     row.readers = (row.read_epoch == epoch_ ? row.readers : 0) | bit_;
     row.read_epoch = epoch_;
     row.read_site = site;

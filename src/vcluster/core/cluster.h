@@ -87,7 +87,7 @@ class Cluster {
   HostSync host_sync_{timeline_, works_, sessions_};
   Replies replies_{works_, sessions_};
   std::unique_ptr<Devices> devices_;
-  std::unique_ptr<Watchers> watchers_;  ///< Those who look at kernels from inside.
+  std::unique_ptr<Watchers> watchers_;  ///< Observers of kernels.
   std::unique_ptr<RunCheck> check_;
   std::unique_ptr<Allocations> allocations_;
   std::unique_ptr<NcclWorld> nccl_;

@@ -90,7 +90,7 @@ Parsed parse_free(const OperationParts& parts, const Process& process, std::uint
 
 WorkPtr make_host_work(const OperationParts& parts, Context& context, const HostOperation& host) {
   return WorkGraph::make("host function", [&parts, &context, host](const WorkPtr& work) {
-    // A stream callback is told of an error; a host function is not called at all after one.
+    // A stream callback is passed the error; a host function is not called at all after one.
     if (context.error != 0 && !host.is_stream_callback) {
       return parts.works.finish(work, parts.timeline.now());
     }

@@ -24,7 +24,7 @@ class Devices {
  public:
   /// Without GPUs: whoever watches them needs the memory first.
   [[nodiscard]] static Result<std::unique_ptr<Devices>> create(const ClusterOptions& options);
-  /// Makes the GPUs; `watch` sets who looks at each of them.
+  /// Makes the GPUs; `watch` sets the observers of each.
   void add_gpus(const std::function<void(vgpu::Environment&)>& watch);
 
   [[nodiscard]] std::uint32_t count() const {

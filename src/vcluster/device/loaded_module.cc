@@ -104,7 +104,7 @@ Result<vgpu::Program*> program_on(const Devices& devices,
     }
   }
   if (!module.error.empty()) {
-    if (!std::exchange(module.error_told, true)) {
+    if (!std::exchange(module.error_reported, true)) {
       process.output.push_back({2, "cuco: " + module.error + "\n"});
     }
     return Error{ErrorKind::InvalidInput, module.error};

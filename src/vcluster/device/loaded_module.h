@@ -27,7 +27,7 @@ struct Module {
   ptx::RegisterCounts registers;              ///< From ptxas, where the program holds its code.
   std::shared_ptr<const ptx::Module> parsed;  // shared with the programs of all devices
   std::string error;                          ///< Why it cannot be used; empty if it can.
-  bool error_told = false;
+  bool error_reported = false;
   std::map<std::int32_t, std::unique_ptr<vgpu::Program>> programs;
 };
 

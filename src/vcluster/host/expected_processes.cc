@@ -27,7 +27,7 @@ std::string variable_of(const system::Fd& listener) {
   return path.empty() ? "" : std::string(wire::kSocketVariable) + "=" + path + '\0';
 }
 
-/// It runs, or waits for a disk: what it is going to do cannot be told.
+/// It runs, or waits for a disk: what it does next cannot be known.
 bool is_busy(const std::filesystem::path& process) {
   const std::string line = content_of(process / "stat");
   const std::size_t end_of_name = line.rfind(')');

@@ -11,7 +11,7 @@
 
 namespace cuco::vcluster {
 
-/// What processes that were told of the server's socket and are none of `known` do.
+/// What processes that have the server's socket and are not among `known` do.
 enum class ExpectedProcesses : std::uint8_t {
   None,     ///< There are none.
   Waiting,  ///< They sleep, as a shell does that may start more.

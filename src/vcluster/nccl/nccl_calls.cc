@@ -233,7 +233,7 @@ void submit(const NcclParts& parts,
   auto submission = std::make_shared<Submission>();
   submission->session = session.number();
   submission->replies.resize(items->size());
-  // One more than there are items: nothing is answered before all of them have been looked at.
+  // One more than there are items: nothing is answered before all of them have been read.
   submission->missing = items->size() + 1;
   std::string what = "an NCCL group";
   for (std::size_t i = 0; i < items->size(); ++i) {

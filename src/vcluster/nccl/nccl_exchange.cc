@@ -196,7 +196,7 @@ void Exchange::on_reached(const GroupPtr& group) {
   }
   for (const PartPtr& part : group->parts)
     part->is_ready = true;
-  // Collected first: starting may erase what is being looked at.
+  // Collected first: starting one may erase entries of the map.
   for (const PartPtr& part : group->parts) {
     if (nccl_core::is_point_to_point(part->call.kind)) {
       const bool is_send = part->call.kind == Kind::Send;
@@ -321,7 +321,7 @@ void Exchange::break_up(Problem why) {
   rounds_.clear();
   channels_.clear();
   // Groups that their stream has not reached finish when it does, which may be as soon as an
-  // earlier one is finished: they are told apart before.
+  // earlier one is finished: they are distinguished before.
   std::vector<GroupPtr> started;
   for (const GroupPtr& group : std::exchange(groups_, {})) {
     for (const PartPtr& part : group->parts)

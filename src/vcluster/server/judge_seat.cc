@@ -53,7 +53,7 @@ void JudgeSeat::report(Session& session, const wire::JudgeReport& request, wire:
     if (waiting == nullptr) return;
     waiting->learn(works);
     Seat& mine = seats_[rank];
-    // Whoever reports before its work has ended is told of the end no sooner than one who waited.
+    // A rank that reports before its work has ended counts as done no sooner than one that waited.
     mine.report.time_ps = std::max(waiting->clock(), parts_.timeline.now() + kCallCost);
     mine.report.deliveries = parts_.devices.fabric().deliveries() - delivered_before_;
     mine.report.copied_to_host = waiting->process->copied_to_host - mine.copied_before;
@@ -252,11 +252,11 @@ void JudgeSeat::update() {
                                               .count = static_cast<std::uint32_t>(seats_.size())}),
         tail);
   }
-  // A rank that ends in good order, but before it was told to, has died too.
+  // A rank that ends in good order, but before the judge said so, counts as dead too.
   std::vector<std::string> gone = parts_.processes.lost();
   for (const auto& [rank, seat] : seats_) {
     if (parts_.sessions.find(seat.session) == nullptr && seat.report.phase != 0) {
-      gone.push_back(fmt::format("rank {}: ended before it was told to", rank));
+      gone.push_back(fmt::format("rank {}: ended before the judge let it", rank));
     }
   }
   if (!gone.empty()) answer_lines(wire::JudgeWait::kDied, gone);
@@ -296,7 +296,7 @@ void JudgeSeat::answer(std::uint16_t type,
   header.type = type;
   header.status = status;
   header.clock = parts_.timeline.now();
-  // A judge that is gone shows as a closed socket at the next look.
+  // A judge that is gone shows as a closed socket at the next read.
   static_cast<void>(wire::send_frame(control_.get(), header, head, tail));
 }
 

@@ -51,7 +51,7 @@ class JudgeSeat {
   [[nodiscard]] bool read();
   /// Tells the judge, if it waits, that all ranks have reported or that some have died.
   void update();
-  /// Nothing can go on. Told once.
+  /// Nothing can go on. Reported once.
   void report_deadlock(const std::vector<ClusterWait>& waits);
 
  private:
@@ -69,7 +69,7 @@ class JudgeSeat {
   };
 
   void report(Session& session, const wire::JudgeReport& request, wire::Bytes tail);
-  /// Once all ranks are here, nothing moves until they are told to go on: work that somebody left
+  /// Once all ranks are here, nothing moves until the judge lets them go on: work that a rank left
   /// behind would otherwise start on the inputs while they are being written.
   void hold();
   void serve(const wire::Frame& frame);

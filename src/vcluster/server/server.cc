@@ -22,23 +22,23 @@
 namespace cuco::vcluster {
 namespace {
 
-/// How often a silent thread is looked at, and how often in a row it must sleep to count as parked.
-constexpr int kLookMs = 10;
+/// How often a silent thread is sampled, and how many samples in a row must find it asleep.
+constexpr int kSampleMs = 10;
 constexpr std::uint32_t kAsleepSamples = 10;
-/// The same where the host library is loaded: it tells of every wait, so that a thread that sleeps
-/// untold only waits for the machine.
-constexpr std::uint32_t kAsleepSamplesIfTold = 500;
-/// Silent looks after which a busy thread with pinned memory is taken to poll it.
-constexpr std::uint32_t kPollingLooks = 30;
+/// The same where the host library is loaded: it reports every wait, so that a thread that sleeps
+/// without a report only waits for the machine.
+constexpr std::uint32_t kAsleepSamplesIfReporting = 500;
+/// Silent samples after which a busy thread with pinned memory is taken to poll it.
+constexpr std::uint32_t kPollingSamples = 30;
 /// With threads blocked outside the server's sight, how long nothing may happen before it is called
 /// a deadlock.
 constexpr int kOutsideGraceMs = 5000;
 /// The same while a script of the user's lives, which may sleep before it starts the next rank.
 constexpr int kStartGraceMs = 10'000;
-/// How often it is looked for.
-constexpr int kHelpLookMs = 100;
-/// GPU steps between two looks at the sockets: a killed process must end its kernels.
-constexpr int kStepsPerLook = 512;
+/// How often that is checked.
+constexpr int kHelpSampleMs = 100;
+/// GPU steps between two polls of the sockets: a killed process must end its kernels.
+constexpr int kStepsPerPoll = 512;
 
 /// 'S' in /proc: sleeps, and will until somebody wakes it.
 bool is_asleep(std::uint32_t pid, std::uint32_t tid) {
@@ -101,18 +101,18 @@ Result<Ending> Server::run() {
     if (parent_gone_) return Ending::Finished;
     if (judge_) judge_->update();
     if (cluster_->must_wait()) {
-      // Threads that run have their say first; only silence is looked into.
-      CUCO_TRY_ASSIGN(const bool heard, poll(kLookMs));
-      silent_ms_ = heard ? 0 : silent_ms_ + kLookMs;
+      // Threads that run may send requests first; they are sampled only when silent.
+      CUCO_TRY_ASSIGN(const bool heard, poll(kSampleMs));
+      silent_ms_ = heard ? 0 : silent_ms_ + kSampleMs;
       // A judged rank that sleeps is waited for: blocked outside, it would meet its peers for free.
-      if (!heard && !judge_) look_for_sleepers();
-      if (silent_ms_ >= patience_ms_ && silent_ms_ - kLookMs < patience_ms_) {
-        tell_who_is_waited_for();
+      if (!heard && !judge_) sample_threads();
+      if (silent_ms_ >= patience_ms_ && silent_ms_ - kSampleMs < patience_ms_) {
+        print_awaited_threads();
       }
       continue;
     }
     bool moved = false;
-    for (int step = 0; step < kStepsPerLook && !cluster_->must_wait(); ++step) {
+    for (int step = 0; step < kStepsPerPoll && !cluster_->must_wait(); ++step) {
       if (!cluster_->advance()) break;
       moved = true;
       drop_refused();
@@ -124,7 +124,7 @@ Result<Ending> Server::run() {
       continue;
     }
     const bool waits = somebody_waits();
-    if (waits && idle_ms % kHelpLookMs == 0) help = help_that_may_come();
+    if (waits && idle_ms % kHelpSampleMs == 0) help = help_that_may_come();
     const int grace = help == Help::None      ? 0
                       : help == Help::Outside ? kOutsideGraceMs
                                               : kStartGraceMs;
@@ -132,14 +132,14 @@ Result<Ending> Server::run() {
       if (cluster_->check() != nullptr) cluster_->check()->on_deadlock(cluster_->waits());
       if (judge_) {
         judge_->report_deadlock(cluster_->waits());
-        CUCO_TRY(poll(kLookMs));
+        CUCO_TRY(poll(kSampleMs));
         continue;
       }
       report_deadlock();
       return Ending::Deadlock;
     }
-    CUCO_TRY(poll(kLookMs));
-    idle_ms = somebody_waits() && help != Help::Coming ? idle_ms + kLookMs : 0;
+    CUCO_TRY(poll(kSampleMs));
+    idle_ms = somebody_waits() && help != Help::Coming ? idle_ms + kSampleMs : 0;
   }
 }
 
@@ -188,14 +188,14 @@ void Server::read_peer(int fd) {
   if (found == peers_.end()) return;
   Peer& peer = *found->second;
   peer.asleep_samples = 0;
-  peer.silent_looks = 0;
+  peer.silent_samples = 0;
   for (;;) {
     switch (peer.reader.read_some(fd)) {
       case wire::FrameReader::State::Waiting:
         return;
       case wire::FrameReader::State::Complete: {
         wire::Frame frame = peer.reader.take();
-        if (is_of_host_library(frame)) told_.insert(peer.session->pid);
+        if (is_of_host_library(frame)) reporting_.insert(peer.session->pid);
         cluster_->deliver(*peer.session, std::move(frame));
       }
         if (!peer.session->refused_because().empty()) return;
@@ -233,7 +233,7 @@ void Server::drop_refused() {
   }
 }
 
-void Server::look_for_sleepers() {
+void Server::sample_threads() {
   const auto sees_host_memory = [&](const Process& process) {
     return std::ranges::any_of(cluster_->allocations().all(), [&](const auto& entry) {
       return entry.second.process == process.index && entry.second.kind != wire::MemoryKind::Device;
@@ -243,13 +243,14 @@ void Server::look_for_sleepers() {
     Session& session = *peer->session;
     if (session.state() != Session::State::Running || session.process == nullptr) continue;
     peer->asleep_samples = is_asleep(session.pid, session.tid) ? peer->asleep_samples + 1 : 0;
-    ++peer->silent_looks;
+    ++peer->silent_samples;
     ThreadWait wait;
-    const bool asleep = peer->asleep_samples >= kAsleepSamplesIfTold ||
-                        (peer->asleep_samples == kAsleepSamples && !told_.contains(session.pid));
+    const bool asleep =
+        peer->asleep_samples >= kAsleepSamplesIfReporting ||
+        (peer->asleep_samples == kAsleepSamples && !reporting_.contains(session.pid));
     if (asleep) {
       wait = HostThreadWait{};
-    } else if (peer->silent_looks >= kPollingLooks && sees_host_memory(*session.process)) {
+    } else if (peer->silent_samples >= kPollingSamples && sees_host_memory(*session.process)) {
       wait = PinnedMemoryWait{};
     }
     if (std::holds_alternative<std::monostate>(wait)) continue;
@@ -258,7 +259,7 @@ void Server::look_for_sleepers() {
   }
 }
 
-void Server::tell_who_is_waited_for() const {
+void Server::print_awaited_threads() const {
   fmt::print(stderr, "cuco: note: nothing has happened for {} s; the virtual cluster waits for\n",
              patience_ms_ / 1000.0);
   for (const auto& [number, session] : cluster_->sessions().all()) {

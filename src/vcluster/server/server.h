@@ -35,7 +35,7 @@ class Server {
   /// Gives the run a judge: its socket takes the place of `parent`, and it hears of deadlocks.
   [[nodiscard]] Result<void> seat_judge(wire::Fd control);
 
-  /// After so long without a word from any thread the user is told who is waited for.
+  /// After so long without a request from any thread, prints which threads are waited for.
   void set_patience(int milliseconds) { patience_ms_ = milliseconds; }
 
   /// What a checked run found, as JSON (check::findings_from_json reads it).
@@ -52,8 +52,8 @@ class Server {
     system::Fd socket;
     wire::FrameReader reader;
     Session* session = nullptr;
-    std::uint32_t asleep_samples = 0;  ///< Consecutive looks that found the thread sleeping.
-    std::uint32_t silent_looks = 0;    ///< Looks since it last said something.
+    std::uint32_t asleep_samples = 0;  ///< Consecutive samples that found it sleeping.
+    std::uint32_t silent_samples = 0;  ///< Samples since its last request.
   };
 
   Server(std::unique_ptr<Cluster> cluster,
@@ -66,22 +66,22 @@ class Server {
   void read_peer(int fd);
   void drop_peer(int fd);
   void drop_refused();
-  /// Looks at running threads: one that sleeps without having told us is parked; one that can see
+  /// Samples running threads: one that sleeps without a report is parked; one that can see
   /// pinned memory and is silent for long may be polling it, and must not hold the GPUs up.
-  void look_for_sleepers();
+  void sample_threads();
   [[nodiscard]] bool somebody_waits() const;
   /// From outside the server's sight: a thread that is blocked there, or a process yet unknown.
   enum class Help : std::uint8_t { None, Outside, Starting, Coming };
   [[nodiscard]] Help help_that_may_come() const;
   void report_deadlock() const;
-  void tell_who_is_waited_for() const;
+  void print_awaited_threads() const;
 
   std::unique_ptr<Cluster> cluster_;
   system::Fd listener_;
   system::Fd parent_;
   system::Poller poller_;
   std::map<int, std::unique_ptr<Peer>> peers_;
-  std::set<std::uint32_t> told_;  ///< Processes whose host library tells of their waits.
+  std::set<std::uint32_t> reporting_;  ///< Processes whose host library reports waits.
   bool parent_gone_ = false;
   int silent_ms_ = 0;  ///< Since a thread that runs was last heard of.
   int patience_ms_ = 60'000;

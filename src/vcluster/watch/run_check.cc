@@ -255,7 +255,7 @@ void RunCheck::on_result_read(const Session& session, std::uint64_t address, std
   info.start = session.known;
   const check::WorkId id = checker.begin(info);
   checker.read(id, canonical(address), bytes);
-  // The judge's next command, which goes to all, comes after its look.
+  // The judge's next command, which goes to all, comes after this read.
   departed_ = check::Clock::join(departed_, checker.end(id));
 }
 

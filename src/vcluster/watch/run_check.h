@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A checked run: tells the checker of everything that happens outside of kernels.
+/// A checked run: reports to the checker everything that happens outside of kernels.
 ///
 /// The work graph carries knowledge along its edges (Work::known), host threads along theirs
 /// (Session::known); here pieces of work become actors of the one happens-before relation.

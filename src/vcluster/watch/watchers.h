@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Those who look at kernels from inside, each only where it was asked for: weak memory under an
+/// Observers of kernels, each only where it was asked for: weak memory under an
 /// adversarial schedule, or where deliveries are probed; the profiler.
 #pragma once
 
@@ -23,7 +23,7 @@ class Watchers {
  public:
   Watchers(const ClusterOptions& options, const Devices& devices, WorkGraph& works);
 
-  /// Lets them look at a GPU, beside whoever already does.
+  /// Lets them observe a GPU, beside an observer that is there already.
   void join(vgpu::Environment& environment);
   /// Writes what the options asked for. Once, when all is over.
   [[nodiscard]] Result<void> write_report() const;

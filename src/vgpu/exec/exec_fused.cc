@@ -54,7 +54,7 @@ float* lanes_of(const Warp& w, Ref ref) {
   return reinterpret_cast<float*>(w.bank[ref >> 31U] + (ref & ~kConstantBit));
 }
 
-/// sum += x * y, with x and y from where they lie. The patterns are told apart outside of the loop.
+/// sum += x * y, with x and y from where they lie. The pattern is chosen outside of the loop.
 [[gnu::always_inline]] inline void add_products(Lanes& sum, const Source& x, const Source& y) {
   if (x.row != y.row) {
     const __m256 one = _mm256_broadcast_ss(x.row ? y.values : x.values);
@@ -81,7 +81,7 @@ void keep(float* d, const Source& source) {
     _mm256_store_ps(d + 8 * v, take(source, v));
 }
 
-/// The rows of a sequence, for an observer that is told of several at once.
+/// The rows of a sequence, for an observer that takes several at once.
 class Rows {
  public:
   void add(const Warp& w, const Op& op, const Source& source) {

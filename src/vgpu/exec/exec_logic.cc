@@ -75,7 +75,7 @@ struct Bfe {
   T operator()(T a, std::uint32_t b, std::uint32_t c) const {
     constexpr std::uint32_t kBits = 8 * sizeof(T);
     using U = std::make_unsigned_t<T>;
-    // The H200 looks at 8 bits of position and length for 32-bit fields, at all for 64-bit ones.
+    // The H200 reads 8 bits of position and length for 32-bit fields, at all for 64-bit ones.
     const std::uint32_t pos = kBits == 64 ? std::min(b, 64U) : b & 0xFFU;
     const std::uint32_t len = kBits == 64 ? std::min(c, 64U) : c & 0xFFU;
     const std::uint32_t msb = kBits - 1;

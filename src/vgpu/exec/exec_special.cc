@@ -113,7 +113,7 @@ void special_f32(Warp& w, const Op& op) {
   });
 }
 
-/// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 look at the upper words alone.
+/// rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 read the upper words alone.
 template <typename F>
 void special_f64_upper(Warp& w, const Op& op) {
   map1<std::uint64_t, std::uint64_t>(w, op, [](std::uint64_t a) -> std::uint64_t {

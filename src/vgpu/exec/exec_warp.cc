@@ -3,7 +3,7 @@
 // (PTX ISA 9.7.9.6, 9.7.13.8 to 9.7.13.12).
 //
 // Every .sync operation begins with the rendezvous (Warp::meet). Lanes that came with different
-// member masks may leave it together; each lane then looks at its own members only.
+// member masks may leave it together; each lane then reads its own members only.
 #include <array>
 #include <bit>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The hook of the checker: told of every access, barrier and fence of every kernel.
+/// The hook of the checker: called for every access, barrier and fence of every kernel.
 ///
 /// Null by default; then it costs one test of a pointer per access.
 #pragma once

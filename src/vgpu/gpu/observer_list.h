@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Several observers where the GPU takes one: each is told, in the order of the list.
+/// Several observers where the GPU takes one: each is called, in the order of the list.
 #pragma once
 
 #include <utility>

@@ -19,7 +19,7 @@ constexpr std::size_t kRepeatsSought = 64;  ///< Among so many of the last locat
 constexpr VTime kPollTime =
     2 * kMicrosecond;                        ///< A timed loop polls so long before it skips ahead.
 constexpr std::uint64_t kQuietQuanta = 4;    ///< Looks without progress before states are compared.
-constexpr std::uint64_t kClockLooks = 256;   ///< So many looks at the clock alone are a delay,
+constexpr std::uint64_t kClockLooks = 256;   ///< So many reads of the clock alone are a delay,
 constexpr VTime kLookTime = 100'000;         ///< if one follows the other within 100 ns.
 constexpr VTime kPatience = 3600 * kSecond;  ///< Polling longer than this is waiting for ever.
 /// A loop that counts its tries is never twice in one state. It is compared now and then only, and
@@ -179,7 +179,7 @@ void remember(const Warp& w, const Op& op, std::uint64_t digest, SpinLog& log) {
 }
 
 /// The active lanes wait for a write to what they have read, then execute `op` again. A timed poll
-/// goes on with what it has read instead: it has to look at its clock in between.
+/// goes on with what it has read instead: it has to read its clock in between.
 void park(Warp& w, const Op& op, VTime until) {
   isolate(w, w.active);
   if (until == kNever) {
@@ -228,7 +228,7 @@ void note_strong_read(Warp& w,
 }
 
 void note_quantum_end(Warp& w) {
-  // A look now and then is enough, and warps that are soon done never have one.
+  // A check now and then is enough, and warps that are soon done never have one.
   constexpr VTime kSample = 32;
   if (w.reads_clock || (w.clock / kMicrosecond) % kSample != 0) return;
   Split& split = w.splits[w.current];
@@ -263,7 +263,7 @@ void note_clock_read(Warp& w) {
   if (log.progress != w.progress) restart(w, log);
   // A poll of memory with a time-out is the business of note_strong_read.
   if (!log.locations.empty()) return;
-  // The digest has no other use while there is nothing to compare: it is the time of the last look.
+  // The digest has no other use while there is nothing to compare: it is the time of the last read.
   const VTime since = w.clock - static_cast<VTime>(log.digest);
   log.digest = static_cast<std::uint64_t>(w.clock);
   if (since < 0 || since > kLookTime) restart(w, log);

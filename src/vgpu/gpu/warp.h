@@ -170,7 +170,7 @@ struct Warp {
 
   /// Adds cycles to the clock: for costs only known at run time.
   void spend(std::uint32_t cycles);
-  /// Brings the clock up to and including the current op: before anything that looks at it.
+  /// Brings the clock up to and including the current op: before anything that reads it.
   void sync_clock();
   /// sync_clock, and counts the straight-line code since `counted`. Before mask or ip change.
   void flush_segment();

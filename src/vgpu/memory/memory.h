@@ -106,7 +106,7 @@ class Memory {
     if (watches_.empty()) return;
     notify_watchers(address, bytes, when);
   }
-  /// Is told of every write that no kernel did. One listener; empty: none.
+  /// Called for every write that no kernel did. One listener; empty: none.
   void on_outside_write(std::function<void(Address address, std::uint64_t bytes)> listener) {
     outside_ = std::move(listener);
   }

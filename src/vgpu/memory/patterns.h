@@ -53,8 +53,8 @@ template <typename T>
   return detail::is_sequence(a, T{0}) ? Pattern::Same : Pattern::Other;
 }
 
-/// Unrolled loops go through memory with one register and many offsets: the pattern is looked at
-/// once per value of the register. Keys tell values apart within a basic block, the epoch from one
+/// Unrolled loops go through memory with one register and many offsets: the pattern is computed
+/// once per value of the register. Keys distinguish values within a basic block, the epoch from one
 /// pass through it to the next.
 template <typename T>
 [[gnu::always_inline]] inline Pattern known_pattern(Warp& w, const Op& op, const T* a, T stride) {

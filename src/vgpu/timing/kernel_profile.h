@@ -66,9 +66,9 @@ struct Phase {
   struct Wait {
     std::uint64_t polls = 0;  ///< Strong loads executed there, by warps.
     VTime waited = 0;
-    std::vector<Address> addresses;  ///< What was looked at; at most kPolledAddresses.
+    std::vector<Address> addresses;  ///< What was polled; at most kPolledAddresses.
   };
-  std::map<ProfiledLine, Wait> waits;  ///< Lines that look at what others may write.
+  std::map<ProfiledLine, Wait> waits;  ///< Lines that read what others may write.
   // Of all warps together. What is left of their time went into instructions.
   VTime warp_time = 0;  ///< That they were there, from their first access or wait to their last.
   VTime load_wait = 0;

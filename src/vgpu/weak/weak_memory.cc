@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kCellBytes = 16;
 
-// Every thread may have to remember every write that can be looked behind: many threads, fewer
+// Every thread may have to remember every write that loads can pass: many threads, fewer
 // writes. To forget earlier only makes memory stronger.
 constexpr std::size_t kBudget = std::size_t{1} << 20U;
 constexpr std::size_t kLeast = 128;

@@ -4,13 +4,13 @@
 ///
 /// Memory itself is always up to date; what is weak is what loads get to see of it. Every store of
 /// a kernel to global memory keeps the bytes that it replaced for a while. A load may be given the
-/// state of a moment in the past, as long as its thread has not seen, written or been told of
-/// anything newer there. Who has been told of what follows PTX's causality order (PTX ISA, "Memory
+/// state of a moment in the past, as long as its thread has not seen, written or learnt of
+/// anything newer there. Who has learnt of what follows PTX's causality order (PTX ISA, "Memory
 /// Consistency Model"): release and acquire patterns on strong operations whose scopes include each
 /// other, fences of every kind and scope, barriers, chains of atomics, and fence.sc in one order
 /// per scope. A load or store may also be made to wait until a later, independent store of its
 /// thread is done (load buffering, 2+2W); a load even behind a fence, as long as nobody whom that
-/// fence is for has looked behind it: see weak_postpone.cc.
+/// fence is for has read behind it: see weak_postpone.cc.
 ///
 /// So every outcome that appears is allowed by the model. It is conservative where that is simpler:
 /// a warp counts as one thread; shared memory is sequentially consistent; a release or acquire
@@ -65,7 +65,7 @@ class WeakMemory final : public AccessObserver {
     std::uint64_t seed = 1;
     std::uint32_t stale_percent = 50;     ///< Of the loads that have a choice.
     std::uint32_t postpone_percent = 25;  ///< Of the accesses that could wait for a later store.
-    std::size_t history = 1U << 15U;      ///< Writes that can be looked behind.
+    std::size_t history = 1U << 15U;      ///< Writes that loads can pass.
     VTime remote_delay = 0;  ///< Stores to another GPU's memory are seen so much later.
   };
   WeakMemory(Memory& memory, Settings settings);

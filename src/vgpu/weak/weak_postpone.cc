@@ -4,7 +4,7 @@
 // The access is skipped; the ops up to the store run; then, in a new quantum, the warp jumps back
 // to it, executes it with the addresses and data of the first time, and goes on behind the store.
 // Only straight-line code without other memory accesses in between qualifies, and only a warp that
-// has not diverged, so nothing can join it half way. Observers are told of a load where it stands.
+// has not diverged, so nothing can join it half way. Observers see a load where it stands.
 //
 // A load may even wait behind a fence: those whom the fence's scope does not include may see the
 // store first. For the others the load has been done once they see the store. So, when the load
