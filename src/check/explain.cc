@@ -183,6 +183,7 @@ void Checker::explain_arrival(const PutRecord& put, ActorId reader, bool reads, 
   }
 }
 
+// A kernel that waits for an address of NCCL's waits for what NCCL keeps there.
 bool Checker::explain_awaited(Address address, Finding& finding) const {
   const Region* region = communication_.find(address);
   if (region == nullptr) return false;

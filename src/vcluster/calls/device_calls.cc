@@ -18,6 +18,7 @@ wire::DeviceInfo describe_device(const DeviceParts& parts, std::uint32_t device)
   const hardware::GpuDescription& gpu = parts.devices.description();
   wire::DeviceInfo info;
   std::memcpy(info.name, gpu.name.data(), std::min(gpu.name.size(), sizeof info.name - 1));
+  // Any will do that differs from device to device and is the same in every process.
   info.uuid[0] = 0xC0;
   info.uuid[1] = 0xC0;
   info.uuid[15] = static_cast<std::uint8_t>(device);
@@ -59,10 +60,12 @@ void reset(const DeviceParts& parts, Session& session, std::int32_t device) {
   Context* context = parts.processes.context(process, device);
   if (context == nullptr) return session.reply(wire::kInvalidDevice);
   vgpu::Gpu& gpu = parts.devices.gpu(device);
+  // Ending a grid takes it out of the set.
   const auto grids = context->grids;
   for (const std::uint64_t grid : grids) {
     gpu.kill(grid, vgpu::TrapKind::Cancelled, "cudaDeviceReset");
   }
+  // Pinned and managed memory is not the device's, and stays.
   std::vector<std::uint64_t> mine;
   for (const auto& [base, allocation] : parts.allocations.all()) {
     if (allocation.process == process.index && allocation.device == device &&

@@ -23,6 +23,7 @@ Event* find_event(Session& session, std::uint64_t id) {
   return nullptr;
 }
 
+/// CUDA has no state for an event that stands for a place in a graph: asking breaks the capture.
 bool is_captured(Session& session, const Event& event) {
   const auto capture = event.capture.lock();
   if (capture == nullptr) return false;
@@ -69,6 +70,7 @@ void synchronize(const StreamParts& parts,
 void query(const StreamParts& parts, Session& session, const wire::EventQuery& request) {
   Event* event = find_event(session, request.event);
   if (event == nullptr || is_captured(session, *event)) return;
+  // An event that was never recorded counts as done.
   const bool done = event->recorded == nullptr || event->recorded->done();
   if (done) session.learn({&event->recorded, 1});
   reply_status(session, parts.processes.context(*session.process, event->device),

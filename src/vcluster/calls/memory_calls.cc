@@ -24,6 +24,7 @@ void handle_allocate(const GraphParts& parts, Session& session, const wire::Allo
     return session.reply(wire::kStreamCaptureUnsupported);
   }
   const Context* context = parts.processes.context(*session.process, request.device);
+  // After a trap every call fails until the device is reset.
   if (context != nullptr && context->error != 0) {
     return reply_status(session, context, wire::kSuccess);
   }
@@ -46,6 +47,7 @@ void handle_free(const GraphParts& parts,
   const auto call = parts.works.host.call;
   parts.works.when_done(works, [parts, &sessions, works, number = session.number(), request, call] {
     wire::Free::Reply reply;
+    // Two threads may free the same memory: the second finds it gone.
     const Allocation* left = parts.allocations.find(request.address);
     if (left != nullptr && !return_graph_memory(parts.allocations, request.address)) {
       reply.bytes = left->bytes;

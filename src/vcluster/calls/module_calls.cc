@@ -130,6 +130,7 @@ void function_info(const ModuleParts& parts,
   reply.binary_version = 10 * gpu.compute_major + gpu.compute_minor;
   const std::uint32_t limit = dynamic_smem_limit(parts.devices, *found->function, request.device);
   const bool opted_in = found->function->max_dynamic_smem.contains(request.device);
+  // CUDA counts static shared memory against the default limit, not against what was opted in to.
   reply.max_dynamic_smem = opted_in ? limit : limit - std::min(limit, found->info->static_shared);
   const auto carveout = found->function->carveout.find(request.device);
   if (carveout != found->function->carveout.end()) reply.preferred_carveout = carveout->second;

@@ -52,6 +52,7 @@ void query(const StreamParts& parts, Session& session, const wire::StreamQuery& 
   if (forbidden_in_capture(session, *stream)) return;
   const auto works = stream->context->streams.unfinished(*stream);
   const bool busy = std::ranges::any_of(works, [](const WorkPtr& work) { return !work->done(); });
+  // A query that finds everything done orders it before what the thread does next.
   if (!busy) session.learn(works);
   reply_status(session, stream->context, busy ? wire::kNotReady : wire::kSuccess);
 }

@@ -30,6 +30,8 @@ Cluster::~Cluster() {
   processes_.clear();
 }
 
+// In the order in which parts need each other: observers need the memory, GPUs their observers,
+// allocations and NCCL the check, operations all of them.
 Result<void> Cluster::make_parts() {
   CUCO_TRY_ASSIGN(devices_, Devices::create(options_));
   watchers_ = std::make_unique<Watchers>(options_, *devices_, works_);
@@ -110,6 +112,7 @@ void Cluster::remove_session(Session& session) {
 }
 
 void Cluster::end_process(Process& process) {
+  // Its peers learn of it first, while its communicators still have names.
   nccl_->process_ended(process.index, process.name());
   if (!process.said_goodbye) processes_.add_lost(process.name());
   for (const auto& [device, context] : process.contexts) {
@@ -128,6 +131,7 @@ void Cluster::deliver(Session& session, wire::Frame frame) {
     session.refuse(fmt::format("there is no message {:#x}", frame.header.type));
     return;
   }
+  // The sender may be a candidate that writes to its socket what it likes.
   if (judged_run_.is_judged()) {
     if (auto reason = why_not_in_judged_run(processes_, session, frame)) {
       return session.refuse(*std::move(reason));
@@ -155,6 +159,7 @@ void Cluster::serve(Session& session, const Dispatcher::Entry& entry) {
         devices_->adversary().call_delay(session.process->rank, session.thread, session.calls++);
   }
   session.begin(cost);
+  // Whatever the handler hands in comes after what this thread knows.
   if (!check_) return entry.serve(session);
   works_.host = {session.known, check_->call_of(session)};
   entry.serve(session);

@@ -25,6 +25,7 @@ namespace {
 /// No honest size is larger; below it sums and products of four cannot overflow.
 constexpr std::uint64_t kSane = std::uint64_t{1} << 40U;
 
+/// From the first byte to the last of a pitched copy; nullopt: no honest program asks for it.
 std::optional<std::uint64_t> extent_of(std::uint64_t width,
                                        std::uint64_t height,
                                        std::uint64_t depth,
@@ -42,6 +43,7 @@ std::optional<std::uint64_t> extent_of(std::uint64_t width,
   return static_cast<std::uint64_t>(extent);
 }
 
+/// The CUDA error of one end of a copy. Everything in the request comes from outside and may lie.
 std::int32_t check_end(const OperationParts& parts,
                        const Session& session,
                        const wire::Copy& request,
@@ -126,6 +128,7 @@ WorkPtr make_free_work(const OperationParts& parts, Context& context, const Free
   });
 }
 
+// Without a check there is nothing to do: the memory is the caller's since the call.
 WorkPtr make_claim_work(const OperationParts& parts,
                         Context& context,
                         const ClaimOperation& claim) {
@@ -300,6 +303,7 @@ Operations::Enqueued Operations::enqueue(Stream& stream, Operation operation) co
     also = wait->event->recorded;
   }
   if (stream.capture != nullptr) return {capture_operation(stream, std::move(operation)), nullptr};
+  // Work of the legacy stream would wait for the capturing one, which cannot be captured.
   if (stream.is_legacy) {
     for (const Stream* other : context.streams.all()) {
       if (other->capture == nullptr || other->non_blocking) continue;

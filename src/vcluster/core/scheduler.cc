@@ -25,6 +25,7 @@ bool Cluster::must_wait() const {
 }
 
 bool Cluster::advance() {
+  // `second` bounds how far a GPU may run ahead: nothing else can happen before it.
   VTime best = vgpu::kNever;
   VTime second = vgpu::kNever;
   Session* session = nullptr;

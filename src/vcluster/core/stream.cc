@@ -14,6 +14,9 @@ std::string Stream::name() const {
   return "stream " + std::to_string(id);
 }
 
+// Streams that are gone still count: cudaDeviceSynchronize waits for their work, and in a checked
+// run makes it known. `orphans_` are their last pieces that have not ended, `past_` stands for all
+// that have.
 StreamSet::StreamSet(Context& context, WorkGraph& works)
     : context_(context),
       works_(works),
@@ -59,6 +62,7 @@ void StreamSet::destroy(Stream& stream) {
   streams_.erase(stream.id);
 }
 
+// cudaStreamPerThread: every thread has its own, made when it is first used.
 Stream& StreamSet::per_thread(std::uint32_t thread) {
   auto& slot = per_thread_[thread];
   if (slot == nullptr) {
@@ -71,6 +75,7 @@ Stream& StreamSet::per_thread(std::uint32_t thread) {
 void StreamSet::submit(Stream& stream, const WorkPtr& work, std::span<const WorkPtr> also) {
   std::vector<WorkPtr> after(also.begin(), also.end());
   after.push_back(stream.tail);
+  // The legacy stream and the blocking streams wait for each other; others only for themselves.
   if (stream.is_legacy) {
     for (const Stream* other : all()) {
       if (!other->non_blocking) after.push_back(other->tail);

@@ -26,6 +26,8 @@ WorkPtr WorkGraph::make(std::string what, std::function<void(const WorkPtr&)> st
   return work;
 }
 
+// Edges are made here and only here. What is known travels along them: a piece knows what its
+// predecessors knew at their ends, and what the host thread that handed it in knew.
 void WorkGraph::submit(const WorkPtr& work, std::span<const WorkPtr> after) {
   work->submitted_at = timeline_.now();
   if (is_checked) {
@@ -69,6 +71,7 @@ void WorkGraph::finish(const WorkPtr& work, VTime when) {
 }
 
 void WorkGraph::when_done(std::span<const WorkPtr> works, std::function<void()> callback) {
+  // Shared by the works that are awaited: the last one to end calls back.
   auto left = std::make_shared<std::size_t>(0);
   auto shared = std::make_shared<std::function<void()>>(std::move(callback));
   for (const WorkPtr& work : works) {
@@ -86,6 +89,7 @@ void WorkGraph::begin(const WorkPtr& work) {
   work->started_at = timeline_.now();
   work->waits_for.clear();
   if (work->start) {
+    // What it captured may keep memory and other works alive: it goes as soon as it has run.
     const auto start = std::exchange(work->start, nullptr);
     start(work);
   } else {
@@ -105,6 +109,7 @@ void WorkGraph::complete(const WorkPtr& work) {
 }
 
 void WorkGraph::drain() {
+  // Whoever drains already also takes what is added meanwhile.
   if (draining_) return;
   draining_ = true;
   while (!ready_.empty()) {

@@ -99,6 +99,7 @@ void Allocations::release(std::uint64_t address,
   (void)devices_.memory().free(address).has_value();
 }
 
+// What other processes have opened stays: on a real machine the import keeps it alive.
 void Allocations::abandon(const Process& process) {
   std::vector<std::uint64_t> mine;
   for (const auto& [base, allocation] : allocations_) {

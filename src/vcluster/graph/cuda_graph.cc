@@ -119,6 +119,7 @@ std::vector<WorkPtr> submit_nodes(const GraphParts& parts,
       has_successor.insert(earlier);
     }
     if (after.empty()) after.push_back(begin);
+    // A child graph is handed in on the spot, between two markers: its beginning and this node.
     const auto* child = std::get_if<ChildOperation>(&node.operation);
     if (child != nullptr && node.enabled) {
       const WorkPtr child_begin = WorkGraph::make("child graph", nullptr);
@@ -187,6 +188,7 @@ WorkPtr launch_graph(const GraphParts& parts, Stream& stream, GraphExec& exec) {
   Context& context = *stream.context;
   const WorkPtr begin = WorkGraph::make("start of a graph", nullptr);
   const WorkPtr end = WorkGraph::make("graph", nullptr);
+  // Launches of one executable graph do not overlap, whatever their streams.
   const WorkPtr also[] = {exec.last};
   context.streams.submit(stream, begin, also);
   auto ends = submit_nodes(parts, *context.process, exec.graph, begin);
@@ -205,6 +207,7 @@ Serialised serialise(const Operation& operation, std::int32_t device) {
   return std::visit(Serialiser{device}, operation);
 }
 
+// New numbers for all nodes; `cloned_from` lets cudaGraphNodeFindInClone find them.
 std::shared_ptr<Graph> clone(Ids& ids, const Graph& graph) {
   auto copy = std::make_shared<Graph>();
   copy->id = ids.next();

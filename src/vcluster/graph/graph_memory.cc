@@ -154,6 +154,7 @@ std::int32_t claim_graph_memory(Allocations& allocations, Process& process, Grap
   nodes.collect(exec.graph);
   if (nodes.left.empty()) return wire::kSuccess;
   const bool frees_itself = (exec.flags & kAutoFreeOnLaunch) != 0;
+  // All or nothing: a launch that is refused has claimed nothing.
   for (const GraphMemory* memory : nodes.taken) {
     if (memory->live && !frees_itself) return wire::kInvalidValue;
   }
@@ -165,6 +166,7 @@ std::int32_t claim_graph_memory(Allocations& allocations, Process& process, Grap
     use.reserved = std::max(use.reserved, now);
     use.reserved_high = std::max(use.reserved_high, use.reserved);
   }
+  // What the graph frees itself is the program's only while the launch runs.
   for (const auto& [address, left] : nodes.left) {
     if (left <= 0) return_graph_memory(allocations, address);
   }

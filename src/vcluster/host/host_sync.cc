@@ -26,6 +26,7 @@ void HostSync::post(const Name& name, std::uint32_t count) {
   Semaphore& semaphore = semaphores_[name];
   semaphore.count += count;
   semaphore.known = check::Clock::join(semaphore.known, works_.host.known);
+  // First come, first served: real locks promise less, but a run has to repeat.
   while (semaphore.count > 0 && !semaphore.waiters.empty()) {
     const Waiter waiter = semaphore.waiters.front();
     semaphore.waiters.pop_front();
@@ -84,8 +85,10 @@ void HostSync::meet(Session& session, const Name& name, std::uint32_t count, wir
   present.push_back(session.number());
   session.park(HostThreadWait{kind});
   if (present.size() < count) return;
+  // Replies let threads run, and they may come to the same meeting again.
   const auto everybody = std::exchange(present, {});
   meetings_.erase(name);
+  // After a barrier everybody knows what anybody knew before it.
   check::ClockPtr known;
   for (const std::uint32_t number : everybody) {
     if (const Session* member = sessions_.find(number)) {

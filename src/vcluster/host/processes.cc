@@ -71,6 +71,8 @@ void Processes::place_on_node(Process& process) const {
   }
 }
 
+// Works in flight and GPUs refer to contexts and modules of a process, so that none is destroyed
+// before the run is over.
 void Processes::end(Process& process) {
   const auto found = processes_.find(process.index);
   ended_.push_back(std::move(found->second));
@@ -105,6 +107,7 @@ void Processes::retire(Process& process, std::int32_t device) {
   if (found->second->error == 0) found->second->error = wire::kContextIsDestroyed;
   retired_.push_back(std::move(found->second));
   process.contexts.erase(found);
+  // Kernels in flight still read the code and variables of what was loaded on the device.
   for (const auto& [id, module] : process.modules) {
     const auto program = module->programs.find(device);
     if (program == module->programs.end()) continue;
@@ -139,6 +142,7 @@ void Processes::serve_jobs(Process& process) {
   }
   ServiceJob job = std::move(process.jobs.front());
   process.jobs.pop_front();
+  // Only now, because earlier jobs use the same bounce buffer.
   if (job.prepare) job.prepare(*service);
   const wire::NextService::Reply request = job.request;
   process.jobs_out[request.ticket] = std::move(job);

@@ -13,6 +13,10 @@
 namespace cuco::vcluster {
 namespace {
 
+// MPI's order: a message goes to the oldest receive that matches it, a receive takes the oldest
+// message that matches. Both queues of a box are kept in order of arrival, which is the order of
+// virtual time, so that the same run matches the same way.
+
 template <typename Pattern>
 bool matches(const Pattern& pattern, std::int32_t source, std::int32_t tag) {
   return (pattern.source == wire::kAnyMail || pattern.source == source) &&
@@ -49,6 +53,7 @@ void MailRoom::send(Session& session, const wire::MailSend& request, wire::Bytes
   letter.bytes = request.bytes;
   letter.known = session.known;
   letter.file = session.take_fd();
+  // Large messages come as a file, which is handed on to the receiver without a copy.
   if (!letter.file.is_open()) {
     if (payload.size() != request.bytes) return session.refuse("a message of another size");
     letter.payload.assign(payload.begin(), payload.end());
@@ -102,6 +107,7 @@ void MailRoom::receive(Session& session, const wire::MailReceive& request) {
   session.reply_with(wire::kSuccess, wire::MailReceive::Reply{number});
 }
 
+// The receiver learns what the sender knew; a sender that waited learns what its receiver knew.
 void MailRoom::deliver(std::uint64_t receive, Letter letter, const check::ClockPtr& taker) {
   const std::uint64_t send = letter.send;
   const check::ClockPtr known = letter.known;
@@ -116,6 +122,7 @@ void MailRoom::complete(std::uint64_t number, const check::ClockPtr& known) {
   Operation& operation = found->second;
   operation.is_done = true;
   operation.known = check::Clock::join(operation.known, known);
+  // A request of several parts is done when its last part is.
   if (operation.join != 0) {
     const auto join = operations_.find(operation.join);
     if (join != operations_.end()) {

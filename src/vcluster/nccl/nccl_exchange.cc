@@ -123,6 +123,9 @@ void Exchange::look_for_overlap(int rank, std::span<const ExchangePart> parts) {
   }
 }
 
+// Ranks match by order: the n-th collective of each rank on the communicator is one round, the n-th
+// send from a to b goes to the n-th receive of b from a. Mismatches are found when the second of
+// two calls is posted, before any stream has reached it.
 Exchange::Posted Exchange::post(int rank, std::span<const ExchangePart> parts) {
   look_for_overlap(rank, parts);
   auto group = std::make_shared<Group>();
@@ -187,6 +190,7 @@ Check Exchange::join_channel(int rank, const Slot& slot) {
   return std::nullopt;
 }
 
+// A part may start when its rank's stream has reached the group, not when it was called.
 void Exchange::on_reached(const GroupPtr& group) {
   group->is_started = true;
   if (clique_.is_broken()) {
@@ -216,6 +220,7 @@ void Exchange::try_start(Round& round) {
   }
   round.is_running = true;
   const Call& call = round.slots.front().part->call;
+  // The data moves in one step at the end; until then only the links are busy.
   const std::vector<int> gpus = clique_.devices();
   const auto cost = fabric::collective_cost(services_.fabric.topology(), pattern_of(call.kind),
                                             gpus, call.count * nccl_core::size_of(call.type));
@@ -231,6 +236,7 @@ void Exchange::finish_round(std::uint64_t number) {
   std::vector<Call> calls;
   for (const Slot& slot : round.slots) {
     Call call = slot.part->call;
+    // ncclRedOpCreatePreMulSum reads its scalar from device memory when the kernel runs.
     if (slot.part->scalar_address != 0) {
       std::memcpy(call.scalar.data(), vgpu::Memory::at(slot.part->scalar_address),
                   nccl_core::size_of(call.type));

@@ -43,6 +43,9 @@ std::uint64_t ring_bytes() {
 
 }  // namespace
 
+// The server plays NCCL's proxy thread: kernels write descriptors into rings in device memory with
+// the code of the real headers; writes to a ring wake the NIC, which polls, decodes, carries out
+// and returns a credit.
 Result<GinLayout> lay_out_gin(vgpu::Memory& memory,
                               unsigned device,
                               int ranks,
@@ -164,6 +167,7 @@ GinNic::Ring::Posted GinNic::begin_check(const Ring& ring,
   return posted;
 }
 
+// A ring is consumed by one event at a time, however many writes wake it.
 void GinNic::on_write(std::size_t index, VTime when) {
   Ring& ring = rings_[index];
   if (services_.check != nullptr) look_at_posters(ring);
@@ -255,10 +259,12 @@ void GinNic::carry_out(Ring& ring, const GinDescriptor& descriptor, VTime start)
   const fabric::Transfer transfer =
       services_.fabric.transfer(fabric::Route::Nic, from, to, descriptor.bytes, start);
   const VTime arrival = transfer.arrival;
+  // The contract lets the NIC read its source at any time until completion.
   if (services_.sources.some_early && job.source != 0 && rng_.below(2) == 0) {
     const std::byte* source = vgpu::Memory::at(job.source);
     job.staged = std::make_shared<const std::vector<std::byte>>(source, source + descriptor.bytes);
   }
+  // Puts of a ring may overtake each other, but a signal comes after all puts before it.
   ring.last_arrival = std::max(ring.last_arrival, arrival);
   // The NIC reports completion when the peer's acknowledgement is back.
   const fabric::Topology& topology = services_.fabric.topology();

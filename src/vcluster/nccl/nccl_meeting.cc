@@ -46,6 +46,7 @@ std::string_view name_of(wire::NcclItemKind kind) {
   return "an unknown call";
 }
 
+/// Our own library never sends it: a message that was written by hand.
 NcclReply malformed(wire::NcclItemKind kind) {
   return NcclReply::failure(
       {Code::InternalError, fmt::format("{}: malformed message", name_of(kind))});

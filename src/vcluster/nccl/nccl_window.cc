@@ -19,6 +19,10 @@ namespace {
 
 constexpr std::uint32_t kStride4G = static_cast<std::uint32_t>(vgpu::kFlatStride >> 32U);
 
+// Every rank of a load/store team sees the copies of all of them at a fixed stride, as NCCL lays
+// them out on NVLink: lsa_flat_base + rank * stride. So a window takes the same offset in the slot
+// of each rank, and the slots are views (Memory::alias) of what the ranks allocated.
+
 std::uint64_t whole_pages(std::uint64_t bytes) {
   return (std::max<std::uint64_t>(bytes, 1) + vgpu::kGranule - 1) / vgpu::kGranule * vgpu::kGranule;
 }
@@ -34,6 +38,7 @@ void store(Address address, const T& value) {
 
 }  // namespace
 
+// First fit: deterministic, and there are few windows.
 std::optional<std::uint64_t> FlatSpace::allocate(std::uint64_t bytes) {
   std::uint64_t offset = 0;
   for (const auto& [start, size] : used_) {
@@ -61,6 +66,7 @@ bool WindowRegistry::free(Address address) {
   return memory_.free(address).has_value();
 }
 
+// Ranks address each other's copies by their own offsets, so that all copies must be alike.
 Check WindowRegistry::check(const Clique& clique,
                             const std::vector<WindowRequest>& requests) const {
   std::uint64_t first_offset = 0;
@@ -250,6 +256,7 @@ Result<Address> WindowRegistry::table(Clique& clique, int rank) {
   return pages.front();
 }
 
+// ncclFindWindow walks these tables in device memory: pages of entries, linked by `next`.
 void WindowRegistry::refresh_tables(const Clique& clique) {
   constexpr std::size_t kEntries = std::size(abi::WindowTable{}.entries);
   for (auto& [owner, pages] : tables_) {

@@ -69,6 +69,7 @@ std::shared_ptr<const check::Site> RunCheck::call_of(const Session& session) {
   return slot = std::make_shared<const check::Site>(std::move(place));
 }
 
+// A process without a rank that drives several devices is meant as so many ranks.
 int RunCheck::rank_of(const Process& process, std::int32_t device) const {
   if (process.rank >= 0) return process.rank;
   return devices_.count() > 1 ? device : -1;
@@ -145,6 +146,8 @@ void RunCheck::freed(std::uint64_t address, const std::shared_ptr<const check::S
   checker.on_free(address, call ? *call : check::Site{});
   const auto known = devices_.memory().find_allocation(address);
   if (!known || known->base != address) return;
+  // Kept mapped, so that a kernel that still uses it is reported instead of reading what the next
+  // allocation writes.
   set_aside_.push_back(*known);
   set_aside_bytes_ += known->bytes;
   constexpr std::uint64_t kMost = std::uint64_t{256} << 20U;
@@ -283,6 +286,8 @@ check::ChainId RunCheck::new_chain() {
   return works_.new_chain();
 }
 
+// A put is an actor from its post to its credit: whatever touches its source or destination between
+// the two without being ordered races with it.
 check::WorkId RunCheck::begin_put(const check::WorkInfo& info, const check::PutRecord& put) {
   const check::WorkId id = checker.begin(info);
   checker.communication().add_put(checker.actor_of(id), put);

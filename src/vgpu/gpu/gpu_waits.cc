@@ -90,6 +90,7 @@ std::string describe(const Wait& wait) {
   return std::visit(Words{}, wait);
 }
 
+// Shared memory is the block's own: nobody outside can be the one to write it.
 std::vector<Address> awaited_addresses(const Wait& wait) {
   std::vector<Address> addresses;
   const auto* warp = std::get_if<WarpWait>(&wait);
