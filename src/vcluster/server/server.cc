@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "shims/wire/messages_mail.h"
 #include "shims/wire/messages_managed.h"
 #include "system/os/files.h"
+#include "system/os/other_process.h"
 #include "system/os/socket.h"
 #include "vcluster/host/expected_processes.h"
 #include "vcluster/watch/run_check.h"
@@ -39,16 +39,6 @@ constexpr int kStartGraceMs = 10'000;
 constexpr int kHelpSampleMs = 100;
 /// GPU steps between two polls of the sockets: a killed process must end its kernels.
 constexpr int kStepsPerPoll = 512;
-
-/// 'S' in /proc: sleeps, and will until somebody wakes it.
-bool is_asleep(std::uint32_t pid, std::uint32_t tid) {
-  std::ifstream file(fmt::format("/proc/{}/task/{}/stat", pid, tid));
-  std::string line;
-  if (!std::getline(file, line)) return false;
-  const std::size_t end_of_name = line.rfind(')');
-  return end_of_name != std::string::npos && end_of_name + 2 < line.size() &&
-         line[end_of_name + 2] == 'S';
-}
 
 /// Only the host library sends these, but for the lock that our runtime loads code under.
 bool is_of_host_library(const wire::Frame& frame) {
@@ -242,7 +232,8 @@ void Server::sample_threads() {
   for (const auto& [fd, peer] : peers_) {
     Session& session = *peer->session;
     if (session.state() != Session::State::Running || session.process == nullptr) continue;
-    peer->asleep_samples = is_asleep(session.pid, session.tid) ? peer->asleep_samples + 1 : 0;
+    peer->asleep_samples =
+        system::state_of_thread(session.pid, session.tid) == 'S' ? peer->asleep_samples + 1 : 0;
     ++peer->silent_samples;
     ThreadWait wait;
     const bool asleep =

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcluster/watch/run_check.h"
 
-#include <fstream>
-#include <sstream>
-
 #include <fmt/format.h>
 
 #include "shims/wire/call_site.h"
+#include "system/os/other_process.h"
 #include "vcluster/device/devices.h"
 #include "vcluster/host/processes.h"
 #include "vcluster/host/sessions.h"
@@ -18,23 +16,9 @@ namespace {
 /// Which file is mapped at the address in a process, and the address's offset in it.
 check::Site place_of(std::uint32_t pid, std::uint64_t address) {
   check::Site site;
-  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
-  std::string line;
-  while (std::getline(maps, line)) {
-    std::istringstream fields(line);
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-    std::uint64_t offset = 0;
-    char dash = 0;
-    std::string flags;
-    std::string device;
-    std::string inode;
-    std::string path;
-    fields >> std::hex >> begin >> dash >> end >> flags >> offset >> device >> inode >> path;
-    if (address < begin || address >= end) continue;
-    site.module = path;
-    site.offset = address - begin + offset;
-    break;
+  if (const auto file = system::file_at(pid, address)) {
+    site.module = file->path;
+    site.offset = file->offset;
   }
   return site;
 }
