@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/terminal/command.h"
-#include "system/os/files.h"
 #include "system/jobs/process.h"
+#include "system/os/files.h"
 
 namespace cuco::cli {
 namespace {
