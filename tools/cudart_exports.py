@@ -5,8 +5,11 @@
   stubs TABLE OUTPUT      writes a C++ file with every function that is not written by hand
   docs TABLE OUTPUT       writes the table as Markdown
   check TABLE LIBRARY [REAL]  compares the table with what a library exports, and with the real one
+  tested TABLE LIBRARY CALLS [--update]   compares tested.txt beside the table with the functions that
+                          a test run called (CALLS, made by tests/shims/run.py), or rewrites it
 
 A function of the driver in state 'same' is one of the runtime's: its note is name and parameters.
+What the documents call tested is in tested.txt: no function gets there but by being called.
 """
 import pathlib
 import re
@@ -83,9 +86,25 @@ def described(table):
     return out
 
 
+def tested_file(table):
+    return pathlib.Path(table).with_name("tested.txt")
+
+
+def read_tested(table):
+    return {line for line in tested_file(table).read_text().splitlines() if line and not line.startswith("#")}
+
+
+def shown_state(name, state, tested):
+    """What the documents say: code that no test has called is not said to work."""
+    if state == "unsupported":
+        return state
+    return ("tested" if name in tested else "untested") + (", partly" if state == "partly" else "")
+
+
 def docs(table, output):
-    rows = described(table)
-    counts = {state: sum(row[1] == state for row in rows) for state in STATES}
+    tested = read_tested(table)
+    rows = [(name, shown_state(name, state, tested), note) for name, state, note in described(table)]
+    count = {word: sum(row[1].split(",")[0] == word for row in rows) for word in ("tested", "untested", "unsupported")}
     library, real, error = (
         ("libcuda.so.1", "the driver's library of CUDA 13.0", "CUDA_ERROR_NOT_SUPPORTED")
         if is_driver(table) else
@@ -93,9 +112,11 @@ def docs(table, output):
     source = "cudriver" if is_driver(table) else "cudart"
     lines = [f"# {library} on the virtual GPU", "",
              f"The {len(rows)} functions that {real} exports, and the state of each here:",
-             f"{counts['works']} work, {counts['partly']} work partly, {counts['unsupported']} are not supported. "
-             "An unsupported function returns",
-             f"`{error}` and is named once on standard error.", ""]
+             f"{count['tested']} are tested, {count['untested']} are written but untested, "
+             f"{count['unsupported']} are not supported.", "",
+             "*Tested*: a test that passes in CI calls it. *Untested*: no test does. *Partly*: the note says what",
+             f"is missing. An unsupported function returns `{error}`",
+             "and is named once on standard error.", ""]
     if is_driver(table):
         lines += ["The driver API is built on the virtual runtime ([cudart.md](cudart.md)): streams, events, graphs and",
                   "kernels are the runtime's, contexts of one device share its memory, and a module is PTX text or a",
@@ -120,5 +141,28 @@ def check(table, library, real=None):
     sys.exit("\n".join(bad) if bad else 0)
 
 
+def called_functions(library, calls):
+    """The exports that were called; names of one address are one function."""
+    text = subprocess.run(["nm", "-D", "--defined-only", library], check=True, text=True,
+                          capture_output=True).stdout
+    address = {words[2].split("@")[0]: words[0] for words in (line.split() for line in text.splitlines())
+               if len(words) == 3}
+    called = {address[name] for name in pathlib.Path(calls).read_text().split() if name in address}
+    return {name for name, at in address.items() if at in called}
+
+
+def tested(table, library, calls, update=""):
+    called = {name for name, state, _ in read(table) if state != "unsupported"} & called_functions(library, calls)
+    if update:
+        lines = ["# Functions that the tests call: written by tools/cudart_exports.py tested … --update.", *sorted(called)]
+        tested_file(table).write_text("\n".join(lines) + "\n")
+        return
+    listed = read_tested(table)
+    for name in sorted(called - listed):
+        print(f"{name} is tested now: run tools/cudart_exports.py tested {table} … --update")
+    missing = sorted(listed - called)
+    sys.exit("\n".join(f"{tested_file(table)} says tested, but no test called {name}" for name in missing) if missing else 0)
+
+
 if __name__ == "__main__":
-    {"stubs": stubs, "docs": docs, "check": check}[sys.argv[1]](*sys.argv[2:])
+    {"stubs": stubs, "docs": docs, "check": check, "tested": tested}[sys.argv[1]](*sys.argv[2:])

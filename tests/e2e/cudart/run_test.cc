@@ -48,7 +48,8 @@ Expectation read_expectation(const fs::path& program) {
 
 system::JobOutcome run(std::vector<std::string> arguments) {
   system::JobSpec spec;
-  spec.command.argv = {CUCO_BINARY, "run"};
+  const char* other = std::getenv("CUCO_UNDER_TEST");  // one with instrumented libraries
+  spec.command.argv = {other != nullptr ? other : CUCO_BINARY, "run"};
   spec.command.argv.insert(spec.command.argv.end(), arguments.begin(), arguments.end());
   spec.command.environment = system::Environment::current();
   spec.command.folder = fs::path(CUCO_SOURCE_DIR) / "tests/e2e/cudart/programs";
