@@ -6,8 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "rank/rank_job.h"
-#include "toolchain/printable.h"
 #include "workload/bound.h"
 #include "workload/secret.h"
 
@@ -120,16 +118,6 @@ TEST(Workload, AllMistakesAreToldAtOnceInOrder) {
   EXPECT_THAT(message, testing::Not(HasSubstr("needs a [tolerance]")));
 }
 
-TEST(Words, OfACandidateCannotDriveATerminal) {
-  EXPECT_EQ(toolchain::printable("plain\ttext\n"), "plain\ttext\n");
-  EXPECT_EQ(toolchain::printable("\x1b[2K\rdone \x7f"), "?[2K?done ?");
-  EXPECT_EQ(toolchain::printable("\xe2\x9c\x93 \xc3\x28 \xff"), "\xe2\x9c\x93 ?( ?");
-  EXPECT_EQ(toolchain::printable("\xc2\x9b"
-                                 "31m \xc2\xa0"),
-            "?31m \xc2\xa0");
-  EXPECT_EQ(toolchain::printable("cut \xe2\x9c"), "cut ??");
-}
-
 hardware::GpuDescription h200() {
   const auto root = system::Path(CUCO_SOURCE_DIR);
   return *hardware::load_gpu_description((root / "hardware/h200.toml").string(), {});
@@ -183,26 +171,6 @@ TEST(Secret, KeysAreRepeatableSecretAndApart) {
   EXPECT_NE(once.key("a"), Secret::from("", 7).key("a"));
   const auto mode = std::filesystem::status(folder.path() / "deep/secret").permissions();
   EXPECT_EQ(mode, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-}
-
-TEST(RankJob, SurvivesTheWireAndRefusesLess) {
-  rank::RankJob job;
-  job.unique_id[5] = std::byte{9};
-  job.ranks = 4;
-  job.sets = 3;
-  job.params = {128, -1};
-  job.input_bytes = {4096};
-  job.output_bytes = {1, 2, 3};
-  const auto bytes = rank::encode_rank_job(job);
-  const auto copy = rank::decode_rank_job(bytes);
-  ASSERT_TRUE(copy.has_value());
-  EXPECT_EQ(copy->params, job.params);
-  EXPECT_EQ(copy->output_bytes, job.output_bytes);
-  EXPECT_EQ(copy->unique_id, job.unique_id);
-  for (std::size_t size = 0; size < bytes.size(); ++size) {
-    const auto less = rank::decode_rank_job(wire::Bytes(bytes).first(size));
-    EXPECT_TRUE(!less || less->output_bytes != job.output_bytes) << size;
-  }
 }
 
 TEST(Workload, AWholeProgramIsToldWhatItIsGoodFor) {
