@@ -12,7 +12,7 @@
 namespace cuco::toolchain {
 
 /// Kernels that are instances of templates, as C++ names them: "gemm<float, (int)128>". The host
-/// calls for them, so that a compiler that does not see the host must be told.
+/// calls for them, so a compiler that does not see the host must be given them.
 [[nodiscard]] std::vector<std::string> template_kernels(std::string_view ptx);
 
 /// NVRTC's PTX with the names that nvcc gave to what lies in unnamed namespaces, and without the

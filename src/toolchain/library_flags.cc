@@ -12,7 +12,7 @@
 namespace cuco::toolchain {
 namespace {
 
-/// The words of `mpicc --showme` that are for every compiler. Without a wrapper none: then the
+/// The flags of `mpicc --showme` that suit every compiler. Without a wrapper none: then the
 /// program's own flags must do, or the compiler says what it lacks.
 std::vector<std::string> mpi_flags() {
   const auto environment = system::Environment::current();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What nvcc must be told about the libraries that a program's text names.
+/// What nvcc must be given for the libraries that a program's text names.
 #pragma once
 
 #include <string>

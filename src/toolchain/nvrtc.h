@@ -18,7 +18,7 @@ struct DeviceSource {
   std::vector<std::string> kernels;  ///< Instances of templates to make.
 };
 
-/// The PTX. InvalidInput with the compiler's words if it does not compile; other Errors are ours,
+/// The PTX. InvalidInput with the compiler's message if it does not compile; other Errors are ours,
 /// among them NotFound where there is no NVRTC. Either way nvcc is the one to ask.
 [[nodiscard]] Result<std::string> compile_device_code(const DeviceSource& source,
                                                       const BuildSettings& settings);

@@ -81,7 +81,7 @@ std::vector<std::string> object_flags(const Compiler& compiler, const BuildSetti
   return words;
 }
 
-/// Nothing if nvcc has made what the words say; or why not.
+/// Nothing if nvcc succeeded; or why not.
 Result<std::optional<BuildResult>> compile(const Compiler& compiler,
                                            const std::vector<std::string>& words,
                                            const BuildSettings& settings,

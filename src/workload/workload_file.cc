@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads workload.toml to its end whatever is wrong with it, and tells all of it: a person who
+// Reads workload.toml to its end whatever is wrong with it, and reports all of it: a person who
 // writes a workload corrects ten lines at once, not one in ten attempts.
 #include <algorithm>
 #include <cmath>
@@ -199,7 +199,7 @@ Shape read_shape(Reader reader, const Workload& workload) {
   return shape;
 }
 
-/// Tries something on every shape that can be tried; the first that fails is told.
+/// Tries something on every shape that can be tried; the first that fails is reported.
 template <typename Attempt>
 void try_on_shapes(const Reader& reader,
                    std::string_view key,
@@ -226,9 +226,9 @@ Result<void> try_type(const Workload& workload,
                       bool is_output) {
   CUCO_TRY_ASSIGN(const std::string word, choose(rule, workload.variables(shape)));
   CUCO_TRY_ASSIGN(const Element element, parse_element(word));
-  // Where there is no tolerance at all, that has been told.
-  const bool told = workload.tolerance.empty();
-  if (!is_output || workload.tolerance.contains(element) || told) return {};
+  // Where there is no tolerance at all, that has been reported.
+  const bool reported = workload.tolerance.empty();
+  if (!is_output || workload.tolerance.contains(element) || reported) return {};
   return Error{ErrorKind::InvalidInput,
                element == Element::Int32 ? "int32 is for inputs only" : "no tolerance for " + word};
 }
