@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What the judge tells the ranks before it has them allocate. Nothing in it is secret.
+/// What the judge sends the ranks before it has them allocate. Nothing in it is secret.
 #pragma once
 
 #include <array>

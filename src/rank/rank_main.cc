@@ -3,7 +3,7 @@
 // cuco-rank: what runs inside the ranks' sandbox. Forks one process per rank; each loads libcudart
 // and libnccl from the folder it is given, makes the communicator and all buffers, and only
 // then loads the candidate, whose process it is from there on. It is convenience, not trust:
-// everything that counts is looked at from outside.
+// everything that counts is read from outside.
 //
 //   cuco-rank CANDIDATE.so RANKS LIBRARIES
 #include <sys/mman.h>
@@ -81,7 +81,7 @@ void find(void* library, const char* name, Function*& function) {
   if (function == nullptr) give_up(name);
 }
 
-/// Ours from the folder that we were told, and from nowhere else: a real libnccl that the loader
+/// Ours from the folder that we were given, and from nowhere else: a real libnccl that the loader
 /// happens to find would run, and outside every check.
 void* load_from(const std::string& folder, const char* name) {
   void* library = ::dlopen((folder + "/" + name).c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -116,9 +116,10 @@ class Rank {
   Rank(int rank, std::string candidate, const std::string& libraries)
       : rank_(rank), candidate_(std::move(candidate)), libraries_(load_libraries(libraries)) {
     if (libraries != kRealGpu) return;
-    void* page = ::mmap(nullptr, kBellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, kRankBellFd, 0);
-    if (page == MAP_FAILED) give_up("map the bell");
-    bell_ = static_cast<Bell*>(page);
+    void* page =
+        ::mmap(nullptr, kStartPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, kStartPageFd, 0);
+    if (page == MAP_FAILED) give_up("map the start page");
+    page_ = static_cast<StartPage*>(page);
     keep_to_processor(1);
   }
 
@@ -151,7 +152,7 @@ class Rank {
     message.phase = phase;
     message.rank = rank_;
     message.code = code;
-    if (bell_ != nullptr) return report_by_socket(message, tail);
+    if (page_ != nullptr) return report_by_socket(message, tail);
     wire::Bytes answer;
     if (wire::call(*libraries_.client, message, &command_, tail, &answer) != wire::kSuccess) {
       std::fprintf(stderr, "cuco-rank: the virtual cluster is gone\n");
@@ -205,16 +206,16 @@ class Rank {
     report(JudgeReport::kAllocated, 0, {});
   }
 
-  /// One round by the bell. The GPU's context is ours when the clock starts: changing it takes
-  /// longer than many a kernel.
+  /// One round by the start page. The GPU's context is ours when the clock starts: changing it
+  /// takes longer than many a kernel.
   template <typename Work>
   int run_round(Work work) {
     static_cast<void>(probe_->touch());
-    bell_->armed.store(++round_, std::memory_order_release);
-    while (bell_->go.load(std::memory_order_acquire) != round_) {
+    page_->armed.store(++round_, std::memory_order_release);
+    while (page_->go.load(std::memory_order_acquire) != round_) {
     }
     const int result = work();
-    bell_->done.store(round_, std::memory_order_release);
+    page_->done.store(round_, std::memory_order_release);
     return result;
   }
 
@@ -225,7 +226,7 @@ class Rank {
   }
 
   void allocate() {
-    if (bell_ != nullptr) return map_buffers();
+    if (page_ != nullptr) return map_buffers();
     const auto job = decode_rank_job(tail_);
     if (!job) give_up("job description");
     job_ = *job;
@@ -302,14 +303,14 @@ class Rank {
       if (code != 0) text = libraries_.error_text(code);
       return code;
     };
-    const int code = bell_ != nullptr ? run_round(work) : work();
+    const int code = page_ != nullptr ? run_round(work) : work();
     report(JudgeReport::kRan, code, wire::bytes_of_text(text));
   }
 
   int rank_;
   std::string candidate_;
   Libraries libraries_;
-  Bell* bell_ = nullptr;  ///< On a real GPU.
+  StartPage* page_ = nullptr;  ///< On a real GPU.
   std::optional<driver::GpuProbe> probe_;
   std::uint32_t round_ = 0;
   wire::Fd shared_;

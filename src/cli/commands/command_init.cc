@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "cli/terminal/command.h"
-#include "judge/whole_program.h"
+#include "judge/whole/whole_program.h"
 #include "program/tokens.h"
 #include "system/os/files.h"
 

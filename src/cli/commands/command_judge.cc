@@ -4,13 +4,10 @@
 
 #include "base/assert.h"
 #include "base/json.h"
-#include "base/text.h"
 #include "candidate/event_json.h"
 #include "cli/journey/judge_report.h"
 #include "cli/terminal/command.h"
-#include "cli/terminal/interrupt.h"
-#include "judge/judge.h"
-#include "judge/whole_program.h"
+#include "judge/program_judge.h"
 
 namespace cuco::cli {
 namespace {
@@ -38,8 +35,6 @@ class JudgeCommand final : public Command {
   }
 
   Result<ExitCode> run(Context& context) override {
-    CUCO_TRY_ASSIGN(const auto whole, judge::load_whole_program(workload_));
-    if (whole) return judge_whole(context, *whole);
     const judge::JudgeOptions options{.workload = workload_,
                                       .cache = system::cache_folder(system::Environment::current()),
                                       .seed = seed_,
@@ -48,7 +43,7 @@ class JudgeCommand final : public Command {
                                       .on_gpu = on_ == "gpu",
                                       .full = full_,
                                       .check = check_};
-    CUCO_TRY_ASSIGN(const auto judge, judge::Judge::create(options));
+    CUCO_TRY_ASSIGN(const auto judge, judge::open_judge(options));
     CUCO_TRY_ASSIGN(const std::string program, system::read_file(candidate_, 4U << 20U));
     context.terminal.progress(fmt::format("judging {} …", candidate_.filename().string()));
     const auto fidelity = fidelity_ == "quick"      ? candidate::Fidelity::Quick
@@ -67,7 +62,7 @@ class JudgeCommand final : public Command {
  private:
   /// No time, no schedules: the quickest answer to "is it right?".
   Result<ExitCode> check_only(Context& context,
-                              judge::Judge& judge,
+                              judge::ProgramJudge& judge,
                               const std::string& program) const {
     auto checked = judge.check(program);
     context.terminal.clear_progress();
@@ -77,7 +72,7 @@ class JudgeCommand final : public Command {
                                           : verdict_text(context.terminal, judge, *outcome));
       return ExitCode::JobFailed;
     }
-    context.terminal.write(context.json ? to_text(Json{{"workload", judge.workload().name},
+    context.terminal.write(context.json ? to_text(Json{{"workload", judge.name()},
                                                        {"candidate", candidate_.string()},
                                                        {"verdict", "correct"},
                                                        {"stages", judge.stages()}}) +
@@ -87,53 +82,16 @@ class JudgeCommand final : public Command {
     return ExitCode::Done;
   }
 
-  Result<ExitCode> judge_whole(Context& context, const judge::WholeProgram& program) const {
-    const InterruptScope interrupts;
-    const int schedules = fidelity_ == "quick" ? 0 : fidelity_ == "standard" ? 1 : 4;
-    const system::Tier tier = own_ ? system::Tier::Own : system::Tier::Hostile;
-    CUCO_TRY_ASSIGN(
-        const judge::WholeVerdict verdict,
-        judge::judge_whole_program(program, {.candidate = candidate_,
-                                             .schedules = schedules,
-                                             .tier = tier,
-                                             .interrupted = InterruptScope::requested}));
-    if (context.json) {
-      context.terminal.write(to_text(Json{{"workload", program.name},
-                                          {"candidate", candidate_.string()},
-                                          {"verdict", verdict.same ? "same" : "different"},
-                                          {"mode", "whole program"},
-                                          {"note", judge::kWholeProgramMark},
-                                          {"copies", verdict.copies},
-                                          {"seconds", verdict.seconds},
-                                          {"seed_seconds", verdict.seed_seconds},
-                                          {"predicted", true},
-                                          {"hardware", verdict.hardware},
-                                          {"differences", verdict.differences}}) +
-                             "\n");
-    } else if (verdict.same) {
-      context.terminal.write(fmt::format(
-          "{} same as the seed: {} device-to-host copies, identical under {} "
-          "schedules\n  predicted {} on {}: {:.2f} x the seed ({})\n  {}\n",
-          context.terminal.tick(), verdict.copies, schedules + 1, human_seconds(verdict.seconds),
-          verdict.hardware, verdict.seed_seconds / verdict.seconds,
-          human_seconds(verdict.seed_seconds), judge::kWholeProgramMark));
-    } else {
-      context.terminal.write(
-          fmt::format("{} differs from the seed\n  {}\n  {}\n", context.terminal.cross(),
-                      join(verdict.differences, "\n  "), judge::kWholeProgramMark));
-    }
-    return verdict.same ? ExitCode::Done : ExitCode::JobFailed;
-  }
-
-  std::string as_json(const judge::Judge& judge, const candidate::Outcome& outcome) const {
+  std::string as_json(const judge::ProgramJudge& judge, const candidate::Outcome& outcome) const {
     CUCO_ASSERT(parse_json(candidate::to_json(outcome)));
     Json object = *parse_json(candidate::to_json(outcome));
     const candidate::Target target = judge.target();
-    object["workload"] = judge.workload().name;
+    object["workload"] = judge.name();
     object["candidate"] = candidate_.string();
-    object["verdict"] = candidate::verdict(outcome);
+    object["verdict"] = judge.verdict(outcome);
     object["target"] = target.name;
     object["topology"] = target.topology;
+    if (!judge.note().empty()) object["note"] = judge.note();
     object["stages"] = judge.stages();
     for (const judge::MeasuredShape& measured : judge.measured())
       object["measured"].push_back(as_json(measured));

@@ -44,13 +44,13 @@ std::string profile_text(const ShapeTime& time) {
   return text;
 }
 
-std::string scored_text(const Terminal& terminal, const judge::Judge& judge, const Scored& scored) {
+std::string scored_text(const Terminal& terminal,
+                        const judge::ProgramJudge& judge,
+                        const Scored& scored) {
   const candidate::Target target = judge.target();
-  std::string text = fmt::format(
-      "{} correct: {} shapes, {} hidden shapes, {} schedules, every iteration verified\n",
-      terminal.tick(), scored.checked_shapes, scored.checked_hidden_shapes,
-      scored.checked_schedules);
-  text += time_table(scored);
+  std::string text = fmt::format("{} {}\n", terminal.tick(), judge.basis(scored));
+  const bool has_bound = scored.bound_seconds > 0;
+  if (has_bound) text += time_table(scored);
   // The largest of the timed shapes says most; all are in --json.
   const ShapeTime* longest = nullptr;
   for (const ShapeTime& time : scored.shapes) {
@@ -58,10 +58,12 @@ std::string scored_text(const Terminal& terminal, const judge::Judge& judge, con
       longest = &time;
   }
   if (longest != nullptr) text += profile_text(*longest);
-  text += fmt::format("  {} {} on {} ({}): {:.2f} x the seed, score {:.3f}\n",
+  text += fmt::format("  {} {} on {} ({}): {:.2f} x the seed{}\n",
                       scored.predicted ? "predicted" : "measured", human_seconds(scored.seconds),
                       scored.predicted ? target.hardware : scored.hardware, target.topology,
-                      scored.baseline_seconds / scored.seconds, scored.score);
+                      scored.baseline_seconds / scored.seconds,
+                      has_bound ? fmt::format(", score {:.3f}", scored.score)
+                                : fmt::format(" ({})", human_seconds(scored.baseline_seconds)));
   for (const judge::MeasuredShape& measured : judge.measured())
     text += fmt::format("  {}\n", describe(measured));
   return text;
@@ -70,19 +72,20 @@ std::string scored_text(const Terminal& terminal, const judge::Judge& judge, con
 }  // namespace
 
 std::string verdict_text(const Terminal& terminal,
-                         const judge::Judge& judge,
+                         const judge::ProgramJudge& judge,
                          const candidate::Outcome& outcome) {
+  const std::string note = judge.note().empty() ? "" : fmt::format("  {}\n", judge.note());
   if (const auto* scored = std::get_if<Scored>(&outcome))
-    return scored_text(terminal, judge, *scored);
+    return scored_text(terminal, judge, *scored) + note;
   const std::string summary = candidate::summary(outcome);
   std::string text = fmt::format("{} {}\n", terminal.cross(), summary);
   const std::string explanation = candidate::explanation(outcome);
-  if (explanation == summary) return text;
+  if (explanation == summary) return text + note;
   for (const std::string_view line : split(explanation, '\n')) {
     // The first line of many explanations is the summary again.
     if (!line.empty() && line != summary) text += fmt::format("  {}\n", line);
   }
-  return text;
+  return text + note;
 }
 
 }  // namespace cuco::cli

@@ -8,13 +8,13 @@
 
 #include "candidate/outcome.h"
 #include "cli/terminal/terminal.h"
-#include "judge/judge.h"
+#include "judge/program_judge.h"
 
 namespace cuco::cli {
 
 /// Correct with its times, where they go and how far the bound is; or what is wrong, and where.
 [[nodiscard]] std::string verdict_text(const Terminal& terminal,
-                                       const judge::Judge& judge,
+                                       const judge::ProgramJudge& judge,
                                        const candidate::Outcome& outcome);
 
 }  // namespace cuco::cli

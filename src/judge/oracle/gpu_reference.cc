@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "judge/rank_process.h"
+#include "judge/trial/bench.h"
 #include "rank/rank_job.h"
 
 namespace cuco::judge {
@@ -14,7 +14,8 @@ namespace cuco::judge {
 using wire::JudgeReport;
 
 Result<std::unique_ptr<GpuReference>> GpuReference::start(const TrialSpec& spec,
-                                                          const system::Path& object) {
+                                                          const system::Path& object,
+                                                          BenchMaker& maker) {
   workload::Workload workload = spec.workload;
   const int ranks = workload.ranks;
   workload.name += ", reference";
@@ -37,27 +38,27 @@ Result<std::unique_ptr<GpuReference>> GpuReference::start(const TrialSpec& spec,
       reference->output_bytes_.insert(reference->output_bytes_.end(), {bytes, bytes});
     }
   }
-  CUCO_TRY(reference->prepare(spec, object));
+  CUCO_TRY(reference->prepare(spec, object, maker));
   return reference;
 }
 
-Result<void> GpuReference::prepare(const TrialSpec& spec, const system::Path& object) {
-  targets::ClusterSpec alone = spec.cluster;
+Result<void> GpuReference::prepare(const TrialSpec& spec,
+                                   const system::Path& object,
+                                   BenchMaker& maker) {
+  targets::VirtualSpec alone = spec.machine;
   alone.ranks = 1;
   CUCO_TRY_ASSIGN(alone.topology, system::find_data("topology/single.toml"));
   const TrialSpec own{.workload = workload_,
                       .shape = shape_,
                       .secret = spec.secret,
                       .candidate = object,
-                      .cluster = alone,
+                      .machine = alone,
                       .tier = spec.tier};
-  CUCO_TRY_ASSIGN(targets::VirtualCluster cluster, targets::VirtualCluster::start(alone));
-  cluster_ = std::make_unique<targets::VirtualCluster>(std::move(cluster));
-  CUCO_TRY_ASSIGN(system::Process process, start_ranks(own, *cluster_));
-  process_ = std::make_unique<system::Process>(std::move(process));
+  CUCO_TRY_ASSIGN(target_, maker.start_target(alone));
+  CUCO_TRY_ASSIGN(process_, maker.start_ranks(own, *target_));
 
   CUCO_TRY(wait("start"));
-  CUCO_TRY(cluster_->command(JudgeReport::kMakeId, 0, {}, 0));
+  CUCO_TRY(target_->command(JudgeReport::kMakeId, 0, {}, 0));
   CUCO_TRY_ASSIGN(const auto made, wait("start"));
   rank::RankJob job;
   const std::string& id = made.front().tail;
@@ -69,13 +70,13 @@ Result<void> GpuReference::prepare(const TrialSpec& spec, const system::Path& ob
   job.params = shape_.params;
   job.input_bytes = input_bytes_;
   job.output_bytes = output_bytes_;
-  CUCO_TRY(cluster_->command(JudgeReport::kAllocate, 0, rank::encode_rank_job(job)));
+  CUCO_TRY(target_->command_all(JudgeReport::kAllocate, rank::encode_rank_job(job)));
   CUCO_TRY_ASSIGN(const auto allocated, wait("allocation"));
   auto addresses = wire::read_array<std::uint64_t>(wire::bytes_of_text(allocated.front().tail),
                                                    input_bytes_.size() + output_bytes_.size());
   if (!addresses) return Error{ErrorKind::Protocol, "cuco-rank: no addresses"};
   addresses_ = *std::move(addresses);
-  CUCO_TRY(cluster_->command(JudgeReport::kSetUpNow, 0));
+  CUCO_TRY(target_->command_all(JudgeReport::kSetUpNow));
   CUCO_TRY(wait("cuco_setup"));
   return {};
 }
@@ -83,7 +84,7 @@ Result<void> GpuReference::prepare(const TrialSpec& spec, const system::Path& ob
 Result<std::vector<targets::RankState>> GpuReference::wait(std::string_view stage) {
   const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::duration<double>(workload_.budget.run_seconds + workload_.budget.setup_seconds));
-  CUCO_TRY_ASSIGN(targets::ClusterEvent event, cluster_->wait(*process_, {.wall = limit}));
+  CUCO_TRY_ASSIGN(targets::TargetEvent event, target_->wait(*process_, {.wall = limit}));
   auto* all = std::get_if<targets::AllReported>(&event);
   if (all != nullptr && all->ranks.size() == 1 && all->ranks.front().code == 0)
     return std::move(all->ranks);
@@ -100,14 +101,14 @@ Result<std::vector<targets::RankState>> GpuReference::wait(std::string_view stag
 Result<std::vector<Answer>> GpuReference::answers(const Inputs& inputs) {
   for (const auto& [where, bytes] : inputs) {
     const std::size_t at = static_cast<std::size_t>(where.first) * inputs_per_rank_ + where.second;
-    CUCO_TRY(cluster_->write(addresses_[at], bytes));
+    CUCO_TRY(target_->write(addresses_[at], bytes));
   }
-  CUCO_TRY(cluster_->run_all(0, {}));
+  CUCO_TRY(target_->run_all(0, {}));
   CUCO_TRY(wait("cuco_run"));
   std::vector<Answer> answers(output_bytes_.size() / 2);
   for (std::size_t i = 0; i < output_bytes_.size(); ++i) {
     CUCO_TRY_ASSIGN(const std::string bytes,
-                    cluster_->read(addresses_[input_bytes_.size() + i], output_bytes_[i]));
+                    target_->read(addresses_[input_bytes_.size() + i], output_bytes_[i]));
     std::vector<float>& values = i % 2 == 0 ? answers[i / 2].want : answers[i / 2].scale;
     values.resize(bytes.size() / sizeof(float));
     std::memcpy(values.data(), bytes.data(), bytes.size());

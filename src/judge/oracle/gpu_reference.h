@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "judge/trial_spec.h"
-#include "targets/virtual/virtual_cluster.h"
+#include "judge/trial/trial_spec.h"
+#include "targets/target.h"
 #include "workload/workload.h"
 
 namespace cuco::judge {
@@ -23,11 +23,14 @@ struct Answer {
   std::vector<float> scale;
 };
 
+class BenchMaker;
+
 class GpuReference {
  public:
   /// Starts it for one shape. `object`: reference.cu, built.
   [[nodiscard]] static Result<std::unique_ptr<GpuReference>> start(const TrialSpec& spec,
-                                                                   const system::Path& object);
+                                                                   const system::Path& object,
+                                                                   BenchMaker& maker);
 
   /// By rank and input: what the oracle made.
   using Inputs = std::map<std::pair<int, std::size_t>, std::string>;
@@ -38,7 +41,7 @@ class GpuReference {
   GpuReference(workload::Workload workload, workload::Shape shape)
       : workload_(std::move(workload)), shape_(std::move(shape)) {}
   Result<std::vector<targets::RankState>> wait(std::string_view stage);
-  Result<void> prepare(const TrialSpec& spec, const system::Path& object);
+  Result<void> prepare(const TrialSpec& spec, const system::Path& object, BenchMaker& maker);
 
   workload::Workload workload_;  ///< One rank that has everybody's inputs.
   workload::Shape shape_;
@@ -46,8 +49,8 @@ class GpuReference {
   std::vector<std::size_t> input_bytes_;
   std::vector<std::size_t> output_bytes_;  ///< want and scale of each answer.
   std::vector<std::uint64_t> addresses_;   ///< Inputs, then outputs.
-  std::unique_ptr<targets::VirtualCluster> cluster_;
-  std::unique_ptr<system::Process> process_;
+  std::unique_ptr<targets::Target> target_;
+  std::unique_ptr<targets::Ranks> process_;
 };
 
 }  // namespace cuco::judge

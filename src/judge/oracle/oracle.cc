@@ -10,34 +10,55 @@
 #include "base/text.h"
 #include "judge/oracle/oracle_protocol.h"
 #include "system/jobs/job_codec.h"
+#include "system/jobs/process.h"
 #include "system/os/socket.h"
 
 namespace cuco::judge {
 
-Result<Oracle> Oracle::start(const system::Path& library) {
-  CUCO_TRY_ASSIGN(const system::Path program, system::find_helper("cuco-oracle"));
-  CUCO_TRY_ASSIGN(auto sockets, system::socket_pair(system::SocketKind::Stream));
-  system::JobSpec spec;
-  spec.command.argv = {program.string(), library.string()};
-  spec.command.environment = system::Environment::bare();
-  spec.command.fds = {{sockets.second.get(), kOracleFd}};
-  CUCO_TRY_ASSIGN(system::Process process, system::Process::start(spec));
-  return Oracle(std::move(process), std::move(sockets.first));
-}
+namespace {
 
-Error Oracle::lost(Error error) {
+class ProcessOracle final : public Oracle {
+ public:
+  ProcessOracle(system::Process process, system::Fd socket)
+      : process_(std::move(process)), socket_(std::move(socket)) {}
+
+  Result<std::string> input(const workload::Workload& workload,
+                            const workload::Shape& shape,
+                            std::uint64_t key,
+                            int rank,
+                            int input,
+                            std::size_t bytes) override;
+  Result<Comparison> check(const workload::Workload& workload,
+                           const workload::Shape& shape,
+                           const Question& question,
+                           std::string_view output) override;
+  Result<std::string> answer(const workload::Workload& workload,
+                             const workload::Shape& shape,
+                             int rank,
+                             int output,
+                             const workload::Buffer& buffer,
+                             bool coarse) override;
+
+ private:
+  Error lost(Error error);
+
+  system::Process process_;
+  system::Fd socket_;
+};
+
+Error ProcessOracle::lost(Error error) {
   process_.kill();
   const auto outcome = process_.wait();
-  const std::string words = outcome && *outcome ? (*outcome)->err : "";
-  return {error.kind(), fmt::format("oracle: {} {}", error.message(), trim(words))};
+  const std::string errors = outcome && *outcome ? (*outcome)->err : "";
+  return {error.kind(), fmt::format("oracle: {} {}", error.message(), trim(errors))};
 }
 
-Result<std::string> Oracle::input(const workload::Workload& workload,
-                                  const workload::Shape& shape,
-                                  std::uint64_t key,
-                                  int rank,
-                                  int input,
-                                  std::size_t bytes) {
+Result<std::string> ProcessOracle::input(const workload::Workload& workload,
+                                         const workload::Shape& shape,
+                                         std::uint64_t key,
+                                         int rank,
+                                         int input,
+                                         std::size_t bytes) {
   const Json request{{"op", "input"},
                      {"key", std::to_string(key)},
                      {"ranks", workload.ranks},
@@ -51,10 +72,10 @@ Result<std::string> Oracle::input(const workload::Workload& workload,
   return answer;
 }
 
-Result<Comparison> Oracle::check(const workload::Workload& workload,
-                                 const workload::Shape& shape,
-                                 const Question& question,
-                                 std::string_view output) {
+Result<Comparison> ProcessOracle::check(const workload::Workload& workload,
+                                        const workload::Shape& shape,
+                                        const Question& question,
+                                        std::string_view output) {
   const workload::Tolerance& tolerance = workload.tolerance.at(question.type);
   const Json request{{"op", "check"},
                      {"ranks", workload.ranks},
@@ -85,12 +106,12 @@ Result<Comparison> Oracle::check(const workload::Workload& workload,
   return result;
 }
 
-Result<std::string> Oracle::answer(const workload::Workload& workload,
-                                   const workload::Shape& shape,
-                                   int rank,
-                                   int output,
-                                   const workload::Buffer& buffer,
-                                   bool coarse) {
+Result<std::string> ProcessOracle::answer(const workload::Workload& workload,
+                                          const workload::Shape& shape,
+                                          int rank,
+                                          int output,
+                                          const workload::Buffer& buffer,
+                                          bool coarse) {
   Json request{{"op", "answer"},
                {"ranks", workload.ranks},
                {"params", shape.params},
@@ -109,6 +130,20 @@ Result<std::string> Oracle::answer(const workload::Workload& workload,
   auto bytes = system::receive_message(socket_);
   if (!bytes) return lost(bytes.error());
   return bytes;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Oracle>> start_oracle(const system::Path& library) {
+  CUCO_TRY_ASSIGN(const system::Path program, system::find_helper("cuco-oracle"));
+  CUCO_TRY_ASSIGN(auto sockets, system::socket_pair(system::SocketKind::Stream));
+  system::JobSpec spec;
+  spec.command.argv = {program.string(), library.string()};
+  spec.command.environment = system::Environment::bare();
+  spec.command.fds = {{sockets.second.get(), kOracleFd}};
+  CUCO_TRY_ASSIGN(system::Process process, system::Process::start(spec));
+  return std::unique_ptr<Oracle>(
+      std::make_unique<ProcessOracle>(std::move(process), std::move(sockets.first)));
 }
 
 }  // namespace cuco::judge

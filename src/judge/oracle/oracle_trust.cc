@@ -47,9 +47,11 @@ Result<std::vector<OracleTest>> test_oracle(const workload::Workload& workload,
     const workload::Buffer& buffer = outputs[i];
     const int output = static_cast<int>(i);
     CUCO_TRY(make_inputs(workload, shape, secret.key("oracle test, before"), oracle));
-    CUCO_TRY_ASSIGN(const std::string before, oracle.answer(workload, shape, 0, output, buffer));
+    CUCO_TRY_ASSIGN(const std::string before,
+                    oracle.answer(workload, shape, 0, output, buffer, false));
     CUCO_TRY(make_inputs(workload, shape, secret.key("oracle test"), oracle));
-    CUCO_TRY_ASSIGN(const std::string right, oracle.answer(workload, shape, 0, output, buffer));
+    CUCO_TRY_ASSIGN(const std::string right,
+                    oracle.answer(workload, shape, 0, output, buffer, false));
     const auto elements = std::as_bytes(std::span(right));
     const auto count = buffer.elements;
     const auto next = [&](std::size_t k, double) {

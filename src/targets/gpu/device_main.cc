@@ -2,9 +2,10 @@
 //
 // cuco-device: what cuco-vcluster is for virtual GPUs, for one rank on a real one. It owns the
 // buffers, the clock and the copies of outputs; it speaks with the judge as the server does
-// (wire/messages_judge.h), and with the rank by a socket and a bell.
+// (wire/messages_judge.h), and with the rank by a socket and a start page.
 //
-//   cuco-device --judge FD --rank FD --bell FD
+//   cuco-device --judge FD --rank FD --page FD
+//   cuco-device --probe     prints the GPU's name
 #include <poll.h>
 #include <sys/mman.h>
 
@@ -24,6 +25,7 @@
 #include "rank/start_page.h"
 #include "shims/wire/frame_socket.h"
 #include "shims/wire/messages_judge.h"
+#include "shims/wire/status.h"
 
 namespace cuco::targets {
 namespace {
@@ -67,8 +69,8 @@ void* as_pointer(std::uint64_t address) {
 
 class Device {
  public:
-  Device(const Cuda& cuda, driver::GpuProbe probe, int judge, int rank, rank::Bell& bell)
-      : cuda_(cuda), probe_(std::move(probe)), judge_(judge), rank_(rank), bell_(bell) {}
+  Device(const Cuda& cuda, driver::GpuProbe probe, int judge, int rank, rank::StartPage& page)
+      : cuda_(cuda), probe_(std::move(probe)), judge_(judge), rank_(rank), page_(page) {}
 
   int serve() {
     while (true) {
@@ -131,7 +133,7 @@ class Device {
       waiting_ = false;
       answer(wire::JudgeWait::kType, 0,
              wire::bytes_of(wire::JudgeWait::Reply{wire::JudgeWait::kDied, 1}),
-             wire::bytes_of_text("rank 0: ended before it was told to"));
+             wire::bytes_of_text("rank 0: ended before it should"));
     }
   }
 
@@ -165,7 +167,7 @@ class Device {
       default:
         break;
     }
-    answer(frame.header.type, good ? 0 : 1, {});
+    answer(frame.header.type, good ? 0 : wire::kIllegalState, {});
   }
 
   [[nodiscard]] bool is_ours(std::uint64_t address, std::uint64_t bytes) const {
@@ -200,19 +202,16 @@ class Device {
       from = static_cast<std::byte*>(copies_[request.index].kept) + request.address;
     }
     const bool good = from != nullptr && cuda_.copy(bytes.data(), from, bytes.size(), 2) == 0;
-    answer(wire::JudgeRead::kType, good ? 0 : 1, {}, good ? wire::Bytes(bytes) : wire::Bytes());
+    answer(wire::JudgeRead::kType, good ? 0 : wire::kIllegalState, {},
+           good ? wire::Bytes(bytes) : wire::Bytes());
   }
 
   void command(const wire::JudgeCommand& request, wire::Bytes tail) {
     answer(wire::JudgeCommand::kType, 0, wire::bytes_of(wire::JudgeCommand::Reply{}));
     if (rank_dead_) return;
     if (request.command == JudgeReport::kMakeId) {
-      // No communicator is made from it here: it carries the GPU's name.
-      std::string name = driver::gpu_name() ? *driver::gpu_name() : std::string("unknown GPU");
-      name.resize(rank::kUniqueIdBytes);
-      const wire::Bytes bytes = wire::bytes_of_text(name);
-      tail_.assign(bytes.begin(), bytes.end());
-      return;  // the rank still waits, and has reported
+      tail_.assign(rank::kUniqueIdBytes, std::byte{});  // one rank makes no communicator of it
+      return;                                           // the rank still waits, and has reported
     }
     int fd = -1;
     if (request.command == JudgeReport::kAllocate && !make_memory(tail, &fd)) {
@@ -259,21 +258,21 @@ class Device {
   }
 
   struct Round {
-    std::chrono::nanoseconds told;  ///< Until the rank said "done"...
+    std::chrono::nanoseconds done;  ///< Until the rank said "done"...
     std::chrono::nanoseconds seen;  ///< ...and until the GPU had nothing of it left to do.
   };
 
   std::optional<Round> time_round() {
     ++round_;
-    if (!spin(bell_.armed)) return std::nullopt;
+    if (!spin(page_.armed)) return std::nullopt;
     const auto begin = SteadyClock::now();
-    bell_.go.store(round_, std::memory_order_release);
-    if (!spin(bell_.done)) return std::nullopt;
-    const auto told = SteadyClock::now();
+    page_.go.store(round_, std::memory_order_release);
+    if (!spin(page_.done)) return std::nullopt;
+    const auto done = SteadyClock::now();
     // Kernels of two processes take turns on the GPU: ours runs when those of the rank have ended,
-    // or have used up their turn, and then its memory is looked at as it is.
+    // or have used up their turn, and then its memory is read as it is.
     if (!probe_.touch()) return std::nullopt;
-    return Round{told - begin, SteadyClock::now() - begin};
+    return Round{done - begin, SteadyClock::now() - begin};
   }
 
   /// The time from one process to the other, from rounds in which nothing was left to do. Most of
@@ -283,7 +282,7 @@ class Device {
     for (int i = 0; i < rank::kEmptyRounds; ++i) {
       const auto round = time_round();
       if (!round) return;  // seen as a rank that ended
-      times.push_back(round->seen - round->told);
+      times.push_back(round->seen - round->done);
     }
     std::sort(times.begin(), times.end());
     handover_ = times[times.size() * 9 / 10];
@@ -305,9 +304,9 @@ class Device {
       cuda_.copy(copy.kept, as_pointer(copy.address), copy.bytes, 3);
     cuda_.synchronize();
     // Whoever says "done" too early is charged for what was still running.
-    const auto after = round->seen - round->told;
+    const auto after = round->seen - round->done;
     const bool was_busy = after > handover_ + kHandoverSpread;
-    report_.time_ps = (was_busy ? round->seen - handover_ : round->told).count() * 1000;
+    report_.time_ps = (was_busy ? round->seen - handover_ : round->done).count() * 1000;
     report_.after_ps = after.count() * 1000;
     const driver::GpuHealth::Reading health = health_.read();
     report_.clock_mhz = static_cast<std::uint32_t>(health.clock_mhz);
@@ -320,7 +319,7 @@ class Device {
   std::chrono::nanoseconds handover_{0};
   int judge_;
   int rank_;
-  rank::Bell& bell_;
+  rank::StartPage& page_;
   rank::RankLayout layout_;
   std::optional<driver::GpuMemory> memory_;
   std::vector<Copy> copies_;
@@ -353,10 +352,14 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "cuco-device: %s\n", probe.error().message().c_str());
     return 3;
   }
-  if (argc == 2 && std::string_view(argv[1]) == "--probe") return 0;  // there is a GPU to use
+  if (argc == 2 && std::string_view(argv[1]) == "--probe") {
+    const auto name = driver::gpu_name();
+    std::printf("%s\n", name ? name->c_str() : "unknown GPU");
+    return 0;
+  }
   void* page =
-      ::mmap(nullptr, rank::kBellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fds["--bell"], 0);
+      ::mmap(nullptr, rank::kStartPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fds["--page"], 0);
   if (page == MAP_FAILED) return 4;
-  return Device(cuda, *probe, fds["--judge"], fds["--rank"], *static_cast<rank::Bell*>(page))
+  return Device(cuda, *probe, fds["--judge"], fds["--rank"], *static_cast<rank::StartPage*>(page))
       .serve();
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/virtual/kept_run.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -10,18 +8,11 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "system/os/fd.h"
-#include "system/os/os_error.h"
+#include "system/os/open_file.h"
 #include "targets/virtual/rank_start.h"
 
 namespace cuco::targets {
 namespace {
-
-Result<system::Fd> open_for(const system::Path& path, int flags) {
-  system::Fd fd(::open(path.c_str(), flags | O_CLOEXEC, 0600));
-  if (!fd.is_open()) return system::os_error("open " + path.string());
-  return fd;
-}
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -58,7 +49,7 @@ bool speaks_of_time(std::string_view line) {
 }
 
 std::string ending_of(const KeptRun& run) {
-  if (run.ending.server_failed) return "cannot go on: a dead-lock, or the server failed";
+  if (run.ending.server_failed) return "cannot go on: a deadlock, or the server failed";
   const system::JobOutcome& program = run.ending.program;
   return program.ending == system::Ending::Exited ? fmt::format("exits with {}", program.code)
                                                   : "is " + system::describe(program);
@@ -131,10 +122,9 @@ Result<KeptRun> run_and_keep(const ProgramStart& start,
                              ServerOptions options,
                              const std::function<bool()>& interrupted) {
   CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-kept"));
-  constexpr int kWrite = O_WRONLY | O_CREAT | O_APPEND;
-  CUCO_TRY_ASSIGN(const system::Fd in, open_for("/dev/null", O_RDONLY));
-  CUCO_TRY_ASSIGN(const system::Fd out, open_for(folder.path() / "out", kWrite));
-  CUCO_TRY_ASSIGN(const system::Fd errors, open_for(folder.path() / "errors", kWrite));
+  CUCO_TRY_ASSIGN(const system::Fd in, system::open_to_read("/dev/null"));
+  CUCO_TRY_ASSIGN(const system::Fd out, system::open_to_append(folder.path() / "out"));
+  CUCO_TRY_ASSIGN(const system::Fd errors, system::open_to_append(folder.path() / "errors"));
   options.logs_copies = true;
   options.errors = errors.get();
   options.fenced = start.fences.has_value();

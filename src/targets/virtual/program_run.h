@@ -1,80 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A program on the virtual cluster: the server started, the program started against it, both ended
-/// together.
+/// A program on the virtual cluster: started against a server, both ended together.
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "base/result.h"
-#include "system/jobs/process.h"
-#include "system/os/environment.h"
-#include "system/os/files.h"
+#include "system/jobs/job.h"
+#include "targets/virtual/server_process.h"
 
 namespace cuco::targets {
-
-/// Which machine to imitate.
-struct ServerOptions {
-  system::Path gpu;                      ///< A hardware description (hardware/*.toml).
-  std::optional<system::Path> topology;  ///< Absent: one node with `devices` GPUs.
-  std::uint32_t devices = 1;
-  std::uint32_t processes = 1;  ///< Rank processes that must be there before time moves.
-  std::uint64_t seed = 0;
-  std::uint64_t schedule_seed = 0;  ///< See schedule.h.
-  std::int64_t delivery_delay = 0;  ///< Picoseconds; every delivery between GPUs, a probe.
-  bool reports = false;             ///< See ServerProcess::report.
-  bool logs_copies = false;         ///< See ServerProcess::copy_log.
-  std::int64_t patience_ms = 0;     ///< Silence after which a note says who is waited for; 0: 60 s.
-  int errors = 2;                   ///< Where the server's own words go.
-  bool check = false;               ///< Watch every access; see ServerProcess::findings.
-  /// The program is somebody else's: its processes are another user's, in a sandbox, and so is the
-  /// server, which interprets its kernels.
-  bool fenced = false;
-};
-
-/// A running cuco-vcluster. Destruction ends it.
-class ServerProcess {
- public:
-  [[nodiscard]] static Result<ServerProcess> start(const ServerOptions& options);
-
-  /// What a rank process needs in its environment: the socket, and our libraries first.
-  [[nodiscard]] Result<system::Environment> environment_for(system::Environment base) const;
-  [[nodiscard]] const system::Path& socket() const { return socket_; }
-
-  /// The outcome, once the server has ended by itself (it found a dead-lock or failed).
-  [[nodiscard]] Result<std::optional<system::JobOutcome>> ended();
-  [[nodiscard]] int fd() const { return process_.fd(); }
-  /// It has closed its sockets: the program may end of that before the server's end is seen.
-  [[nodiscard]] bool has_left() const;
-  /// What came back from devices, if the options asked for it: see copy_log.h.
-  [[nodiscard]] system::Path copy_log() const;
-  /// Ends the server and returns what the run did, if the options asked for it: see run_report.h.
-  [[nodiscard]] Result<std::string> report();
-  /// Ends a checked run's server and returns what it found, as JSON.
-  [[nodiscard]] Result<std::string> findings();
-
- private:
-  ServerProcess(system::TempFolder folder,
-                system::Path socket,
-                system::Fd parent,
-                system::Process process)
-      : folder_(std::move(folder)),
-        socket_(std::move(socket)),
-        parent_(std::move(parent)),
-        process_(std::move(process)) {}
-
-  system::TempFolder folder_;                  ///< With the socket: what ranks get to see.
-  std::optional<system::TempFolder> records_;  ///< What the server writes.
-  system::Path socket_;
-  system::Fd parent_;  ///< Closed: the server ends.
-  system::Process process_;
-  bool is_checked_ = false;
-  bool has_ended_ = false;
-};
 
 /// How a run ended.
 struct RunEnding {
@@ -92,14 +27,10 @@ struct RunStreams {
   int errors = 2;
 };
 
-/// Runs the ranks until they end, the server ends, or `interrupted` says
-/// so.
+/// Runs the ranks until they end, the server ends, or `interrupted` says so.
 [[nodiscard]] Result<RunEnding> run_against(ServerProcess& server,
                                             const RankStart& ranks,
                                             const std::function<bool()>& interrupted,
                                             const RunStreams& streams = {});
-
-/// The folder of the libraries that stand in for NVIDIA's.
-[[nodiscard]] Result<system::Path> find_library_folder();
 
 }  // namespace cuco::targets

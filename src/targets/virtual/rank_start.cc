@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/virtual/rank_start.h"
 
-#include <unistd.h>
-
 #include <filesystem>
-#include <fstream>
 #include <span>
 #include <utility>
 
 #include "ptx/container/executable.h"
 #include "system/os/files.h"
+#include "system/os/kernel.h"
 
 namespace cuco::targets {
 namespace {
 
-/// Copies between address spaces are refused in sandboxes, so that Open MPI is told not to try, and
-/// not to build windows on them.
+/// Sandboxes refuse copies between address spaces: Open MPI must not try them, nor build windows on
+/// them.
 struct MpiOption {
   const char* name;
   const char* value;
@@ -39,8 +37,8 @@ std::vector<const char*> hidden_from(const system::Path& program) {
 
 /// What a script starts may link MPI, and may be started under an mpirun of its own.
 bool is_script(const system::Path& program) {
-  std::ifstream file(program, std::ios::binary);
-  return file.get() == '#' && file.get() == '!';
+  const auto text = system::read_file(program);
+  return text && text->starts_with("#!");
 }
 
 /// Options of mpirun, as a script's own mpirun takes them.
@@ -88,7 +86,7 @@ Result<RankStart> start_under_mpi(const ServerProcess& server,
   std::vector<std::string> argv = {"mpirun", "--oversubscribe", "--bind-to", "none"};
   for (const MpiOption& option : kMpiOptions)
     argv.insert(argv.end(), {"--mca", option.name, option.value});
-  if (::geteuid() == 0) argv.emplace_back("--allow-run-as-root");
+  if (system::is_root()) argv.emplace_back("--allow-run-as-root");
   if (!preload.empty()) {
     argv.emplace_back("-x");
     argv.push_back("LD_PRELOAD=" + preload);
@@ -108,7 +106,7 @@ Result<RankStart> fenced(RankStart start,
   if (const auto preload = start.environment.get("LD_PRELOAD"); preload && !preload->empty())
     environment.set("LD_PRELOAD", *preload);
   environment.set("HOME", "/tmp").set("TMPDIR", "/tmp");
-  // Inside it is nobody's root, but mpirun looks at the number.
+  // Inside it is nobody's root, but mpirun goes by the number.
   environment.set("OMPI_ALLOW_RUN_AS_ROOT", "1").set("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
   start.environment = std::move(environment);
   start.sandbox = system::SandboxSpec{

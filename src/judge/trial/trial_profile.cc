@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/trial_profile.h"
+#include "judge/trial/trial_profile.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/disturbance.h"
+#include "judge/trial/disturbance.h"
 
 #include <fmt/format.h>
 
@@ -17,15 +17,15 @@ Disturbance hold_back(int iteration, int ranks, std::uint64_t choice) {
   const auto turn = (choice + static_cast<std::uint64_t>(iteration)) % static_cast<unsigned>(ranks);
   const int rank = static_cast<int>(turn);
   if (iteration % 2 == 0) {
-    return {.late = {.rank = rank, .slowdown = kSlowdown},
+    return {.handicap = {.rank = rank, .slowdown = kSlowdown},
             .name = fmt::format("rank {} computes {} times slower", rank, kSlowdown)};
   }
-  return {.late = {.rank = rank, .ps = kLatePs},
+  return {.handicap = {.rank = rank, .ps = kLatePs},
           .name = fmt::format("rank {} starts {} us late", rank, kLatePs / 1'000'000)};
 }
 
 Disturbance delay_deliveries() {
-  return {.late = {.delivery_delay_ps = kProbePs},
+  return {.handicap = {.delivery_delay_ps = kProbePs},
           .name = fmt::format("every delivery is {} us late", kProbePs / 1'000'000),
           .is_probe = true};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/pairs.h"
+#include "judge/trial/pairs.h"
 
 #include <array>
 #include <cmath>
@@ -7,9 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "judge/oracle/oracle.h"
-#include "judge/rank_process.h"
-#include "judge/trial.h"
+#include "judge/trial/trial.h"
 #include "measure/samples.h"
 
 namespace cuco::judge {
@@ -66,9 +64,7 @@ class Bout {
   Bout(const Specs& specs, int number) : specs_(specs), number_(number) {}
 
   /// What became of the candidate, if it is not right. An incumbent that is not is an Error.
-  Result<std::optional<Outcome>> run(const system::Path& oracle,
-                                     int pairs,
-                                     measure::SampleFilter& filter);
+  Result<std::optional<Outcome>> run(BenchMaker& maker, int pairs, measure::SampleFilter& filter);
 
   /// Geometric means of the pairs that count; nothing if none does.
   [[nodiscard]] std::optional<std::array<double, 2>> means() const {
@@ -92,22 +88,20 @@ class Bout {
 
   Specs specs_;
   int number_;
-  std::array<std::optional<Oracle>, 2> oracles_;
   std::array<std::optional<Trial>, 2> trials_;
   std::array<double, 2> logs_{};
   int counted_ = 0;
 };
 
-Result<std::optional<Outcome>> Bout::run(const system::Path& oracle,
+Result<std::optional<Outcome>> Bout::run(BenchMaker& maker,
                                          int pairs,
                                          measure::SampleFilter& filter) {
   for (const int program : order(number_)) {
     const auto index = static_cast<std::size_t>(program);
     const TrialSpec& spec = *specs_.at(index);
-    CUCO_TRY_ASSIGN(oracles_.at(index), Oracle::start(oracle));
-    CUCO_TRY_ASSIGN(targets::VirtualCluster cluster, targets::VirtualCluster::start(spec.cluster));
-    CUCO_TRY_ASSIGN(system::Process ranks, start_ranks(spec, cluster));
-    trials_.at(index).emplace(spec, *oracles_.at(index), std::move(cluster), std::move(ranks));
+    CUCO_TRY_ASSIGN(Bench bench, start_bench(maker, spec.machine));
+    CUCO_TRY_ASSIGN(auto ranks, maker.start_ranks(spec, *bench.target));
+    trials_.at(index).emplace(spec, std::move(bench), std::move(ranks));
     CUCO_TRY_ASSIGN(auto trouble, trials_.at(index)->begin());
     CUCO_TRY_ASSIGN(auto outcome, judge(program, std::move(trouble)));
     if (outcome) return outcome;
@@ -134,7 +128,6 @@ Result<std::optional<Outcome>> Bout::run(const system::Path& oracle,
 }
 
 void append(TrialTimes& all, const TrialTimes& bout) {
-  all.gpu = bout.gpu;
   all.seconds.insert(all.seconds.end(), bout.seconds.begin() + 1, bout.seconds.end());
   all.samples.insert(all.samples.end(), bout.samples.begin() + 1, bout.samples.end());
 }
@@ -143,7 +136,7 @@ void append(TrialTimes& all, const TrialTimes& bout) {
 
 Result<PairResult> run_pairs(const TrialSpec& incumbent,
                              const TrialSpec& candidate,
-                             const system::Path& oracle,
+                             BenchMaker& maker,
                              const PairRules& rules) {
   measure::PairedTest test(rules.test);
   measure::SampleFilter filter;
@@ -151,7 +144,7 @@ Result<PairResult> run_pairs(const TrialSpec& incumbent,
   const int most = static_cast<int>(kStartsForOne * rules.test.maximum_pairs);
   for (int i = 0; i < most && test.decision() == measure::Decision::Continue; ++i) {
     Bout bout({&incumbent, &candidate}, i);
-    CUCO_TRY_ASSIGN(auto outcome, bout.run(oracle, rules.pairs_per_start, filter));
+    CUCO_TRY_ASSIGN(auto outcome, bout.run(maker, rules.pairs_per_start, filter));
     if (outcome) return PairResult(*std::move(outcome));
     append(times.incumbent, bout.times(kIncumbent));
     append(times.candidate, bout.times(kCandidate));

@@ -5,7 +5,6 @@
 /// with what its own seed brings back from the devices, bit by bit, and every report says so.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,27 +33,5 @@ inline constexpr std::string_view kWholeProgramMark =
 
 /// Nothing if the folder's workload.toml has no [whole] table, which is what makes it one.
 [[nodiscard]] Result<std::optional<WholeProgram>> load_whole_program(const system::Path& folder);
-
-struct WholeVerdict {
-  bool same = false;
-  std::vector<std::string> differences;  ///< How the candidate differs from the seed.
-  std::size_t copies = 0;                ///< Different pieces of data that the seed brought back.
-  // Virtual time by the server's clock, from the start of the first device work to the end of the
-  // last, under the plain schedule.
-  double seconds = 0;
-  double seed_seconds = 0;
-  std::string hardware;
-};
-
-struct WholeJudgement {
-  system::Path candidate;
-  int schedules = 0;  ///< Adversarial ones, beside the plain one.
-  system::Tier tier = system::Tier::Hostile;
-  std::function<bool()> interrupted = [] { return false; };  ///< Asked while programs run.
-};
-
-/// Builds and runs both on the virtual cluster, each in a sandbox.
-[[nodiscard]] Result<WholeVerdict> judge_whole_program(const WholeProgram& program,
-                                                       const WholeJudgement& judgement);
 
 }  // namespace cuco::judge

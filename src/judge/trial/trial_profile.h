@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// What a profiled iteration tells: where the slowest rank's time went, and at which lines.
+/// What a profiled iteration shows: where the slowest rank's time went, and at which lines.
 #pragma once
 
 #include <cstdint>

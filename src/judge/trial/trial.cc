@@ -5,7 +5,7 @@
 // is parked, so there is nothing to start early with. The clock starts for all at one virtual time
 // and stops when the last piece of work that any rank ever handed in has ended. Then memory is read
 // by us, not by the candidate, and the same holds for what must not have changed.
-#include "judge/trial.h"
+#include "judge/trial/trial.h"
 
 #include <algorithm>
 #include <cstring>
@@ -15,8 +15,7 @@
 
 #include "base/rng.h"
 #include "base/text.h"
-#include "judge/findings.h"
-#include "judge/rank_process.h"
+#include "judge/trial/findings.h"
 #include "rank/rank_job.h"
 #include "toolchain/printable.h"
 
@@ -33,18 +32,19 @@ std::chrono::milliseconds in_ms(double seconds) {
 }  // namespace
 
 Outcome Trial::crashed(std::string reason) {
-  ranks_.kill();
-  const auto outcome = ranks_.wait();
+  ranks_->kill();
+  const auto outcome = ranks_->wait(std::nullopt);
   if (outcome && *outcome) {
     const system::JobOutcome& job = **outcome;
     if (job.ending != system::Ending::Cancelled && job.ending != system::Ending::Exited) {
       reason = describe(job);
     }
-    // Words of the candidate's process: for a person or a proposer to read, never to be parsed.
-    const std::string_view words = trim(job.err);
-    if (!words.empty()) reason += (reason.empty() ? "" : "\n") + std::string(words.substr(0, 2000));
+    // The candidate's own output: for a person or a proposer to read, never to be parsed.
+    const std::string_view output = trim(job.err);
+    if (!output.empty())
+      reason += (reason.empty() ? "" : "\n") + std::string(output.substr(0, 2000));
   }
-  if (reason.empty()) reason = "the ranks ended before they were told to";
+  if (reason.empty()) reason = "the ranks ended before they should";
   return candidate::Crashed{.reason = toolchain::printable(without_build_folder(std::move(reason))),
                             .shape = spec_.shape.name};
 }
@@ -57,16 +57,16 @@ Result<std::optional<Outcome>> Trial::lost_buffers(const Error& error) {
 Result<Trial::Step> Trial::wait_for(std::string_view stage,
                                     double limit_seconds,
                                     std::chrono::nanoseconds cpu) {
-  const auto before = ranks_.cpu_time();
+  const auto before = ranks_->cpu_time();
   const bool limited = cpu != std::chrono::nanoseconds::max();
-  CUCO_TRY_ASSIGN(targets::ClusterEvent event,
-                  cluster_.wait(ranks_, {in_ms(limit_seconds), limited ? before + cpu : cpu}));
+  CUCO_TRY_ASSIGN(targets::TargetEvent event,
+                  target_.wait(*ranks_, {in_ms(limit_seconds), limited ? before + cpu : cpu}));
   if (const auto* busy = std::get_if<targets::HostBusy>(&event))
     return Step(too_busy(busy->used - before));
   if (std::holds_alternative<targets::OutOfTime>(event)) {
     return Step(Outcome(candidate::TimedOut{std::string(stage), limit_seconds}));
   }
-  if (auto* stuck = std::get_if<targets::NothingMoves>(&event)) {
+  if (auto* stuck = std::get_if<targets::Deadlocked>(&event)) {
     for (std::string& line : stuck->waits)
       line = without_build_folder(std::move(line));
     return Step(Outcome(candidate::DeadLock{spec_.shape.name, std::move(stuck->waits)}));
@@ -83,7 +83,7 @@ Result<Trial::Step> Trial::wait_for(std::string_view stage,
 }
 
 Result<std::optional<Outcome>> Trial::checker_findings() {
-  CUCO_TRY_ASSIGN(const auto found, cluster_.findings());
+  CUCO_TRY_ASSIGN(const auto found, target_.findings());
   auto findings = for_verdict(found);
   if (findings.empty()) return std::optional<Outcome>();
   return std::optional<Outcome>(candidate::Findings{std::move(findings), disturbance_.name});
@@ -94,7 +94,7 @@ Result<std::optional<Outcome>> Trial::begin() {
   if (trouble) return trouble;
   // From here on the ranks' processes are the candidate's.
   const Stages::Lap lap(spec_.stages, "set-up");
-  CUCO_TRY(cluster_.command(JudgeReport::kSetUpNow, 0));
+  CUCO_TRY(target_.command_all(JudgeReport::kSetUpNow));
   CUCO_TRY_ASSIGN(Step ready, wait_for("cuco_setup", spec_.workload.budget.setup_seconds));
   if (auto* outcome = std::get_if<Outcome>(&ready)) return std::optional(std::move(*outcome));
   return std::optional<Outcome>();
@@ -105,7 +105,7 @@ Result<std::optional<Outcome>> Trial::allocate() {
   const double limit = workload.budget.setup_seconds;
   CUCO_TRY_ASSIGN(Step started, wait_for("start", limit));
   if (auto* outcome = std::get_if<Outcome>(&started)) return std::optional(std::move(*outcome));
-  CUCO_TRY(cluster_.command(JudgeReport::kMakeId, 0, {}, 0));
+  CUCO_TRY(target_.command(JudgeReport::kMakeId, 0, {}, 0));
   CUCO_TRY_ASSIGN(Step made, wait_for("start", limit));
   if (auto* outcome = std::get_if<Outcome>(&made)) return std::optional(std::move(*outcome));
 
@@ -114,12 +114,11 @@ Result<std::optional<Outcome>> Trial::allocate() {
   if (id.size() != rank::kUniqueIdBytes)
     return Error{ErrorKind::Protocol, "cuco-rank: no unique id"};
   std::memcpy(job.unique_id.data(), id.data(), id.size());
-  if (cluster_.is_real()) times_.gpu = id.c_str();  // see cuco-device
   job.ranks = workload.ranks;
   job.sets = workload.budget.sets;
   job.params = spec_.shape.params;
   CUCO_TRY(memory_.describe(&job));
-  CUCO_TRY(cluster_.command(JudgeReport::kAllocate, 0, rank::encode_rank_job(job)));
+  CUCO_TRY(target_.command_all(JudgeReport::kAllocate, rank::encode_rank_job(job)));
   CUCO_TRY_ASSIGN(Step allocated, wait_for("allocation", limit));
   if (auto* outcome = std::get_if<Outcome>(&allocated)) return std::optional(std::move(*outcome));
   for (const targets::RankState& rank : std::get<targets::AllReported>(allocated).ranks)
@@ -128,10 +127,10 @@ Result<std::optional<Outcome>> Trial::allocate() {
 }
 
 Disturbance Trial::disturb(int iteration) const {
-  if (spec_.cluster.schedule_seed != 0) {
+  if (spec_.machine.schedule_seed != 0) {
     return {
-        .late = {},
-        .name = fmt::format("the schedule is adversarial (seed {})", spec_.cluster.schedule_seed)};
+        .handicap = {},
+        .name = fmt::format("the schedule is adversarial (seed {})", spec_.machine.schedule_seed)};
   }
   const int extra = iteration - spec_.workload.budget.iterations;
   if (spec_.surprises > 0) {
@@ -187,12 +186,12 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
     if (const auto placed = memory_.place(iteration, set); !placed)
       return lost_buffers(placed.error());
   }
-  const auto cpu_before = ranks_.cpu_time();
+  const auto cpu_before = ranks_->cpu_time();
   const std::chrono::nanoseconds cpu_limit(static_cast<std::int64_t>(budget.host_seconds * 1e9));
   std::optional<Stages::Lap> lap(std::in_place, spec_.stages, "run");
   disturbance_ = disturb(iteration);
-  if (spec_.cluster.profile) CUCO_TRY(cluster_.forget_profile());
-  CUCO_TRY_ASSIGN(const std::int64_t begin, cluster_.run_all(set, disturbance_.late));
+  if (spec_.machine.profile) CUCO_TRY(target_.forget_profile());
+  CUCO_TRY_ASSIGN(const std::int64_t begin, target_.run_all(set, disturbance_.handicap));
   CUCO_TRY_ASSIGN(Step step, wait_for("cuco_run", run_limit(), cpu_limit));
   if (auto* outcome = std::get_if<Outcome>(&step)) {
     // Why it stands still or was stopped; whoever takes too long may not be able to tell.
@@ -205,12 +204,12 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
   lap.emplace(spec_.stages, "check");
   const targets::AllReported& all = std::get<targets::AllReported>(step);
   if (auto outcome = check_copies(all)) return outcome;
-  if (const auto used = ranks_.cpu_time() - cpu_before; used > cpu_limit)
+  if (const auto used = ranks_->cpu_time() - cpu_before; used > cpu_limit)
     return std::optional(too_busy(used));
   const auto last = std::ranges::max_element(all.ranks, {}, &targets::RankState::time_ps);
   const std::int64_t end = std::max(begin, last->time_ps);
-  if (spec_.cluster.profile) {
-    CUCO_TRY_ASSIGN(const std::string report, cluster_.profile());
+  if (spec_.machine.profile) {
+    CUCO_TRY_ASSIGN(const std::string report, target_.profile());
     CUCO_TRY_ASSIGN(times_.profile, read_profile(report, {last->rank, begin, end}));
   }
   auto checked = memory_.check(iteration, set, disturbance_.name);
@@ -225,7 +224,7 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
                    : std::nullopt;
   }
   times_.seconds.push_back(seconds);
-  if (cluster_.is_real()) {
+  if (target_.is_measured()) {
     times_.samples.push_back(all.ranks.front().seen);
     times_.samples.back().seconds = seconds;
   }
@@ -256,7 +255,7 @@ Result<TrialResult> Trial::run() {
 }
 
 std::vector<int> Trial::plan() const {
-  const bool probed = probes() && spec_.cluster.schedule_seed == 0;
+  const bool probed = probes() && spec_.machine.schedule_seed == 0;
   const int extra = spec_.surprises > 0 ? spec_.surprises : probed ? 1 : 0;
   const int wanted = spec_.iterations > 0 ? spec_.iterations : spec_.workload.budget.iterations;
   std::vector<int> order(static_cast<std::size_t>(wanted + extra));
@@ -273,24 +272,17 @@ std::vector<int> Trial::plan() const {
 Result<std::optional<Outcome>> Trial::finish() {
   const Stages::Lap lap(spec_.stages, "end");
   const double limit = spec_.workload.budget.setup_seconds;
-  CUCO_TRY(cluster_.command(JudgeReport::kFinish, 0));
-  CUCO_TRY_ASSIGN(const auto ended, ranks_.wait(in_ms(limit)));
+  CUCO_TRY(target_.command_all(JudgeReport::kFinish));
+  CUCO_TRY_ASSIGN(const auto ended, ranks_->wait(in_ms(limit)));
   if (ended) return std::optional<Outcome>();
   return std::optional<Outcome>(candidate::TimedOut{"cuco_teardown", limit});
 }
 
-Result<Surroundings> Surroundings::start(const system::Path& oracle,
-                                         const targets::ClusterSpec& cluster) {
-  CUCO_TRY_ASSIGN(Oracle checks, Oracle::start(oracle));
-  CUCO_TRY_ASSIGN(targets::VirtualCluster runs, targets::VirtualCluster::start(cluster));
-  return Surroundings{std::move(checks), std::move(runs)};
-}
-
-Result<TrialResult> run_trial(const TrialSpec& spec, Surroundings surroundings) {
+Result<TrialResult> run_trial(const TrialSpec& spec, Bench bench, BenchMaker& maker) {
   std::optional<Stages::Lap> lap(std::in_place, spec.stages, "start");
-  CUCO_TRY_ASSIGN(system::Process ranks, start_ranks(spec, surroundings.cluster));
+  CUCO_TRY_ASSIGN(auto ranks, maker.start_ranks(spec, *bench.target));
   lap.reset();
-  return Trial(spec, surroundings.oracle, std::move(surroundings.cluster), std::move(ranks)).run();
+  return Trial(spec, std::move(bench), std::move(ranks)).run();
 }
 
 }  // namespace cuco::judge

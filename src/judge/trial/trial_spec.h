@@ -14,9 +14,9 @@
 
 #include "candidate/outcome.h"
 #include "judge/stages.h"
-#include "judge/trial_profile.h"
+#include "judge/trial/trial_profile.h"
 #include "measure/samples.h"
-#include "targets/virtual/virtual_cluster.h"
+#include "targets/virtual/virtual_target.h"
 #include "workload/secret.h"
 #include "workload/workload.h"
 
@@ -31,8 +31,8 @@ struct TrialSpec {
   const workload::Workload& workload;
   const workload::Shape& shape;
   const workload::Secret& secret;
-  system::Path candidate;  ///< The shared object.
-  targets::ClusterSpec cluster;
+  system::Path candidate;        ///< The shared object.
+  targets::VirtualSpec machine;  ///< What virtual GPUs imitate.
   system::Tier tier = system::Tier::Hostile;
   /// Hold a rank back in every iteration but the first: one that does not wait for it is done
   /// before its data is there; and once deliver everything late. Not for timing.
@@ -68,7 +68,6 @@ struct TrialTimes {
   std::vector<double> seconds;
   std::vector<measure::Sample> samples;  ///< The same on a real GPU, with what was seen around it.
   TrialOutputs outputs;                  ///< If they were to be kept.
-  std::string gpu;                       ///< The name of the real one.
   Profile profile;                       ///< Of the last iteration, if it was to be profiled.
 };
 

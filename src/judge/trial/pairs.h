@@ -12,7 +12,8 @@
 #include <variant>
 
 #include "base/result.h"
-#include "judge/trial_spec.h"
+#include "judge/trial/bench.h"
+#include "judge/trial/trial_spec.h"
 #include "measure/paired_test.h"
 
 namespace cuco::judge {
@@ -45,7 +46,7 @@ struct PairRules {
 /// Pairs until the test decides. The incumbent must not fail: that is an Error.
 [[nodiscard]] Result<PairResult> run_pairs(const TrialSpec& incumbent,
                                            const TrialSpec& candidate,
-                                           const system::Path& oracle,
+                                           BenchMaker& maker,
                                            const PairRules& rules);
 
 }  // namespace cuco::judge

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/trial_memory.h"
+#include "judge/trial/trial_memory.h"
 
 #include <cstring>
 
@@ -67,20 +67,20 @@ Result<void> TrialMemory::place(int iteration, int set) {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       CUCO_TRY_ASSIGN(std::string bytes, oracle_.input(spec_.workload, spec_.shape, secret, rank,
                                                        static_cast<int>(i), inputs_[i].bytes()));
-      CUCO_TRY(cluster_.write(input_at(rank, set, i), bytes));
-      CUCO_TRY(cluster_.write(input_at(rank, set, i) + bytes.size(), guard_));
+      CUCO_TRY(target_.write(input_at(rank, set, i), bytes));
+      CUCO_TRY(target_.write(input_at(rank, set, i) + bytes.size(), guard_));
       pristine_[{rank, i}] = std::move(bytes);
     }
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       const std::string nothing = poison(outputs_[i].bytes(), spec_.key("poison", iteration));
-      CUCO_TRY(cluster_.write(output_at(rank, set, i), nothing));
-      CUCO_TRY(cluster_.write(output_at(rank, set, i) + nothing.size(), guard_));
+      CUCO_TRY(target_.write(output_at(rank, set, i), nothing));
+      CUCO_TRY(target_.write(output_at(rank, set, i) + nothing.size(), guard_));
     }
-    std::vector<targets::VirtualCluster::Range> ranges;
+    std::vector<targets::MemoryRange> ranges;
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       ranges.push_back({output_at(rank, set, i), outputs_[i].bytes()});
     }
-    CUCO_TRY(cluster_.order_snapshot(rank, ranges));
+    CUCO_TRY(target_.order_snapshot(rank, ranges));
   }
   return {};
 }
@@ -100,7 +100,7 @@ Result<std::optional<Outcome>> TrialMemory::check_output(int iteration,
                                                          int rank,
                                                          std::size_t output) {
   const workload::Buffer& buffer = outputs_[output];
-  CUCO_TRY_ASSIGN(std::string bytes, cluster_.read_snapshot(rank, output, buffer.bytes()));
+  CUCO_TRY_ASSIGN(std::string bytes, target_.read_snapshot(rank, output, buffer.bytes()));
   const Oracle::Question question{rank, static_cast<int>(output), buffer.type,
                                   spec_.key("sample", iteration), spec_.check_limit};
   CUCO_TRY_ASSIGN(Comparison found, oracle_.check(spec_.workload, spec_.shape, question, bytes));
@@ -153,7 +153,7 @@ std::optional<Outcome> TrialMemory::compare_with_seed(
 
 Result<std::optional<Outcome>> TrialMemory::check_untouched(int rank, int set) {
   const auto guard_broken = [&](std::uint64_t address) -> Result<bool> {
-    CUCO_TRY_ASSIGN(const std::string bytes, cluster_.read(address, rank::kGuardBytes));
+    CUCO_TRY_ASSIGN(const std::string bytes, target_.read(address, rank::kGuardBytes));
     return bytes != guard_;
   };
   const auto finding = [&](std::string message) {
@@ -163,7 +163,7 @@ Result<std::optional<Outcome>> TrialMemory::check_untouched(int rank, int set) {
   };
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const std::uint64_t address = input_at(rank, set, i);
-    CUCO_TRY_ASSIGN(const std::string bytes, cluster_.read(address, inputs_[i].bytes()));
+    CUCO_TRY_ASSIGN(const std::string bytes, target_.read(address, inputs_[i].bytes()));
     if (bytes != pristine_[{rank, i}])
       return finding(fmt::format("input {} was written to", inputs_[i].name));
     CUCO_TRY_ASSIGN(const bool broken, guard_broken(address + bytes.size()));

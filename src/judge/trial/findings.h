@@ -11,7 +11,7 @@
 
 namespace cuco::judge {
 
-/// In the words of a verdict: both places, and in the message what else is known. Leaks are left
+/// As a verdict has them: both places, and in the message what else is known. Leaks are left
 /// out: judged ranks are ended.
 [[nodiscard]] std::vector<candidate::Finding> for_verdict(
     const std::vector<check::Finding>& findings);

@@ -5,29 +5,28 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 
 #include "base/result.h"
-#include "judge/disturbance.h"
-#include "judge/oracle/oracle.h"
-#include "judge/trial_memory.h"
-#include "judge/trial_spec.h"
+#include "judge/trial/bench.h"
+#include "judge/trial/disturbance.h"
+#include "judge/trial/trial_memory.h"
+#include "judge/trial/trial_spec.h"
 
 namespace cuco::judge {
 
 class Trial {
  public:
-  Trial(const TrialSpec& spec,
-        Oracle& oracle,
-        targets::VirtualCluster cluster,
-        system::Process ranks)
+  Trial(const TrialSpec& spec, Bench bench, std::unique_ptr<targets::Ranks> ranks)
       : spec_(spec),
-        cluster_(std::move(cluster)),
+        bench_(std::move(bench)),
+        target_(*bench_.target),
         ranks_(std::move(ranks)),
-        memory_(spec, oracle, cluster_) {}
+        memory_(spec, *bench_.oracle, target_) {}
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
@@ -71,23 +70,16 @@ class Trial {
                                                 std::string message) const;
 
   const TrialSpec& spec_;
-  targets::VirtualCluster cluster_;
-  system::Process ranks_;
+  Bench bench_;
+  targets::Target& target_;
+  std::unique_ptr<targets::Ranks> ranks_;
   TrialMemory memory_;
   TrialTimes times_;
   Disturbance disturbance_;  ///< Of this iteration.
 };
 
-/// What a trial has beside the candidate. It can be started before that is built.
-struct Surroundings {
-  Oracle oracle;
-  targets::VirtualCluster cluster;
-
-  [[nodiscard]] static Result<Surroundings> start(const system::Path& oracle,
-                                                  const targets::ClusterSpec& cluster);
-};
-
-/// The outcome is the candidate's; an Error is ours.
-[[nodiscard]] Result<TrialResult> run_trial(const TrialSpec& spec, Surroundings surroundings);
+/// Starts the candidate's ranks on the bench and runs the trial. The outcome is the candidate's; an
+/// Error is ours.
+[[nodiscard]] Result<TrialResult> run_trial(const TrialSpec& spec, Bench bench, BenchMaker& maker);
 
 }  // namespace cuco::judge

@@ -13,15 +13,15 @@
 #include "candidate/outcome.h"
 #include "judge/oracle/gpu_reference.h"
 #include "judge/oracle/oracle.h"
-#include "judge/trial_spec.h"
+#include "judge/trial/trial_spec.h"
 #include "rank/rank_job.h"
 
 namespace cuco::judge {
 
 class TrialMemory {
  public:
-  TrialMemory(const TrialSpec& spec, Oracle& oracle, targets::VirtualCluster& cluster)
-      : spec_(spec), oracle_(oracle), cluster_(cluster) {}
+  TrialMemory(const TrialSpec& spec, Oracle& oracle, targets::Target& target)
+      : spec_(spec), oracle_(oracle), target_(target) {}
 
   /// Sizes of the buffers, for the ranks to allocate.
   [[nodiscard]] Result<void> describe(rank::RankJob* job);
@@ -50,7 +50,7 @@ class TrialMemory {
 
   const TrialSpec& spec_;
   Oracle& oracle_;
-  targets::VirtualCluster& cluster_;
+  targets::Target& target_;
   std::vector<workload::Buffer> inputs_;
   std::vector<workload::Buffer> outputs_;
   std::vector<std::vector<std::uint64_t>> addresses_;            ///< By rank: inputs, then outputs.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/findings.h"
+#include "judge/trial/findings.h"
 
 #include <algorithm>
 

@@ -8,12 +8,12 @@
 #include <string>
 
 #include "candidate/outcome.h"
-#include "targets/virtual/virtual_cluster.h"
+#include "targets/target.h"
 
 namespace cuco::judge {
 
 struct Disturbance {
-  targets::VirtualCluster::Late late;
+  targets::Handicap handicap;
   std::string name;       ///< For reports; empty: none.
   bool is_probe = false;  ///< Every delivery is late; see judge_probe.
 };

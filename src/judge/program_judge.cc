@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/program_judge.h"
+
+#include "judge/judge.h"
+#include "judge/whole/whole_program_judge.h"
+
+namespace cuco::judge {
+
+Result<candidate::Outcome> ProgramJudge::evaluate(const candidate::Candidate& candidate,
+                                                  candidate::Fidelity fidelity) {
+  const program::File* file = candidate.source.find("program.cu");
+  if (file == nullptr) {
+    return candidate::Outcome(candidate::ScreenRejected{"files", "there is no program.cu", {}});
+  }
+  return judge(file->text, fidelity);
+}
+
+Result<std::unique_ptr<ProgramJudge>> open_judge(const JudgeOptions& options) {
+  CUCO_TRY_ASSIGN(auto whole, load_whole_program(options.workload));
+  if (whole) {
+    CUCO_TRY_ASSIGN(auto judge, WholeProgramJudge::create(*std::move(whole), options));
+    return std::unique_ptr<ProgramJudge>(std::move(judge));
+  }
+  CUCO_TRY_ASSIGN(auto judge, Judge::create(options));
+  return std::unique_ptr<ProgramJudge>(std::move(judge));
+}
+
+}  // namespace cuco::judge

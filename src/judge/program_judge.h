@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A judge of one workload, whichever kind it is: what commands ask beyond what the search knows.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "candidate/evaluator.h"
+#include "judge/trial/pairs.h"
+#include "system/jobs/job.h"
+
+namespace cuco::judge {
+
+struct JudgeOptions {
+  system::Path workload;
+  system::Path cache;  ///< Built objects and the machine's secret; must outlive runs.
+  std::uint64_t seed = 0;
+  system::Tier tier = system::Tier::Hostile;
+  std::string topology;  ///< Empty: the workload's.
+  bool on_gpu = false;   ///< This machine's GPU instead of virtual ones; single-GPU workloads.
+  bool full = false;     ///< Check the full shapes too; on a real GPU that is always done.
+  bool check = false;    ///< Watch every access on check and hidden shapes: races become verdicts.
+  std::uint64_t server_memory = std::uint64_t{8} << 30U;  ///< Of each virtual cluster.
+};
+
+/// One thing that a workload must have right.
+struct WorkloadTest {
+  std::string what;
+  bool passed = false;
+  std::string detail;
+};
+
+class ProgramJudge : public candidate::Evaluator {
+ public:
+  /// program.cu of the candidate.
+  [[nodiscard]] Result<candidate::Outcome> evaluate(const candidate::Candidate& candidate,
+                                                    candidate::Fidelity fidelity) final;
+  /// The same for a bare program text.
+  [[nodiscard]] virtual Result<candidate::Outcome> judge(const std::string& program,
+                                                         candidate::Fidelity fidelity) = 0;
+  /// Only whether it is right, without a time: nothing if it is.
+  [[nodiscard]] virtual Result<std::optional<candidate::Outcome>> check(
+      const std::string& program) = 0;
+  /// Whether the workload itself is fit to judge by. `run_seed`: also whether its seed passes.
+  [[nodiscard]] virtual std::vector<WorkloadTest> test_workload(bool run_seed) = 0;
+
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// What a passed candidate has shown: "correct: 3 shapes, …".
+  [[nodiscard]] virtual std::string basis(const candidate::Scored& scored) const = 0;
+  /// A stable word for reports.
+  [[nodiscard]] virtual std::string_view verdict(const candidate::Outcome& outcome) const = 0;
+  /// What every report has to say about this kind of workload; empty: nothing.
+  [[nodiscard]] virtual std::string_view note() const { return {}; }
+  /// Where the time went, all judgements together.
+  [[nodiscard]] virtual std::map<std::string, double> stages() const { return {}; }
+  /// How each timed shape was decided on a real GPU, all judgements together.
+  [[nodiscard]] virtual std::vector<MeasuredShape> measured() const { return {}; }
+};
+
+/// For the folder's workload, split or whole. The error names everything that is wrong with its
+/// files, one line each.
+[[nodiscard]] Result<std::unique_ptr<ProgramJudge>> open_judge(const JudgeOptions& options);
+
+}  // namespace cuco::judge

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/score.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cuco::judge {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+candidate::ShapeTime shape_time(const workload::Shape& shape,
+                                double seconds,
+                                double baseline_seconds,
+                                const measure::Bound& bound) {
+  candidate::ShapeTime time{.shape = shape.name,
+                            .seconds = seconds,
+                            .baseline_seconds = baseline_seconds,
+                            .bound_seconds = bound.seconds,
+                            .limited_by = bound.limited_by};
+  time.limits = {{"math", bound.flops_seconds}, {"HBM", bound.hbm_seconds}};
+  if (bound.wire_seconds > 0) time.limits.push_back({"links", bound.wire_seconds});
+  return time;
+}
+
+void sum_up(candidate::Scored* scored) {
+  const auto count = static_cast<double>(scored->shapes.size());
+  double seconds = 0;
+  double baseline_seconds = 0;
+  double bound_seconds = 0;
+  for (const candidate::ShapeTime& time : scored->shapes) {
+    seconds += std::log(time.seconds) / count;
+    baseline_seconds += std::log(time.baseline_seconds) / count;
+    bound_seconds += std::log(time.bound_seconds) / count;
+  }
+  scored->seconds = std::exp(seconds);
+  scored->baseline_seconds = std::exp(baseline_seconds);
+  scored->bound_seconds = std::exp(bound_seconds);
+  scored->score = measure::score(scored->seconds, scored->baseline_seconds, scored->bound_seconds);
+}
+
+}  // namespace cuco::judge

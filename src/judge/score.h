@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// From times on shapes to one score.
+#pragma once
+
+#include <vector>
+
+#include "candidate/outcome.h"
+#include "measure/speed_of_light.h"
+#include "workload/workload.h"
+
+namespace cuco::judge {
+
+[[nodiscard]] double median(std::vector<double> values);
+
+/// A time with its place under the roofline: which resource is the bound, and how far the others
+/// are.
+[[nodiscard]] candidate::ShapeTime shape_time(const workload::Shape& shape,
+                                              double seconds,
+                                              double baseline_seconds,
+                                              const measure::Bound& bound);
+
+/// Fills in what follows from the shapes: geometric means, and the score.
+void sum_up(candidate::Scored* scored);
+
+}  // namespace cuco::judge

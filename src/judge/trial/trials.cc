@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/trial/trials.h"
+
+#include <chrono>
+
+#include "judge/oracle/gpu_reference.h"
+#include "judge/trial/trial.h"
+
+namespace cuco::judge {
+namespace {
+
+// Of a timed shape's outputs: so many elements each are compared with the fp64 reference.
+constexpr std::size_t kTimedCheckLimit = 16384;
+constexpr std::size_t kCheckAll = ~std::size_t{0};
+constexpr std::size_t kMostStarts = 12;
+// Of a full shape's, where the GPU reference sees to the rest.
+constexpr std::size_t kFullCheckLimit = 2048;
+// For the checker to say why a result is wrong: the verdict does not wait for it longer.
+constexpr std::chrono::seconds kWhyLimit{30};
+
+targets::VirtualSpec plain_machine(const TrialSetting& setting) {
+  targets::VirtualSpec machine = setting.machine;
+  // The relation of what is ordered does not depend on the schedule: once is enough.
+  machine.check = setting.check;
+  return machine;
+}
+
+}  // namespace
+
+Trials::Trials(const TrialSetting& setting, BenchMaker& maker)
+    : setting_(setting), maker_(maker), pool_(maker, plain_machine(setting)) {}
+
+TrialSpec Trials::spec(const system::Path& object, const workload::Shape& shape) const {
+  return {.workload = setting_.workload,
+          .shape = shape,
+          .secret = setting_.secret,
+          .candidate = object,
+          .machine = setting_.machine,
+          .tier = setting_.tier,
+          .stages = setting_.stages};
+}
+
+Result<TrialResult> Trials::run_on_new_bench(const TrialSpec& spec) {
+  CUCO_TRY_ASSIGN(Bench bench, start_bench(maker_, spec.machine));
+  return run_trial(spec, std::move(bench), maker_);
+}
+
+Result<TrialResult> Trials::plain(const system::Path& object, const workload::Shape& shape) {
+  return run_on_new_bench(spec(object, shape));
+}
+
+Result<TrialResult> Trials::check(const system::Path& object,
+                                  const workload::Shape& shape,
+                                  std::uint64_t schedule_seed) {
+  TrialSpec wanted = spec(object, shape);
+  wanted.hold_back = true;
+  wanted.check_limit = kCheckAll;
+  if (schedule_seed == 0) {
+    CUCO_TRY_ASSIGN(Bench bench, pool_.take());
+    return run_trial(wanted, std::move(bench), maker_);
+  }
+  wanted.machine.schedule_seed = schedule_seed;
+  return run_on_new_bench(wanted);
+}
+
+Result<TrialResult> Trials::time(const system::Path& object,
+                                 const workload::Shape& shape,
+                                 const TrialOutputs* like,
+                                 int surprises) {
+  TrialSpec wanted = spec(object, shape);
+  wanted.check_limit = kTimedCheckLimit;
+  wanted.machine.seed = 0;  // one machine for all: its jitter is not the candidate's
+  wanted.like = like;
+  wanted.surprises = setting_.workload.ranks > 1 ? surprises : 0;
+  if (like == nullptr) {  // the seed itself
+    wanted.keep_outputs = true;
+    wanted.stages = nullptr;
+  }
+  return run_on_new_bench(wanted);
+}
+
+Result<TrialResult> Trials::full(const system::Path& object,
+                                 const workload::Shape& shape,
+                                 const system::Path& reference) {
+  TrialSpec wanted = spec(object, shape);
+  wanted.check_limit = kFullCheckLimit;
+  CUCO_TRY_ASSIGN(const auto running, GpuReference::start(wanted, reference, maker_));
+  wanted.reference = running.get();
+  return run_on_new_bench(wanted);
+}
+
+Result<TrialResult> Trials::profile(const system::Path& object, const workload::Shape& shape) {
+  TrialSpec wanted = spec(object, shape);
+  wanted.check_limit = kTimedCheckLimit;
+  wanted.stages = nullptr;
+  wanted.iterations = 2;  // the first loads the code
+  wanted.machine.seed = 0;
+  wanted.machine.profile = true;
+  return run_on_new_bench(wanted);
+}
+
+Result<TrialResult> Trials::watch(const system::Path& object, const workload::Shape& shape) {
+  TrialSpec wanted = spec(object, shape);
+  wanted.stages = nullptr;
+  wanted.hold_back = true;
+  wanted.check_limit = kTimedCheckLimit;
+  wanted.machine.check = true;
+  wanted.deadline = std::chrono::steady_clock::now() + kWhyLimit;
+  return run_on_new_bench(wanted);
+}
+
+Result<PairResult> Trials::pairs(const system::Path& seed,
+                                 const system::Path& object,
+                                 const workload::Shape& shape) {
+  TrialSpec incumbent = spec(seed, shape);
+  TrialSpec candidate = spec(object, shape);
+  incumbent.check_limit = candidate.check_limit = kTimedCheckLimit;
+  PairRules rules;
+  rules.test.maximum_pairs = kMostStarts;
+  // Inputs of a full shape take some seconds to make.
+  if (!shape.uses.contains(workload::Use::Time)) rules.pairs_per_start = 1;
+  return run_pairs(incumbent, candidate, maker_, rules);
+}
+
+}  // namespace cuco::judge

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/whole/whole_program_judge.h"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "judge/effort.h"
+#include "measure/speed_of_light.h"
+#include "ptx/container/executable.h"
+
+namespace cuco::judge {
+namespace {
+
+using candidate::Outcome;
+
+constexpr const char* kDifference = "differs from the seed";
+
+bool links_mpi(const system::Path& program) {
+  const auto bytes = system::read_file(program);
+  if (!bytes) return false;
+  const auto executable = ptx::probe_executable(std::as_bytes(std::span(*bytes)));
+  return executable && executable->mpi == ptx::Linked::Dynamically;
+}
+
+/// From the start of the first device work to the end of the last.
+double device_seconds(const std::string& report) {
+  const auto json = parse_json(report);
+  if (!json) return 0;
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  std::int64_t last = 0;
+  for (const Json& work : json->value("works", Json::array())) {
+    first = std::min(first, work.value("started_ps", std::int64_t{0}));
+    last = std::max(last, work.value("finished_ps", std::int64_t{0}));
+  }
+  return last > first ? static_cast<double>(last - first) * 1e-12 : 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WholeProgramJudge>> WholeProgramJudge::create(WholeProgram program,
+                                                                     const JudgeOptions& options) {
+  if (options.on_gpu) {
+    return Error{ErrorKind::InvalidInput, "whole programs are judged on the virtual cluster only"};
+  }
+  if (!options.topology.empty()) program.topology = options.topology;
+  std::unique_ptr<WholeProgramJudge> judge(new WholeProgramJudge(std::move(program)));
+  const WholeProgram& whole = judge->program_;
+  CUCO_TRY_ASSIGN(const system::Path file,
+                  system::find_data("topology/" + whole.topology + ".toml"));
+  CUCO_TRY_ASSIGN(const std::string text, system::read_file(file));
+  CUCO_TRY_ASSIGN(judge->topology_, fabric::parse_topology(text, file.string()));
+  judge->server_.topology = file;
+  judge->server_.devices = static_cast<std::uint32_t>(whole.ranks);
+  CUCO_TRY_ASSIGN(judge->server_.gpu,
+                  system::find_data("hardware/" + judge->topology_.gpu + ".toml"));
+  CUCO_TRY_ASSIGN(judge->gpu_, hardware::load_gpu_description(judge->server_.gpu.string(), {}));
+  judge->build_.cache = options.cache / "builds";
+  judge->build_.tier = options.tier;
+  judge->build_.architecture =
+      fmt::format("{}{}", judge->gpu_.compute_major, judge->gpu_.compute_minor);
+  return judge;
+}
+
+candidate::Target WholeProgramJudge::target() const {
+  candidate::Target target;
+  target.name = "virtual cluster";
+  target.hardware = fmt::format("{} x {}", program_.ranks, gpu_.name);
+  target.topology = topology_.name;
+  target.facts.ranks = program_.ranks;
+  target.facts.lsa_ranks = std::min(topology_.domain_size(), program_.ranks);
+  target.facts.gin = topology_.nic.has_value();
+  target.facts.multimem = topology_.multicast;
+  return target;
+}
+
+Result<WholeProgramJudge::Built> WholeProgramJudge::build(const std::string& text) const {
+  CUCO_TRY_ASSIGN(auto built, toolchain::build_whole_program(text, program_.flags, build_));
+  if (auto* failed = std::get_if<toolchain::CompileError>(&built))
+    return Built(Outcome(candidate::BuildFailed{std::move(failed->message)}));
+  if (const auto* late = std::get_if<toolchain::CompileTimeout>(&built))
+    return Built(Outcome(candidate::TimedOut{"build", late->limit_seconds}));
+  return Built(std::get<system::Path>(std::move(built)));
+}
+
+Result<targets::KeptRun> WholeProgramJudge::run(const system::Path& built,
+                                                std::uint64_t schedule_seed) const {
+  targets::ServerOptions options = server_;
+  options.schedule_seed = schedule_seed;
+  options.reports = schedule_seed == 0;
+  targets::ProgramStart start{
+      .argv = {built.string()}, .uses_mpi = links_mpi(built), .fences = build_.tier};
+  start.argv.insert(start.argv.end(), program_.args.begin(), program_.args.end());
+  if (start.uses_mpi) options.processes = options.devices;
+  return targets::run_and_keep(start, options, [] { return false; });
+}
+
+Result<const targets::KeptRun*> WholeProgramJudge::seed() {
+  const std::lock_guard lock(mutex_);
+  if (seed_) return &*seed_;
+  const auto invalid = [&](const std::string& why) {
+    return Error{ErrorKind::InvalidInput, fmt::format("the seed of {} {}", program_.name, why)};
+  };
+  CUCO_TRY_ASSIGN(const std::string text, system::read_file(program_.seed, 4U << 20U));
+  CUCO_TRY_ASSIGN(const Built built, build(text));
+  if (const auto* outcome = std::get_if<Outcome>(&built))
+    return invalid(candidate::explanation(*outcome));
+  CUCO_TRY_ASSIGN(targets::KeptRun kept, run(std::get<system::Path>(built), 0));
+  if (kept.ending.server_failed || !kept.ending.program.succeeded()) {
+    return invalid(
+        fmt::format("does not run: {}\n{}", system::describe(kept.ending.program), kept.errors));
+  }
+  if (kept.copies.empty())
+    return invalid("brings nothing back from a device: there is nothing to compare with");
+  seed_ = std::move(kept);
+  return &*seed_;
+}
+
+Result<std::optional<Outcome>> WholeProgramJudge::compare(const std::string& text,
+                                                          int schedules,
+                                                          double* seconds) {
+  CUCO_TRY_ASSIGN(const targets::KeptRun* expected, seed());
+  CUCO_TRY_ASSIGN(Built built, build(text));
+  if (auto* outcome = std::get_if<Outcome>(&built)) return std::optional(std::move(*outcome));
+  for (int schedule = 0; schedule <= schedules; ++schedule) {
+    CUCO_TRY_ASSIGN(const targets::KeptRun kept,
+                    run(std::get<system::Path>(built), static_cast<std::uint64_t>(schedule)));
+    if (schedule == 0) *seconds = device_seconds(kept.report);
+    candidate::Findings found;
+    for (const std::string& difference : differences(*expected, kept))
+      found.findings.push_back({.kind = kDifference, .message = difference});
+    if (found.findings.empty()) continue;
+    if (schedule > 0)
+      found.schedule = fmt::format("the schedule is adversarial (seed {})", schedule);
+    return std::optional<Outcome>(std::move(found));
+  }
+  return std::optional<Outcome>();
+}
+
+Result<Outcome> WholeProgramJudge::judge(const std::string& program, candidate::Fidelity fidelity) {
+  const int schedules = effort_of(fidelity).schedules;
+  double seconds = 0;
+  CUCO_TRY_ASSIGN(auto outcome, compare(program, schedules, &seconds));
+  if (outcome) return *std::move(outcome);
+  CUCO_TRY_ASSIGN(const targets::KeptRun* expected, seed());
+  candidate::Scored scored;
+  scored.seconds = seconds;
+  scored.baseline_seconds = device_seconds(expected->report);
+  scored.score = measure::score(scored.seconds, scored.baseline_seconds, 0);
+  scored.hardware = gpu_.key;
+  scored.checked_shapes = 1;
+  scored.checked_schedules = schedules + 1;
+  scored.shapes = {{.shape = "the whole program",
+                    .seconds = scored.seconds,
+                    .baseline_seconds = scored.baseline_seconds}};
+  return Outcome(std::move(scored));
+}
+
+Result<std::optional<Outcome>> WholeProgramJudge::check(const std::string& program) {
+  double seconds = 0;
+  return compare(program, 0, &seconds);
+}
+
+std::vector<WorkloadTest> WholeProgramJudge::test_workload(bool run_seed) {
+  std::vector<WorkloadTest> tests{
+      {"workload.toml and program.cu", true, std::string(kWholeProgramMark)}};
+  if (!run_seed) return tests;
+  WorkloadTest& test = tests.emplace_back(
+      WorkloadTest{"the seed copies data back, and the same data under another schedule"});
+  const auto text = system::read_file(program_.seed, 4U << 20U);
+  double seconds = 0;
+  const auto outcome =
+      text ? compare(*text, 1, &seconds) : Result<std::optional<Outcome>>(text.error());
+  test.passed = outcome && !*outcome;
+  if (!outcome) {
+    test.detail = outcome.error().message();
+  } else if (*outcome) {
+    test.detail = candidate::explanation(**outcome);
+  } else {
+    test.detail = fmt::format("{} copies", seed_->copies.size());
+  }
+  return tests;
+}
+
+std::string WholeProgramJudge::basis(const candidate::Scored& scored) const {
+  const std::lock_guard lock(mutex_);
+  return fmt::format("same as the seed: {} device-to-host copies, identical under {} schedules",
+                     seed_ ? seed_->copies.size() : 0, scored.checked_schedules);
+}
+
+std::string_view WholeProgramJudge::verdict(const Outcome& outcome) const {
+  if (std::holds_alternative<candidate::Scored>(outcome)) return "same";
+  return std::holds_alternative<candidate::Findings>(outcome) ? "different"
+                                                              : candidate::verdict(outcome);
+}
+
+}  // namespace cuco::judge

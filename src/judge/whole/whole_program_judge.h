@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The judge of whole programs: each is built and run on the virtual cluster, in a sandbox, under
+/// the plain schedule and adversarial ones, and compared with what its seed does.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "fabric/topology.h"
+#include "hardware/gpu_description.h"
+#include "judge/program_judge.h"
+#include "judge/whole/whole_program.h"
+#include "targets/virtual/kept_run.h"
+#include "toolchain/object_builder.h"
+
+namespace cuco::judge {
+
+class WholeProgramJudge final : public ProgramJudge {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<WholeProgramJudge>> create(
+      WholeProgram program, const JudgeOptions& options);
+
+  [[nodiscard]] candidate::Target target() const override;
+  [[nodiscard]] Result<candidate::Outcome> judge(const std::string& program,
+                                                 candidate::Fidelity fidelity) override;
+  [[nodiscard]] Result<std::optional<candidate::Outcome>> check(
+      const std::string& program) override;
+  [[nodiscard]] std::vector<WorkloadTest> test_workload(bool run_seed) override;
+
+  [[nodiscard]] std::string name() const override { return program_.name; }
+  [[nodiscard]] std::string basis(const candidate::Scored& scored) const override;
+  [[nodiscard]] std::string_view verdict(const candidate::Outcome& outcome) const override;
+  [[nodiscard]] std::string_view note() const override { return kWholeProgramMark; }
+
+ private:
+  explicit WholeProgramJudge(WholeProgram program) : program_(std::move(program)) {}
+
+  using OptionalOutcome = std::optional<candidate::Outcome>;
+  using Built = std::variant<system::Path, candidate::Outcome>;
+  Result<Built> build(const std::string& text) const;
+  Result<targets::KeptRun> run(const system::Path& built, std::uint64_t schedule_seed) const;
+  /// Its seed's run under the plain schedule, made once.
+  Result<const targets::KeptRun*> seed();
+  /// The plain schedule and so many others; `seconds`: the device's time under the plain one.
+  Result<OptionalOutcome> compare(const std::string& text, int schedules, double* seconds);
+
+  WholeProgram program_;
+  hardware::GpuDescription gpu_;
+  fabric::Topology topology_;
+  targets::ServerOptions server_;
+  toolchain::BuildSettings build_;
+  mutable std::mutex mutex_;
+  std::optional<targets::KeptRun> seed_;
+};
+
+}  // namespace cuco::judge
