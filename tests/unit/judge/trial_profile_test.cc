@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/trial_profile.h"
+#include "judge/trial/trial_profile.h"
 
 #include <gtest/gtest.h>
 
-#include "judge/disturbance.h"
+#include "judge/trial/disturbance.h"
 
 namespace cuco::judge {
 namespace {
@@ -55,11 +55,11 @@ TEST(Profile, TheHottestLineComesFirst) {
 }
 
 TEST(Disturbance, EveryRankHasItsTurnAndTheProbeWantsAWait) {
-  EXPECT_EQ(hold_back(1, 4, 6).late.rank, 3);
-  EXPECT_EQ(hold_back(2, 4, 6).late.rank, 0);
-  EXPECT_GT(hold_back(1, 4, 6).late.ps, 0);
-  EXPECT_GT(hold_back(2, 4, 6).late.slowdown, 1);
-  const double late = static_cast<double>(delay_deliveries().late.delivery_delay_ps) * 1e-12;
+  EXPECT_EQ(hold_back(1, 4, 6).handicap.rank, 3);
+  EXPECT_EQ(hold_back(2, 4, 6).handicap.rank, 0);
+  EXPECT_GT(hold_back(1, 4, 6).handicap.ps, 0);
+  EXPECT_GT(hold_back(2, 4, 6).handicap.slowdown, 1);
+  const double late = static_cast<double>(delay_deliveries().handicap.delivery_delay_ps) * 1e-12;
   EXPECT_TRUE(judge_probe(8, 1e-5, 1e-5));
   EXPECT_FALSE(judge_probe(8, 1e-5, 1e-5 + late));
   EXPECT_FALSE(judge_probe(0, 1e-5, 1e-5)) << "who sends nothing need not wait";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/whole_program.h"
+#include "judge/whole/whole_program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -41,7 +41,7 @@ TEST(KeptRun, OtherEndingDiffers) {
   EXPECT_THAT(differences(ended_well(""), other),
               ElementsAre("exits with 3 (the plain schedule exits with 0)"));
   other.ending.server_failed = true;
-  EXPECT_THAT(differences(ended_well("x"), other), ElementsAre(HasSubstr("dead-lock")));
+  EXPECT_THAT(differences(ended_well("x"), other), ElementsAre(HasSubstr("deadlock")));
 }
 
 TEST(KeptRun, CopiesWithOtherContentsDifferButRepeatedOnesDoNot) {

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of the judge's stages, with a compiler and benches that do not exist.
+#include <set>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "../../fakes/fake_bench.h"
+#include "judge/judge.h"
+#include "small_workload.h"
+
+namespace cuco::judge {
+namespace {
+
+using candidate::Fidelity;
+using candidate::Outcome;
+using fakes::Act;
+using fakes::FakeRun;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kCandidate = with_region("int candidate;");
+
+class Cascade : public testing::Test {
+ protected:
+  void start(fakes::Script script, bool on_gpu = false) {
+    JudgeParts parts{.workload = small_workload(1), .secret = workload::Secret::from("c", 1)};
+    parts.topology = fabric::single_node(1);
+    parts.gpu = *hardware::load_gpu_description(
+        (system::Path(CUCO_SOURCE_DIR) / "hardware/h200.toml").string(), {});
+    if (on_gpu) parts.real_gpu = "NVIDIA H200";
+    parts.builder = std::make_unique<fakes::FakeBuilder>();
+    auto benches = std::make_unique<fakes::FakeBenches>(std::move(script), on_gpu);
+    benches_ = benches.get();
+    parts.benches = std::move(benches);
+    judge_ = std::make_unique<Judge>(std::move(parts));
+  }
+  Outcome judge(const std::string& program, Fidelity fidelity) {
+    auto outcome = judge_->judge(program, fidelity);
+    EXPECT_TRUE(outcome) << outcome.error().message();
+    return *std::move(outcome);
+  }
+  /// Shapes of the candidate's trials, in order, each once.
+  [[nodiscard]] std::vector<std::string> shapes() const {
+    std::vector<std::string> shapes;
+    for (const std::string& trial : benches_->trials) {
+      if (!trial.starts_with("candidate ")) continue;
+      const std::string shape = trial.substr(trial.find(' ') + 1);
+      if (shapes.empty() || shapes.back() != shape) shapes.push_back(shape);
+    }
+    return shapes;
+  }
+  static Act all_right(const FakeRun& /*run*/) { return {}; }
+
+  fakes::FakeBenches* benches_ = nullptr;
+  std::unique_ptr<Judge> judge_;
+};
+
+TEST_F(Cascade, GoesFromCheckShapesToHiddenToTimed) {
+  start(all_right);
+  const Outcome outcome = judge(kCandidate, Fidelity::Final);
+  const auto& scored = std::get<candidate::Scored>(outcome);
+  EXPECT_THAT(shapes(), ElementsAre("check one", "check two", "hidden", "timed one", "timed two"));
+  EXPECT_EQ(scored.checked_shapes, 2);
+  EXPECT_EQ(scored.checked_hidden_shapes, 1);
+  EXPECT_EQ(scored.shapes.size(), 2U);
+  EXPECT_NEAR(scored.score, 0.5, 1e-9) << "as fast as the seed";
+  EXPECT_TRUE(scored.predicted);
+}
+
+TEST_F(Cascade, HiddenShapesOnlyAtFinalAndQuickTakesTheFirstOnes) {
+  start(all_right);
+  judge(kCandidate, Fidelity::Standard);
+  EXPECT_THAT(shapes(), ElementsAre("check one", "check two", "timed one", "timed two"));
+  start(all_right);
+  judge(kCandidate, Fidelity::Quick);
+  EXPECT_THAT(shapes(), ElementsAre("check one", "timed one"));
+}
+
+TEST_F(Cascade, ScreenBuildAndObjectScreenComeBeforeAnyTrial) {
+  start(all_right);
+  EXPECT_TRUE(std::holds_alternative<candidate::ScreenRejected>(
+      judge("int candidate;\n", Fidelity::Final)));
+  const Outcome broken = judge(with_region("candidate broken"), Fidelity::Final);
+  EXPECT_EQ(std::get<candidate::BuildFailed>(broken).message, "expected a ';'");
+  const Outcome slow = judge(with_region("candidate slow"), Fidelity::Final);
+  EXPECT_EQ(std::get<candidate::TimedOut>(slow).stage, "build");
+  const Outcome refused = judge(with_region("constructor"), Fidelity::Final);
+  EXPECT_EQ(std::get<candidate::ScreenRejected>(refused).rule, "load-time code");
+  EXPECT_TRUE(benches_->trials.empty());
+}
+
+TEST_F(Cascade, TheFirstStageThatFailsEndsIt) {
+  const std::vector<std::string> order = {"check one", "check two", "hidden", "timed one",
+                                          "timed two"};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    start([&](const FakeRun& run) {
+      const bool fails = run.object == "candidate" && run.shape == order[i];
+      return Act{.kind = fails ? Act::Kind::Crash : Act::Kind::Right};
+    });
+    const Outcome outcome = judge(kCandidate, Fidelity::Final);
+    ASSERT_TRUE(std::holds_alternative<candidate::Crashed>(outcome)) << order[i];
+    EXPECT_EQ(std::get<candidate::Crashed>(outcome).shape, order[i]);
+    EXPECT_EQ(shapes().back(), order[i]);
+    EXPECT_EQ(shapes().size(), i + 1);
+  }
+}
+
+TEST_F(Cascade, AdversarialSchedulesByFidelity) {
+  const auto count = [&](Fidelity fidelity) {
+    std::set<std::uint64_t> seeds;
+    start([&](const FakeRun& run) {
+      if (run.shape == "check one") seeds.insert(run.machine.schedule_seed);
+      return Act{};
+    });
+    judge(kCandidate, fidelity);
+    return seeds.size() - 1;  // without the plain one
+  };
+  EXPECT_EQ(count(Fidelity::Quick), 0U);
+  EXPECT_EQ(count(Fidelity::Standard), 1U);
+  EXPECT_EQ(count(Fidelity::Final), 4U);
+}
+
+TEST_F(Cascade, AWrongResultIsExplainedByTheChecker) {
+  check::Finding race;
+  race.kind = check::Kind::GlobalRace;
+  race.message = "two writes";
+  start([&](const FakeRun& run) {
+    const bool wrong = run.object == "candidate";
+    return Act{.kind = wrong ? Act::Kind::Wrong : Act::Kind::Right, .findings = {race}};
+  });
+  const Outcome outcome = judge(kCandidate, Fidelity::Quick);
+  const auto& wrong = std::get<candidate::WrongResult>(outcome);
+  ASSERT_EQ(wrong.findings.size(), 1U);
+  EXPECT_EQ(wrong.findings.front().message, "two writes");
+}
+
+TEST_F(Cascade, FasterThanLightIsQuarantined) {
+  start([](const FakeRun& run) { return Act{.seconds = run.object == "candidate" ? 1e-9 : 1e-3}; });
+  EXPECT_TRUE(
+      std::holds_alternative<candidate::Quarantined>(judge(kCandidate, Fidelity::Standard)));
+}
+
+TEST_F(Cascade, ASeedThatFailsIsAnErrorNotAVerdict) {
+  start([](const FakeRun& run) {
+    return Act{.kind = run.object == "seed" ? Act::Kind::Deadlock : Act::Kind::Right};
+  });
+  const auto outcome = judge_->judge(kCandidate, Fidelity::Quick);
+  ASSERT_FALSE(outcome);
+  EXPECT_THAT(outcome.error().message(), HasSubstr("the seed of small does not pass"));
+}
+
+TEST_F(Cascade, TheSeedIsTimedOnce) {
+  start(all_right);
+  judge(kCandidate, Fidelity::Quick);
+  judge(with_region("int candidate, two;"), Fidelity::Quick);
+  EXPECT_EQ(std::ranges::count(benches_->trials, "seed timed one"), 1);
+}
+
+TEST_F(Cascade, CheckLooksAtCheckShapesAlone) {
+  start(all_right);
+  const auto outcome = judge_->check(kCandidate);
+  ASSERT_TRUE(outcome);
+  EXPECT_FALSE(outcome->has_value());
+  EXPECT_THAT(shapes(), ElementsAre("check one", "check two"));
+}
+
+TEST_F(Cascade, OnARealGpuPairsDecide) {
+  start(
+      [](const FakeRun& run) {
+        return Act{.seconds = (run.object == "candidate" ? 1e-3 : 2e-3) + 1e-6 * (run.number % 3)};
+      },
+      true);
+  const Outcome outcome = judge(kCandidate, Fidelity::Final);
+  const auto& scored = std::get<candidate::Scored>(outcome);
+  EXPECT_FALSE(scored.predicted);
+  EXPECT_EQ(scored.hardware, "NVIDIA H200");
+  EXPECT_NEAR(scored.baseline_seconds / scored.seconds, 2, 0.01);
+  ASSERT_EQ(judge_->measured().size(), 2U);
+  EXPECT_EQ(judge_->measured().front().times.decision, measure::Decision::Promote);
+}
+
+TEST_F(Cascade, EvaluatesFromSeveralThreads) {
+  start([](const FakeRun&) { return Act{.seconds = 1e-3}; }, true);
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      EXPECT_TRUE(judge_->judge(kCandidate, Fidelity::Quick));
+      EXPECT_LE(judge_->measured().size(), 8U);
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(judge_->measured().size(), 8U);
+}
+
+}  // namespace
+}  // namespace cuco::judge
