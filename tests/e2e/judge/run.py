@@ -103,7 +103,7 @@ def whole_with_mpi(folder, source):
     given.write_text(MPI)
     cuco("init", folder, "--from", given, "--ranks", "2", "--include", source / "headers", "--nvcc=-DFACTOR=3")
     text = cuco("judge", "--own", "--fidelity", "quick", folder, folder / "program.cu")
-    assert "as the seed: 2 pieces" in text, text
+    assert "as the seed: 2 device-to-host copies" in text, text
     other = folder / "other.cu"
     other.write_text(MPI.replace("FACTOR *", "1 + FACTOR *"))
     assert "differs" in cuco("judge", "--own", "--fidelity", "quick", folder, other, code=1)

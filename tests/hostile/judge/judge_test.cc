@@ -16,6 +16,7 @@
 #include "program/regions.h"
 #include "support/require.h"
 #include "support/tenth.h"
+#include "system/jobs/process.h"
 
 namespace cuco::judge {
 namespace {
