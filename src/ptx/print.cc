@@ -14,14 +14,16 @@
 namespace cuco::ptx {
 namespace {
 
-/// Gives every thing a name of its own, its old one if possible.
+/// Makes names unique, keeping the original if possible: linking may bring the same one twice.
 class UniqueNames {
  public:
   explicit UniqueNames(const UniqueNames* outer = nullptr) : outer_(outer) {}
 
   std::string take(std::string name, std::size_t index) {
+    // Names made by the parser ("v.0", "function::static") are not valid PTX.
     std::replace(name.begin(), name.end(), '.', '$');
     std::replace(name.begin(), name.end(), ':', '$');
+    // These two have a meaning of their own.
     if (name == "_" || name == "WARP_SZ") name += '$';
     std::string unique = name;
     while (knows(unique))
@@ -130,11 +132,13 @@ std::string operand_text(const Function& function, const Names& names, const Ope
     case Operand::Kind::Register:
       return register_text(function, names, operand);
     case Operand::Kind::Special:
+      // %pm0 stands for all special registers that are not supported.
       return operand.special == SpecialRegister::None ? "%pm0"
                                                       : std::string(spelling(operand.special));
     case Operand::Kind::Integer:
       return fmt::format("{}", operand.value);
     case Operand::Kind::Float:
+      // By bits: no decimal text gives back every NaN.
       return operand.is_f32 ? fmt::format("0f{:08X}", static_cast<std::uint32_t>(operand.value))
                             : fmt::format("0d{:016X}", static_cast<std::uint64_t>(operand.value));
     case Operand::Kind::Symbol:
@@ -208,6 +212,7 @@ class ModulePrinter {
     name_symbols();
     out_ = fmt::format(".version {}.{}\n.target {}\n.address_size 64\n\n", module_.version_major,
                        module_.version_minor, module_.target);
+    // All functions are declared first, so that bodies and initialisers may name any of them.
     for (std::uint32_t i = 0; i < module_.functions.size(); ++i)
       declare(i);
     emitted_.assign(module_.symbols.size(), false);
@@ -243,6 +248,7 @@ class ModulePrinter {
       text += fmt::format(".align {} ", variable.align);
     }
     text += fmt::format(".{} {}", spelling(variable.type), name);
+    // `x[]`: the size comes from another module or, for shared memory, from the launch.
     const bool is_open = variable.bytes == 0 &&
                          (variable.linkage == Linkage::Extern || variable.space == Space::Param);
     if (is_open) return text + "[]";
@@ -345,6 +351,7 @@ class ModulePrinter {
     const std::string& name = names_.symbols[relocation.symbol];
     std::string text = relocation.generic ? "generic(" + name + ")" : name;
     text = with_addend(std::move(text), relocation.addend);
+    // One byte of an address: `0xFF00(symbol)`.
     if (relocation.bytes != 1) return text;
     return fmt::format("0x{:X}({})", std::uint64_t{0xFF} << relocation.shift, text);
   }
@@ -422,6 +429,7 @@ class ModulePrinter {
   }
 
   void body(const Function& function) {
+    // Labels are numbered by instruction; only those that something jumps to are printed.
     std::vector<bool> is_target(function.instructions.size() + 1, false);
     for (const Instruction& instruction : function.instructions) {
       for (const Operand& operand : instruction.operands) {
@@ -440,6 +448,8 @@ class ModulePrinter {
       for (; pragma != function.pragmas.end() && pragma->instruction == i; ++pragma) {
         out_ += fmt::format("\t.pragma \"{}\";\n", pragma->text);
       }
+      // The caller of an inlined line is not printed: a module that is read again has the line
+      // only.
       if (instruction.source.line != 0 && instruction.source != line) {
         line = instruction.source;
         out_ += fmt::format("\t.loc {} {} 0\n", line.file, line.line);
@@ -449,6 +459,7 @@ class ModulePrinter {
     if (is_target.back()) out_ += fmt::format("$L{}:\n", function.instructions.size());
   }
 
+  /// PTX wants a declaration of the alias with the target's signature.
   void alias(std::uint32_t s) {
     const Symbol& symbol = module_.symbols[s];
     if (symbol.kind != Symbol::Kind::Function || function_symbol_[symbol.index] == s) return;

@@ -72,6 +72,7 @@ Declarator DeclarationParser::declarator(Space space, Linkage linkage) {
   return result;
 }
 
+// `.attribute(.managed)`; others, such as .unified(…), are skipped.
 void DeclarationParser::attribute(Declarator& declarator) {
   tokens_.advance();
   tokens_.expect('(');
@@ -83,6 +84,7 @@ void DeclarationParser::attribute(Declarator& declarator) {
   }
 }
 
+// Only the first dimension may be left open.
 std::vector<std::uint64_t> DeclarationParser::dimensions(bool& unsized) {
   std::vector<std::uint64_t> dims;
   while (tokens_.accept('[')) {
@@ -131,6 +133,7 @@ void DeclarationParser::initialiser(const Declarator& declarator,
                                     const std::vector<std::uint64_t>& dims,
                                     bool unsized,
                                     Variable& variable) {
+  // Textures and samplers are not supported; their initialisers are skipped, and uses trap.
   if (declarator.is_opaque) {
     if (tokens_.at('{')) return tokens_.skip_braces();
     while (!tokens_.at(';') && !tokens_.at(',') && !tokens_.at(Token::Kind::End))
@@ -181,6 +184,7 @@ void DeclarationParser::initialiser_value(std::uint64_t offset, Variable& variab
   if (tokens_.at(Token::Kind::Word) && tokens_.current().text != "WARP_SZ") {
     return address(offset, 0, variable);
   }
+  // `0xFF00(symbol)`: one byte of an address.
   if (tokens_.at(Token::Kind::Integer) && tokens_.next_character() == '(') {
     const auto mask = static_cast<std::uint64_t>(tokens_.current().value);
     tokens_.advance();
@@ -247,6 +251,8 @@ void DeclarationParser::address(std::uint64_t offset, std::uint64_t mask, Variab
   variable.relocations.push_back(relocation);
 }
 
+// Memory is spent as bytes are written, not by declared size: a hostile `x[1000000000]` costs
+// nothing.
 void DeclarationParser::store(std::uint64_t offset, std::uint64_t bits, Variable& variable) {
   const std::uint64_t bytes = size_of(variable.type);
   if (offset + bytes > variable.bytes) return tokens_.fail("too many initialisers");

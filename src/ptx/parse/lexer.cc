@@ -76,6 +76,7 @@ const char* TokenStream::end_of_word(const char* from) const {
   return from;
 }
 
+// ".shared::cta" is one suffix.
 const char* TokenStream::end_of_suffix(const char* dot) const {
   const char* at = end_of_word(dot + 1);
   while (end_ - at > 2 && at[0] == ':' && at[1] == ':' && is_word_part(at[2])) {
@@ -125,6 +126,7 @@ void TokenStream::lex_string() {
   ++cursor_;
 }
 
+// 0f3F800000 and 0d3FF0…: the bits of a float or double, always all digits.
 void TokenStream::lex_float_bits(bool is_f32) {
   const char* start = cursor_;
   const char* digits = cursor_ + 2;
@@ -176,6 +178,7 @@ void TokenStream::lex_number() {
     overflow |= __builtin_mul_overflow(value, static_cast<std::uint64_t>(radix), &value) ||
                 __builtin_add_overflow(value, digit, &value);
   }
+  // What began like an octal or decimal integer may turn out to be a float: start over.
   if (radix != 16 && radix != 2 && at < end_ && (*at == '.' || *at == 'e' || *at == 'E')) {
     return lex_decimal_float();
   }
@@ -306,11 +309,12 @@ void TokenStream::fail_expected(std::string_view what) {
   fail("expected " + std::string(what) + ", found " + found);
 }
 
+// Only the first error counts. The stream is moved to its end, so that every loop of the parser
+// ends without checking for errors itself.
 void TokenStream::fail_at(std::uint32_t line, std::string_view message) {
   if (failed_) return;
   failed_ = true;
   message_ = "line " + std::to_string(line) + ": " + std::string(message);
-  // What was read last stays in current_.text for nobody: the stream is at its end.
   cursor_ = end_;
   current_ = Token{};
   current_.line = line;

@@ -23,6 +23,7 @@ bool split_number(std::string_view name, std::string_view& prefix, std::uint32_t
     ++digits;
   if (digits == 0 || digits > 9) return false;
   const std::size_t start = name.size() - digits;
+  // `%r<10>` makes %r1, never %r01.
   if (digits > 1 && name[start] == '0') return false;
   number = 0;
   for (const char c : name.substr(start))
@@ -60,6 +61,7 @@ void FunctionParser::guard(Instruction& instruction) {
   instruction.guard = binding->index + number;
 }
 
+// A module uses few opcodes very often, so each text is decoded once.
 const DecodedOpcode& FunctionParser::decode(std::string_view text) {
   const auto known = decoded_.find(text);
   if (known != decoded_.end()) return known->second;
@@ -71,6 +73,8 @@ const DecodedOpcode& FunctionParser::decode(std::string_view text) {
     end = text.find('.', start);
     const std::string_view word =
         text.substr(start, end == std::string_view::npos ? end : end - start);
+    // Types and modifiers share one syntax; their order within each kind is what later stages rely
+    // on.
     if (const auto type = find_type(word)) {
       result.types.push_back(*type);
     } else {
@@ -124,6 +128,7 @@ void FunctionParser::operand_list(Instruction& instruction) {
                               std::make_move_iterator(operands_.end()));
 }
 
+// Branches may go forward, so labels are resolved when their block closes.
 Operand FunctionParser::label(std::uint32_t slot) {
   const std::uint32_t line = tokens_.current().line;
   const std::string_view name = tokens_.expect_word("a label");
@@ -191,6 +196,7 @@ Operand FunctionParser::operand(int depth) {
   if (tokens_.at('[')) return address(depth);
   if (tokens_.at('!') || tokens_.at('-')) {
     const char next = tokens_.next_character();
+    // `-%r1` and `!%p1` negate an operand; `-5` and `-WARP_SZ` are constant expressions.
     if (next == '%' || next == '_' || next == '$' || (next >= 'a' && next <= 'z') ||
         (next >= 'A' && next <= 'Z' && next != 'W')) {
       tokens_.advance();
@@ -254,6 +260,7 @@ const Binding* FunctionParser::find(std::string_view name, std::uint32_t& number
   std::string_view prefix;
   if (split_number(name, prefix, number)) {
     const Binding* range = ranges_.find_range(prefix, number);
+    // The innermost declaration wins, whether it made one register or a range.
     if (range != nullptr && (binding == nullptr || binding->depth < range->depth)) {
       return range;
     }
@@ -280,6 +287,7 @@ Operand FunctionParser::resolve(std::string_view name) {
         return {};
     }
   }
+  // After the program's own names: registers may be named like special ones.
   if (name.front() == '%') return special_register(name);
   if (const std::uint32_t* symbol = builder_.find_symbol(name)) {
     return make(Operand::Kind::Symbol, *symbol);
