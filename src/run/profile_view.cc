@@ -64,6 +64,7 @@ class Sources {
   std::map<std::string, std::vector<std::string>> files_;
 };
 
+/// The most frequent class first.
 std::string classes_text(const Json& by_class, std::uint64_t all) {
   std::vector<std::pair<std::uint64_t, std::string>> sorted;
   for (const auto& [name, count] : by_class.items())
@@ -79,6 +80,7 @@ void add_kernel(std::string& out, const Json& kernel, const cli::Terminal& termi
   const std::uint64_t warps = number(kernel, "warp_instructions");
   const std::uint64_t sectors = number(kernel, "sectors");
   std::uint64_t requested = 0;
+  // Per kernel there are only sums over lines; coalescing counts global accesses alone.
   std::uint64_t ideal = 0;
   std::uint64_t moved = 0;
   for (const Json& line : kernel["lines"]) {
@@ -174,6 +176,7 @@ std::string kernel_name(const std::string& mangled) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   for (std::size_t at = full.find(kAnonymous); at != std::string::npos; at = full.find(kAnonymous))
     full.erase(at, kAnonymous.size());
+  // After the anonymous namespace is gone the first parenthesis opens the parameters.
   return full.substr(0, full.find('('));
 }
 

@@ -26,6 +26,7 @@ std::string bash_action(const Argument& argument) {
   return "-f";
 }
 
+/// Commands are asked for their arguments, so completion cannot fall behind the parser.
 std::string bash_case(const CommandEntry& entry) {
   Arguments arguments;
   const auto command = entry.make();
