@@ -3,10 +3,10 @@
 /// Large arrays that are touched all over: with huge pages the host finds them without a page walk.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstddef>
 #include <new>
+
+#include "system/memory/fixed_memory.h"
 
 namespace cuco::vgpu {
 
@@ -24,8 +24,7 @@ struct HugePageAllocator {
   }
   T* allocate(std::size_t n) {
     void* memory = ::operator new(n * sizeof(T), alignment(n));
-    // Only a wish: without huge pages it is slower, not wrong.
-    if (n * sizeof(T) >= kHugePage) (void)madvise(memory, n * sizeof(T), MADV_HUGEPAGE);
+    if (n * sizeof(T) >= kHugePage) system::ask_for_huge_pages(memory, n * sizeof(T));
     return static_cast<T*>(memory);
   }
   void deallocate(T* p, std::size_t n) { ::operator delete(p, alignment(n)); }
