@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/model_proposer.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "agents/reply.h"
@@ -26,7 +24,7 @@ std::string ModelProposer::name() const {
 }
 
 Result<candidate::Proposal> ModelProposer::read(const std::string& answer,
-                                                const candidate::SearchView& view) const {
+                                                const candidate::Task& task) const {
   CUCO_TRY_ASSIGN(const ParsedReply reply, parse_reply(answer));
   const auto reasons =
       design::violations(reply.directive, problem_.program, problem_.topology, problem_.nccl);
@@ -34,8 +32,8 @@ Result<candidate::Proposal> ModelProposer::read(const std::string& answer,
     return unusable(fmt::format("the directive '{}' is not valid here: {}",
                                 design::to_text(reply.directive), join(reasons, "; ")));
   }
-  const auto& parent = view.history[static_cast<std::size_t>(view.parent)].candidate;
-  const auto* seed = view.history.front().candidate.source.find(file_);
+  const auto& parent = task.history[task.parent].candidate;
+  const auto* seed = task.history.seed().candidate.source.find(file_);
   const auto* base = parent.source.find(file_);
   if (seed == nullptr) return unusable("the seed has no file " + file_);
   // A rejected parent has no source; the seed stands in for it.
@@ -45,50 +43,41 @@ Result<candidate::Proposal> ModelProposer::read(const std::string& answer,
                                .directive = reply.directive};
   proposal.lineage.proposer = name();
   proposal.lineage.island = std::string(design::name(reply.directive.backend));
-  proposal.lineage.parent = view.parent;
+  proposal.lineage.parent = task.parent;
   proposal.lineage.because = reply.because;
   return proposal;
 }
 
 Result<std::optional<candidate::ProposerAnswer>> ModelProposer::propose(
-    const candidate::SearchView& view) {
+    const candidate::Task& task, candidate::ExchangeLog& log) {
   const llm::Request request{.system = system_prompt(),
-                             .prompt = proposal_prompt(problem_, view),
-                             .seed = view.seed,
+                             .prompt = proposal_prompt(problem_, task),
+                             .seed = task.seed,
                              .deadline = deadline_};
-  candidate::ProposerAnswer answer;
-  // A run that is resumed asks nothing twice that it has an answer to.
-  const auto paid =
-      std::find_if(view.paid.begin(), view.paid.end(), [&](const candidate::Exchange& exchange) {
-        return exchange.prompt == request.prompt && exchange.model == provider_.model();
-      });
-  if (paid != view.paid.end()) {
-    answer.exchanges.push_back(*paid);
-  } else {
-    auto reply = provider_.complete(request);
-    if (!reply) {
-      const auto kind = reply.error().kind();
-      // A bad or late answer costs one candidate; a missing key or network ends the search.
-      if (kind != ErrorKind::Protocol && kind != ErrorKind::Timeout) return reply.error();
-      answer.proposal = ProposalRejected{"the proposer failed: " + reply.error().message(), ""};
-      return std::optional(std::move(answer));
-    }
-    answer.exchanges.push_back({.provider = provider_.name(),
-                                .model = provider_.model(),
-                                .prompt = request.prompt,
-                                .answer = std::move(reply->text),
-                                .prompt_tokens = reply->prompt_tokens,
-                                .answer_tokens = reply->answer_tokens,
-                                .seconds = reply->seconds});
+  const candidate::Question question{.provider = provider_.name(),
+                                     .model = provider_.model(),
+                                     .role = "propose",
+                                     .system = request.system,
+                                     .prompt = request.prompt,
+                                     .seed = request.seed,
+                                     .most_tokens = request.max_tokens};
+  const auto exchange = log.ask(question, [&]() -> Result<candidate::Exchange> {
+    CUCO_TRY_ASSIGN(llm::Reply reply, provider_.complete(request));
+    return candidate::Exchange{.answer = std::move(reply.text),
+                               .prompt_tokens = reply.prompt_tokens,
+                               .answer_tokens = reply.answer_tokens,
+                               .seconds = reply.seconds};
+  });
+  if (!exchange) {
+    const auto kind = exchange.error().kind();
+    if (kind != ErrorKind::Protocol && kind != ErrorKind::Timeout) return exchange.error();
+    return std::optional(candidate::ProposerAnswer(
+        ProposalRejected{"the proposer failed: " + exchange.error().message(), ""}));
   }
-  const auto& text = answer.exchanges.front().answer;
-  auto proposal = read(text, view);
-  if (proposal) {
-    answer.proposal = *std::move(proposal);
-  } else {
-    answer.proposal = ProposalRejected{proposal.error().message(), text.substr(0, kShown)};
-  }
-  return std::optional(std::move(answer));
+  auto proposal = read(exchange->answer, task);
+  if (proposal) return std::optional(candidate::ProposerAnswer(*std::move(proposal)));
+  return std::optional(candidate::ProposerAnswer(
+      ProposalRejected{proposal.error().message(), exchange->answer.substr(0, kShown)}));
 }
 
 }  // namespace cuco::agents

@@ -28,12 +28,12 @@ class ModelProposer final : public candidate::Proposer {
 
   /// An unusable answer, or one that breaks a rule, costs a candidate and says why; so does a late
   /// one. Only a provider that cannot be reached is an Error.
-  Result<std::optional<candidate::ProposerAnswer>> propose(
-      const candidate::SearchView& view) override;
+  Result<std::optional<candidate::ProposerAnswer>> propose(const candidate::Task& task,
+                                                           candidate::ExchangeLog& log) override;
 
  private:
   [[nodiscard]] Result<candidate::Proposal> read(const std::string& answer,
-                                                 const candidate::SearchView& view) const;
+                                                 const candidate::Task& task) const;
 
   llm::Provider& provider_;
   Problem problem_;

@@ -36,15 +36,15 @@ std::string filled(std::string_view name,
   return result += rest;
 }
 
-/// One line per candidate: what was tried, and how it ended.
-std::string history_text(std::span<const candidate::Judged> history) {
+/// One line a candidate: enough to see what was tried and why it failed.
+std::string history_text(const candidate::History& history) {
   std::string text;
   for (const auto& judged : history) {
     const auto& candidate = judged.candidate;
     const auto design = candidate.number == candidate::kSeed ? std::string("the seed")
                                                              : design::to_text(candidate.directive);
-    text +=
-        fmt::format("#{} {}: {}\n", candidate.number, design, candidate::summary(judged.outcome));
+    text += fmt::format("#{} {}: {}\n", candidate.number, design,
+                        judged.outcome ? candidate::summary(*judged.outcome) : "not judged");
   }
   return text;
 }
@@ -55,21 +55,21 @@ std::string system_prompt() {
   return filled("system.md", {});
 }
 
-std::string proposal_prompt(const Problem& problem, const candidate::SearchView& view) {
-  CUCO_ASSERT(static_cast<std::size_t>(view.parent) < view.history.size());
-  const auto& parent = view.history[static_cast<std::size_t>(view.parent)];
+std::string proposal_prompt(const Problem& problem, const candidate::Task& task) {
+  const auto& parent = task.history[task.parent];
+  const auto verdict = parent.outcome ? candidate::explanation(*parent.outcome) : "not judged";
   std::string source;
-  for (const auto& file : parent.candidate.source.files)
+  for (const auto& file : parent.candidate.source.files())
     source += file.text;
   return filled("propose.md",
                 {{"summary", problem.summary},
                  {"target", problem.target},
                  {"analysis", problem.analysis},
                  {"space", design::describe_space(problem.program, problem.topology, problem.nccl)},
-                 {"history", history_text(view.history)},
-                 {"parent", std::to_string(view.parent)},
+                 {"history", history_text(task.history)},
+                 {"parent", std::to_string(task.parent)},
                  {"directive", design::to_text(parent.candidate.directive)},
-                 {"verdict", candidate::explanation(parent.outcome).substr(0, kMaxVerdict)},
+                 {"verdict", verdict.substr(0, kMaxVerdict)},
                  {"source", std::string(trim(source))},
                  {"api", problem.api}});
 }

@@ -8,39 +8,59 @@
 
 #include "base/result.h"
 #include "candidate/candidate.h"
+#include "candidate/rung.h"
 #include "design/rules.h"
 
 namespace cuco::candidate {
 
-/// How much an evaluation may cost. A higher one includes what the lower ones check.
-enum class Fidelity {
-  Quick,     ///< Build, one small check shape, time on the smallest timed shape.
-  Standard,  ///< Every check shape, time on every timed shape.
-  Final,     ///< Also hidden shapes and adversarial schedules.
-};
-
-[[nodiscard]] std::string_view name(Fidelity fidelity);
-
 /// Where candidates run, for reports and for the design rules.
 struct Target {
+  TargetKind kind = TargetKind::Virtual;
   std::string name;      ///< "virtual cluster".
   std::string hardware;  ///< "4 x H200"; never empty.
   std::string topology;
-  bool predicted = true;
   design::TopologyFacts facts;
+
+  [[nodiscard]] bool predicted() const { return is_predicted(kind); }
 };
 
-/// Judges candidates. evaluate() may be called from several threads at once.
+/// What verdicts depend on beside the candidate and the rung: contents by hash, tools by version.
+/// Two evaluators with the same provenance give the same verdicts, on whatever machine they run.
+struct Provenance {
+  std::string workload;  ///< Hash of every file in its folder that is compiled or read.
+  std::string hardware;  ///< Hash of the GPU description; on a real GPU its name.
+  std::string topology;
+  std::string nvcc;
+  std::string nccl;
+  std::string cuco;
+  bool operator==(const Provenance&) const = default;
+};
+
+/// One line for each part that differs: "nvcc was 13.0.88 and is 13.1.12 now".
+[[nodiscard]] std::vector<std::string> differences(const Provenance& then, const Provenance& now);
+
+/// Judges candidates. Its functions may be called from several threads at once.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
 
   [[nodiscard]] virtual Target target() const = 0;
+  [[nodiscard]] virtual Provenance provenance() const = 0;
+
+  /// Builds what evaluate() will need, so that compilers work while others are judged. An error
+  /// counts for nothing here: evaluate() meets it again.
+  virtual void build(const Candidate& /*candidate*/, Rung /*rung*/) {}
 
   /// A verdict on the candidate is an Outcome, whatever it is; an Error means that the evaluation
   /// itself could not be done (nvcc missing, disk full) and says nothing about the candidate.
-  /// The same candidate, fidelity and evaluator give the same outcome.
-  [[nodiscard]] virtual Result<Outcome> evaluate(const Candidate& candidate, Fidelity fidelity) = 0;
+  /// Depends on the candidate's source, the rung and the provenance alone.
+  [[nodiscard]] virtual Result<Outcome> evaluate(const Candidate& candidate, Rung rung) = 0;
+
+  /// Runs both side by side until it is known whether the challenger is faster. Only measured
+  /// targets need it: predicted times have no noise, and their verdicts decide.
+  [[nodiscard]] virtual Result<Comparison> compare(const Candidate& challenger,
+                                                   const Candidate& incumbent,
+                                                   Rung rung);
 };
 
 }  // namespace cuco::candidate

@@ -8,10 +8,17 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.h"
+
 namespace cuco {
 namespace program {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(File, path, text)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Source, files)
+inline void to_json(nlohmann::json& json, const Source& source) {
+  json = {{"files", source.files()}};
+}
+inline void from_json(const nlohmann::json& json, Source& source) {
+  source = Source(json.value("files", std::vector<File>{}));
+}
 }  // namespace program
 
 namespace design {
@@ -56,9 +63,12 @@ std::optional<T> optional_field(const Json& json, const char* key) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Site, file, line, kernel, rank, block, thread)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(PhaseTime, phase, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(HotSpot, where, share, what)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Interval, low, high)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ShapeTime,
                                                 shape,
                                                 seconds,
+                                                samples,
+                                                speedup,
                                                 baseline_seconds,
                                                 bound_seconds,
                                                 limited_by,
@@ -70,12 +80,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ScreenRejected, rule, reason, wh
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BuildFailed, message)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Crashed, reason, shape, where)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(TimedOut, stage, limit_seconds)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(DeadLock, shape, waits)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Deadlock, shape, waits)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Quarantined, seconds, bound_seconds, shape)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Scored,
                                                 seconds,
                                                 baseline_seconds,
                                                 bound_seconds,
+                                                speedup,
                                                 score,
                                                 predicted,
                                                 hardware,
@@ -83,12 +94,25 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Scored,
                                                 checked_shapes,
                                                 checked_hidden_shapes,
                                                 checked_schedules)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Comparison, faster, speedup, samples)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(
-    RunStarted, workload, seed, target, hardware, options)
+    Provenance, workload, hardware, topology, nvcc, nccl, cuco)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(
+    RunStarted, workload, seed, target, hardware, options, window, provenance)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StepDone, step, ok, detail)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(
-    Exchange, provider, model, prompt, answer, prompt_tokens, answer_tokens, seconds)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Exchanged, candidate, exchange)
+    Exchange,
+    question,
+    provider,
+    model,
+    role,
+    prompt,
+    answer,
+    prompt_tokens,
+    answer_tokens,
+    seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Declined, decision, proposer, reason)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Reserved, decision, question, tokens)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BestChanged, candidate, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RunFinished, reason)
 
@@ -157,12 +181,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(
     Candidate, number, source, directive, lineage, code_hash)
 
 inline void to_json(Json& json, const Proposed& proposed) {
-  json = {{"candidate", proposed.candidate}};
+  json = {{"candidate", proposed.candidate}, {"decision", proposed.decision}};
   if (proposed.rejected) json["rejected"] = *proposed.rejected;
 }
 inline void from_json(const Json& json, Proposed& proposed) {
   proposed.candidate = json.at("candidate").get<Candidate>();
   proposed.rejected = optional_field<ProposalRejected>(json, "rejected");
+  proposed.decision = json.value("decision", -1);
 }
 
 namespace {
@@ -186,29 +211,74 @@ Variant variant_from(std::string_view word, const Json& json, WordOf word_of) {
 }
 
 Outcome outcome_from(const Json& json) {
-  return variant_from<Outcome>(json.at("verdict").get<std::string>(), json,
+  std::string word = json.at("verdict").get<std::string>();
+  if (word == "dead-lock") word = "deadlock";  // as version 0.1 wrote it
+  return variant_from<Outcome>(word, json,
                                [](const Outcome& outcome) { return verdict(outcome); });
-}
-
-Fidelity fidelity_from(const std::string& word) {
-  for (const auto fidelity : {Fidelity::Quick, Fidelity::Standard, Fidelity::Final}) {
-    if (name(fidelity) == word) return fidelity;
-  }
-  throw std::invalid_argument(fmt::format("unknown fidelity '{}'", word));
 }
 }  // namespace
 
+inline void to_json(Json& json, const Rung& rung) {
+  json = {{"target", name(rung.target)}, {"fidelity", name(rung.fidelity)}};
+}
+inline void from_json(const Json& json, Rung& rung) {
+  const auto target_word = json.value("target", "virtual");
+  const auto fidelity_word = json.value("fidelity", "quick");
+  const auto target = parse_target_kind(target_word);
+  const auto fidelity = parse_fidelity(fidelity_word);
+  if (!target) throw std::invalid_argument(fmt::format("unknown target '{}'", target_word));
+  if (!fidelity) throw std::invalid_argument(fmt::format("unknown fidelity '{}'", fidelity_word));
+  rung = {*target, *fidelity};
+}
+
+inline void to_json(Json& json, const Exchanged& exchanged) {
+  json = {{"decision", exchanged.decision}, {"exchange", exchanged.exchange}};
+}
+inline void from_json(const Json& json, Exchanged& exchanged) {
+  exchanged.decision = json.value("decision", json.value("candidate", 0));
+  exchanged.exchange = json.value("exchange", Exchange{});
+}
+
+// The rung's two words stand in the event itself, where version 0.1 had its fidelity.
 inline void to_json(Json& json, const Evaluated& evaluated) {
-  json = {{"candidate", evaluated.candidate},
-          {"fidelity", name(evaluated.fidelity)},
-          {"outcome", outcome_json(evaluated.outcome)},
-          {"wall_seconds", evaluated.wall_seconds}};
+  json = evaluated.rung;
+  json["candidate"] = evaluated.candidate;
+  json["outcome"] = outcome_json(evaluated.outcome);
+  json["wall_seconds"] = evaluated.wall_seconds;
 }
 inline void from_json(const Json& json, Evaluated& evaluated) {
   evaluated.candidate = json.value("candidate", 0);
-  evaluated.fidelity = fidelity_from(json.value("fidelity", "quick"));
+  evaluated.rung = json.get<Rung>();
   evaluated.outcome = outcome_from(json.at("outcome"));
   evaluated.wall_seconds = json.value("wall_seconds", 0.0);
+}
+
+inline void to_json(Json& json, const SetAside& event) {
+  json = event.rung;
+  json["decision"] = event.decision;
+  json["tries"] = event.tries;
+  json["reason"] = event.reason;
+  if (event.candidate) json["candidate"] = *event.candidate;
+}
+inline void from_json(const Json& json, SetAside& event) {
+  event.rung = json.get<Rung>();
+  event.decision = json.value("decision", 0);
+  event.tries = json.value("tries", 0);
+  event.reason = json.value("reason", "");
+  event.candidate = optional_field<Number>(json, "candidate");
+}
+
+inline void to_json(Json& json, const Compared& event) {
+  json = event.rung;
+  json["challenger"] = event.challenger;
+  json["incumbent"] = event.incumbent;
+  json["comparison"] = event.comparison;
+}
+inline void from_json(const Json& json, Compared& event) {
+  event.rung = json.get<Rung>();
+  event.challenger = json.value("challenger", 0);
+  event.incumbent = json.value("incumbent", 0);
+  event.comparison = json.value("comparison", Comparison{});
 }
 
 namespace {
@@ -234,8 +304,12 @@ std::string_view kind(const EventBody& body) {
     std::string_view operator()(const RunStarted&) const { return "run-started"; }
     std::string_view operator()(const StepDone&) const { return "step"; }
     std::string_view operator()(const Proposed&) const { return "proposed"; }
+    std::string_view operator()(const Declined&) const { return "declined"; }
+    std::string_view operator()(const Reserved&) const { return "reserved"; }
     std::string_view operator()(const Exchanged&) const { return "exchanged"; }
     std::string_view operator()(const Evaluated&) const { return "evaluated"; }
+    std::string_view operator()(const SetAside&) const { return "set-aside"; }
+    std::string_view operator()(const Compared&) const { return "compared"; }
     std::string_view operator()(const BestChanged&) const { return "best"; }
     std::string_view operator()(const RunFinished&) const { return "run-finished"; }
   };
@@ -246,9 +320,39 @@ std::string to_json(const EventBody& body) {
   return dump(std::visit([](const auto& value) { return Json(value); }, body));
 }
 
-Result<EventBody> parse_event(std::string_view kind_word, std::string_view json) {
+StoredEvent to_stored(const EventBody& body) {
+  const auto* proposed = std::get_if<Proposed>(&body);
+  if (proposed == nullptr) return {to_json(body), {}};
+  StoredEvent stored;
+  Proposed without_texts = *proposed;
+  without_texts.candidate.source = {};
+  Json json = without_texts;
+  Json files = Json::array();
+  for (const program::File& file : proposed->candidate.source.files()) {
+    std::string hash = to_hex(sha256(file.text));
+    files.push_back({{"path", file.path}, {"hash", hash}});
+    stored.texts.emplace_back(std::move(hash), file.text);
+  }
+  json["candidate"]["source"]["files"] = std::move(files);
+  stored.json = dump(json);
+  return stored;
+}
+
+Result<EventBody> parse_event(std::string_view kind_word,
+                              std::string_view json,
+                              const TextOf& text_of) {
   return guarded("event", [&] {
-    return variant_from<EventBody>(kind_word, Json::parse(json),
+    Json parsed = Json::parse(json);
+    if (text_of && kind_word == "proposed") {
+      for (Json& file : parsed.at("candidate").at("source").at("files")) {
+        const auto hash = file.find("hash");
+        if (hash == file.end()) continue;
+        auto text = text_of(hash->get<std::string>());
+        if (!text) throw std::invalid_argument(text.error().message());
+        file["text"] = *std::move(text);
+      }
+    }
+    return variant_from<EventBody>(kind_word, parsed,
                                    [](const EventBody& body) { return kind(body); });
   });
 }

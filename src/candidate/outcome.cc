@@ -49,7 +49,7 @@ struct Verdict {
   std::string_view operator()(const BuildFailed&) const { return "build-failed"; }
   std::string_view operator()(const Crashed&) const { return "crashed"; }
   std::string_view operator()(const TimedOut&) const { return "timed-out"; }
-  std::string_view operator()(const DeadLock&) const { return "dead-lock"; }
+  std::string_view operator()(const Deadlock&) const { return "deadlock"; }
   std::string_view operator()(const WrongResult&) const { return "wrong-result"; }
   std::string_view operator()(const Findings&) const { return "findings"; }
   std::string_view operator()(const Quarantined&) const { return "quarantined"; }
@@ -70,8 +70,8 @@ struct Summary {
   std::string operator()(const TimedOut& o) const {
     return fmt::format("timed out: {} took more than {}", o.stage, human_seconds(o.limit_seconds));
   }
-  std::string operator()(const DeadLock& o) const {
-    return fmt::format("dead-lock: {}{}", o.waits.empty() ? "everything waits" : o.waits.front(),
+  std::string operator()(const Deadlock& o) const {
+    return fmt::format("deadlock: {}{}", o.waits.empty() ? "everything waits" : o.waits.front(),
                        on_shape(o.shape));
   }
   std::string operator()(const WrongResult& o) const { return wrong_text(o); }
@@ -137,8 +137,8 @@ struct Explanation {
   std::string operator()(const Crashed& o) const {
     return fmt::format("crashed{}{}:\n{}", at(o.where), on_shape(o.shape), o.reason);
   }
-  std::string operator()(const DeadLock& o) const {
-    return fmt::format("dead-lock{}: every thread waits and nothing is pending\n{}",
+  std::string operator()(const Deadlock& o) const {
+    return fmt::format("deadlock{}: every thread waits and nothing is pending\n{}",
                        on_shape(o.shape), join(o.waits, "\n"));
   }
   std::string operator()(const WrongResult& o) const {

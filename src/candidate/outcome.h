@@ -49,9 +49,18 @@ struct HotSpot {
   bool operator==(const HotSpot&) const = default;
 };
 
+/// A true value lies in it, as far as is known; both 0: nothing is known.
+struct Interval {
+  double low = 0;
+  double high = 0;
+  bool operator==(const Interval&) const = default;
+};
+
 struct ShapeTime {
   std::string shape;
   double seconds = 0;             ///< The slowest rank's.
+  std::vector<double> samples;    ///< Seconds of every timed iteration.
+  Interval speedup;               ///< Over the seed; a point where times are predicted.
   double baseline_seconds = 0;    ///< The seed's on this shape; 0 when not timed.
   double bound_seconds = 0;       ///< Speed of light; 0 when not known.
   std::string limited_by;         ///< What the bound is made of: "math", "HBM", "links", "launch".
@@ -97,10 +106,10 @@ struct TimedOut {
 };
 
 /// Every thread waits and nothing is pending.
-struct DeadLock {
+struct Deadlock {
   std::string shape;
   std::vector<std::string> waits;  ///< Who waits for what, one line each.
-  bool operator==(const DeadLock&) const = default;
+  bool operator==(const Deadlock&) const = default;
 };
 
 struct WrongResult {
@@ -139,6 +148,7 @@ struct Scored {
   double seconds = 0;           ///< Slowest rank, geometric mean over the timed shapes.
   double baseline_seconds = 0;  ///< The seed's, same shapes; 0 while the seed itself is judged.
   double bound_seconds = 0;
+  Interval speedup;       ///< Over the seed, all timed shapes together.
   double score = 0;       ///< 0.5 at the baseline, 1 at the bound.
   bool predicted = true;  ///< Virtual time.
   std::string hardware;   ///< Name of the hardware description, or the device.
@@ -149,12 +159,20 @@ struct Scored {
   bool operator==(const Scored&) const = default;
 };
 
+/// A challenger beside the incumbent, pair by pair, until it was known whether it is faster.
+struct Comparison {
+  bool faster = false;          ///< The interval excludes "no gain".
+  Interval speedup;             ///< Of the challenger over the incumbent.
+  std::vector<double> samples;  ///< The incumbent's time over the challenger's, one a pair.
+  bool operator==(const Comparison&) const = default;
+};
+
 using Outcome = std::variant<ProposalRejected,
                              ScreenRejected,
                              BuildFailed,
                              Crashed,
                              TimedOut,
-                             DeadLock,
+                             Deadlock,
                              WrongResult,
                              Findings,
                              Quarantined,

@@ -2,15 +2,29 @@
 #include "candidate/run.h"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "base/assert.h"
+#include "base/text.h"
+#include "candidate/pipeline.h"
 #include "program/tokens.h"
 
 namespace cuco::candidate {
+
+std::string_view name(Operation operation) {
+  switch (operation) {
+    case Operation::Rewrite:
+      return "rewrite";
+    case Operation::Edit:
+      return "edit";
+    case Operation::Crossover:
+      return "crossover";
+    case Operation::Repair:
+      return "repair";
+  }
+  return "?";
+}
 
 Result<Run> Run::open(CandidateStore& store,
                       Evaluator& evaluator,
@@ -19,6 +33,7 @@ Result<Run> Run::open(CandidateStore& store,
   Run run(store, evaluator, clock, std::move(settings));
   CUCO_TRY_ASSIGN(const std::vector<Event> events, store.events());
   run.state_ = fold(events);
+  if (run.state_.started) run.settings_.window = run.state_.started->window;
   return run;
 }
 
@@ -35,8 +50,16 @@ Result<void> Run::append(EventBody body) {
 }
 
 Result<void> Run::start(RunStarted started) {
-  if (state_.started) return {};
-  return append(std::move(started));
+  if (!state_.started) {
+    started.window = settings_.window;
+    return append(std::move(started));
+  }
+  const auto changed = differences(state_.started->provenance, started.provenance);
+  if (changed.empty()) return {};
+  return Error{ErrorKind::InvalidInput,
+               fmt::format("cannot be resumed, old and new verdicts would not compare: {}; start a "
+                           "new run",
+                           join(changed, ", "))};
 }
 
 const Entry& Run::entry(Number number) const {
@@ -48,143 +71,199 @@ bool Run::stop_requested() const {
   return settings_.stop_requested && settings_.stop_requested();
 }
 
-double Run::speedup(Number number) const {
-  const auto* scored = entry(number).scored();
-  if (scored == nullptr || scored->seconds <= 0) return 0;
-  return number == kSeed ? 1.0 : scored->baseline_seconds / scored->seconds;
+const Scored* Run::scored(Number number, Rung rung) const {
+  const auto& outcomes = entry(number).outcomes;
+  const auto found = outcomes.find(rung);
+  return found == outcomes.end() ? nullptr : std::get_if<Scored>(&found->second);
 }
 
-std::optional<Number> Run::same_code(const Candidate& candidate) const {
-  for (const auto& judged : history_) {
-    if (judged.candidate.code_hash == candidate.code_hash) return judged.candidate.number;
+double Run::speedup(Number number, Rung rung) const {
+  if (number == kSeed) return 1;
+  const auto* time = scored(number, rung);
+  return time == nullptr || time->seconds <= 0 ? 0 : time->baseline_seconds / time->seconds;
+}
+
+const Decided* Run::stored(Decision decision) const {
+  const auto index = static_cast<std::size_t>(decision);
+  return index < state_.decisions.size() ? &state_.decisions[index] : nullptr;
+}
+
+void Run::show(Number number, const Outcome* outcome) {
+  const auto index = static_cast<std::size_t>(number);
+  CUCO_ASSERT(index <= known_.size());
+  auto judged = std::make_shared<Judged>(Judged{entry(number).candidate, std::nullopt});
+  if (outcome != nullptr) judged->outcome = *outcome;
+  if (index < known_.size()) {
+    known_[index] = std::move(judged);
+    return;
   }
-  return std::nullopt;
+  // The first of its code stands for all that repeat it.
+  if (!judged->candidate.code_hash.empty()) by_code_.emplace(judged->candidate.code_hash, number);
+  known_.push_back(std::move(judged));
 }
 
 Result<Number> Run::record(Proposed proposed) {
   const auto number = proposed.candidate.number;
-  Judged judged{proposed.candidate, ProposalRejected{"not judged yet", ""}};
-  if (proposed.rejected) judged.outcome = *proposed.rejected;
+  const std::optional<Outcome> verdict =
+      proposed.rejected ? std::optional<Outcome>(*proposed.rejected) : std::nullopt;
   CUCO_TRY(append(std::move(proposed)));
-  history_.push_back(std::move(judged));
-  ++next_;
+  show(number, verdict ? &*verdict : nullptr);
   return number;
 }
 
 Result<Number> Run::add_candidate(Proposal proposal) {
-  if (replaying()) {
-    history_.push_back({entry(next_).candidate, ProposalRejected{"not judged yet", ""}});
-    return next_++;
+  const Decision decision = next_++;
+  if (const auto* known = stored(decision)) {
+    CUCO_ASSERT(known->candidate.has_value());
+    show(*known->candidate, nullptr);
+    return *known->candidate;
   }
-  Candidate candidate{.number = next_,
+  Candidate candidate{.number = static_cast<Number>(state_.entries.size()),
                       .source = std::move(proposal.source),
                       .directive = proposal.directive,
                       .lineage = std::move(proposal.lineage)};
   candidate.code_hash = program::normalised_hash(candidate.source);
-  return record({std::move(candidate), std::nullopt});
+  return record({std::move(candidate), std::nullopt, decision});
 }
 
-Result<std::optional<Number>> Run::next_candidate(Proposer& proposer,
-                                                  Number parent,
-                                                  std::string_view phase) {
-  if (replaying()) {
-    history_.push_back({entry(next_).candidate, ProposalRejected{"not judged yet", ""}});
-    if (const auto* known = entry(next_).latest()) history_.back().outcome = *known;
-    return std::optional(next_++);
+Result<std::optional<Number>> Run::record(Decision decision,
+                                          const Proposer& proposer,
+                                          const Task& task,
+                                          Result<std::optional<ProposerAnswer>> answer) {
+  if (!answer) {
+    CUCO_TRY(append(SetAside{
+        .decision = decision, .tries = settings_.tries, .reason = answer.error().message()}));
+    return std::optional<Number>();
   }
-  std::vector<Exchange> paid;
-  if (const auto found = state_.unused_exchanges.find(next_);
-      found != state_.unused_exchanges.end()) {
-    paid = found->second;
+  if (!*answer) {
+    CUCO_TRY(append(Declined{decision, proposer.name(), "no more ideas"}));
+    return std::optional<Number>();
   }
-  const SearchView view{.history = history_,
-                        .parent = parent,
-                        .seed = settings_.seed + static_cast<std::uint64_t>(next_),
-                        .paid = paid};
-  CUCO_TRY_ASSIGN(std::optional<ProposerAnswer> answer, proposer.propose(view));
-  if (!answer) return std::optional<Number>();
-  // What was bought is on disk before anything is done with it.
-  for (auto& exchange : answer->exchanges) {
-    const bool stored = std::find(paid.begin(), paid.end(), exchange) != paid.end();
-    if (!stored) CUCO_TRY(append(Exchanged{next_, std::move(exchange)}));
-  }
-  Candidate candidate{.number = next_};
+  Candidate candidate{.number = static_cast<Number>(state_.entries.size())};
   std::optional<ProposalRejected> verdict;
-  if (auto* rejected = std::get_if<ProposalRejected>(&answer->proposal)) {
-    candidate.lineage = {.proposer = proposer.name(), .parent = parent};
+  if (auto* rejected = std::get_if<ProposalRejected>(&**answer)) {
+    candidate.lineage = {.proposer = proposer.name(), .parent = task.parent};
     verdict = std::move(*rejected);
   } else {
-    auto& proposal = std::get<Proposal>(answer->proposal);
+    auto& proposal = std::get<Proposal>(**answer);
     candidate.source = std::move(proposal.source);
     candidate.directive = proposal.directive;
     candidate.lineage = std::move(proposal.lineage);
     candidate.code_hash = program::normalised_hash(candidate.source);
-    if (const auto twin = same_code(candidate)) {
-      verdict = ProposalRejected{fmt::format("the same code as #{}", *twin), ""};
+    if (const auto twin = by_code_.find(candidate.code_hash); twin != by_code_.end()) {
+      verdict = ProposalRejected{fmt::format("the same code as #{}", twin->second), ""};
     }
   }
-  candidate.lineage.phase = phase;
-  CUCO_TRY_ASSIGN(const Number number, record({std::move(candidate), std::move(verdict)}));
+  candidate.lineage.phase = task.phase;
+  candidate.lineage.inspirations = task.inspirations;
+  CUCO_TRY_ASSIGN(const Number number,
+                  record({std::move(candidate), std::move(verdict), decision}));
   return std::optional(number);
 }
 
-Result<void> Run::evaluate(std::span<const Number> numbers, Fidelity fidelity) {
-  std::vector<Number> open;
+namespace {
+
+/// A single decision, whatever it gives.
+class Once final : public Strategy {
+ public:
+  Once(Proposer& proposer, Task task) : assignment_(Assignment{&proposer, std::move(task)}) {}
+  std::optional<Assignment> next(int /*unseen*/) override {
+    return std::exchange(assignment_, std::nullopt);
+  }
+  Result<void> see(const Seen& seen) override {
+    candidate = seen.candidate;
+    return {};
+  }
+  std::optional<Number> candidate;
+
+ private:
+  std::optional<Assignment> assignment_;
+};
+
+}  // namespace
+
+Result<std::optional<Number>> Run::ask(Proposer& proposer, Task task) {
+  Once once(proposer, std::move(task));
+  CUCO_TRY(Pipeline(*this, std::nullopt).pursue(once));
+  return once.candidate;
+}
+
+Result<void> Run::pursue(Strategy& strategy, Rung rung) {
+  return Pipeline(*this, rung).pursue(strategy);
+}
+
+bool Run::is_open(Number number, Rung rung) const {
+  const auto& known = entry(number);
+  // A verdict at a lower rung that is no time is final.
+  for (const auto& [at, outcome] : known.outcomes) {
+    if (at == rung || (at < rung && !std::holds_alternative<Scored>(outcome))) return false;
+  }
+  return !known.set_aside.contains(rung);
+}
+
+Result<void> Run::evaluate(std::span<const Number> numbers, Rung rung) {
+  CUCO_TRY(Pipeline(*this, rung).evaluate(numbers));
+  // What proposers see next, in the order of numbers, whichever evaluation ended first.
   for (const auto number : numbers) {
-    const auto& known = entry(number);
-    // A verdict at a lower fidelity that is no time is final.
-    const bool turned_down = known.latest() != nullptr && known.scored() == nullptr;
-    if (!turned_down && !known.outcomes.contains(fidelity)) open.push_back(number);
+    const auto& outcomes = entry(number).outcomes;
+    if (const auto found = outcomes.find(rung); found != outcomes.end())
+      show(number, &found->second);
   }
-  std::atomic<std::size_t> next{0};
-  std::optional<Error> failure;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < open.size() && !stop_requested(); i = next++) {
-      const auto candidate = [&] {
-        const std::lock_guard lock(*mutex_);
-        return entry(open[i]).candidate;
-      }();
-      const auto start = clock_->now();
-      auto outcome = evaluator_->evaluate(candidate, fidelity);
-      const auto wall = std::chrono::duration<double>(clock_->now() - start).count();
-      const std::lock_guard lock(*mutex_);
-      if (failure) return;
-      if (!outcome) {
-        failure = std::move(outcome).error();
-        return;
-      }
-      const auto stored = append_locked(Evaluated{open[i], fidelity, *std::move(outcome), wall});
-      if (!stored) failure = stored.error();
-    }
-  };
-  {
-    std::vector<std::jthread> workers;
-    const auto extra = std::min(static_cast<std::size_t>(std::max(settings_.parallel, 1)),
-                                std::max<std::size_t>(open.size(), 1)) -
-                       1;
-    for (std::size_t i = 0; i < extra; ++i)
-      workers.emplace_back(work);
-    work();
-  }
-  for (const auto number : numbers) {
-    const auto* known = entry(number).latest();
-    if (known != nullptr) history_[static_cast<std::size_t>(number)].outcome = *known;
-  }
-  if (failure) return *std::move(failure);
   return {};
 }
 
-Result<Outcome> Run::evaluate(Number number, Fidelity fidelity) {
-  CUCO_TRY(evaluate(std::span(&number, 1), fidelity));
-  const auto* outcome = entry(number).latest();
-  if (outcome == nullptr) return Error{ErrorKind::Unavailable, "interrupted"};
-  return *outcome;
+Result<Outcome> Run::evaluate(Number number, Rung rung) {
+  CUCO_TRY(evaluate(std::span(&number, 1), rung));
+  const auto& known = entry(number);
+  // The verdict at this rung, or the one below that ended it.
+  auto after = known.outcomes.upper_bound(rung);
+  if (after != known.outcomes.begin()) {
+    const auto& [at, outcome] = *--after;
+    if (at == rung || !std::holds_alternative<Scored>(outcome)) return outcome;
+  }
+  if (const auto aside = known.set_aside.find(rung); aside != known.set_aside.end()) {
+    return Error{ErrorKind::Unavailable, aside->second.reason};
+  }
+  return Error{ErrorKind::Unavailable, "interrupted"};
+}
+
+Result<bool> Run::is_faster(Number challenger, Number incumbent, Rung rung) {
+  const double gained = speedup(challenger, rung);
+  if (gained <= kLeastSpeedup) return false;
+  if (is_predicted(rung.target)) return gained > speedup(incumbent, rung);
+  // One lucky sample must not win: on hardware a promotion is the paired test, and nothing else.
+  const auto known = std::find_if(state_.comparisons.begin(), state_.comparisons.end(),
+                                  [&](const Compared& compared) {
+                                    return compared.challenger == challenger &&
+                                           compared.incumbent == incumbent && compared.rung == rung;
+                                  });
+  if (known != state_.comparisons.end()) return known->comparison.faster;
+  auto compared =
+      evaluator_->compare(entry(challenger).candidate, entry(incumbent).candidate, rung);
+  if (!compared) {
+    CUCO_TRY(append(SetAside{.decision = entry(challenger).decision,
+                             .candidate = challenger,
+                             .rung = rung,
+                             .tries = 1,
+                             .reason = compared.error().message()}));
+    return false;
+  }
+  const bool faster = compared->faster;
+  CUCO_TRY(append(Compared{challenger, incumbent, rung, *std::move(compared)}));
+  return faster;
 }
 
 Result<void> Run::set_best(Number number) {
-  if (state_.best == number) return {};
-  const auto* scored = entry(number).scored();
-  return append(BestChanged{number, scored == nullptr ? 0 : scored->seconds});
+  // Like steps, changes are replayed by their order.
+  if (bests_ < state_.bests.size() && state_.bests[bests_].candidate == number) {
+    ++bests_;
+    return {};
+  }
+  if (bests_ > 0 && bests_ == state_.bests.size() && state_.best == number) return {};
+  const auto* time = entry(number).scored();
+  CUCO_TRY(append(BestChanged{number, time == nullptr ? 0 : time->seconds}));
+  bests_ = state_.bests.size();
+  return {};
 }
 
 Result<void> Run::record_step(StepDone step) {

@@ -8,9 +8,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -19,15 +22,25 @@
 #include "candidate/proposer.h"
 #include "candidate/run_state.h"
 #include "candidate/store.h"
+#include "candidate/strategy.h"
 
 namespace cuco::candidate {
 
+/// What may be spent on questions to models; nothing set: no limit.
+struct ExchangeBudget {
+  std::optional<std::int64_t> calls;
+  std::optional<std::int64_t> tokens;
+};
+
 struct RunSettings {
   std::uint64_t seed = 0;
-  int parallel = 1;  ///< Evaluations side by side.
+  int jobs = 1;    ///< Evaluations side by side: how long a run takes, never what comes out.
+  int window = 1;  ///< Of a new run; see RunStarted. A resumed one keeps its own.
+  int tries = 3;   ///< Of work that fails, before it is set aside.
+  ExchangeBudget exchanges{};
   /// Called after each event, in the order of the store, from one thread at a time.
-  std::function<void(const Event&, const RunState&)> observer;
-  std::function<bool()> stop_requested;  ///< Asked between steps; may be empty.
+  std::function<void(const Event&, const RunState&)> observer{};
+  std::function<bool()> stop_requested{};  ///< Asked between steps; may be empty.
 };
 
 class Run {
@@ -38,23 +51,32 @@ class Run {
                                         const Clock& clock,
                                         RunSettings settings);
 
-  /// Records the start, unless the store has one already.
+  /// Records the start. Where the store has one already, verdicts must still mean the same:
+  /// InvalidInput says what has changed since.
   [[nodiscard]] Result<void> start(RunStarted started);
 
-  /// The next candidate: the stored one when replaying, else what `proposer` answers. A rejected
-  /// answer becomes a candidate with that verdict; so does code that is in the run already. Nothing
-  /// when the proposer has no more ideas.
-  [[nodiscard]] Result<std::optional<Number>> next_candidate(Proposer& proposer,
-                                                             Number parent,
-                                                             std::string_view phase);
-
-  /// Like next_candidate for a given proposal (the seed, a step of the fast path).
+  /// A candidate that nobody has to be asked for (the seed).
   [[nodiscard]] Result<Number> add_candidate(Proposal proposal);
 
-  /// Verdicts at that fidelity, evaluated side by side where they are not known yet. Candidates
-  /// that were turned down before keep that verdict.
-  [[nodiscard]] Result<void> evaluate(std::span<const Number> numbers, Fidelity fidelity);
-  [[nodiscard]] Result<Outcome> evaluate(Number number, Fidelity fidelity);
+  /// One decision by itself: asks, and shows the proposer all that is known. A rejected answer
+  /// becomes a candidate with that verdict; so does code that is in the run already. Nothing when
+  /// the proposer has no more ideas or cannot be asked.
+  [[nodiscard]] Result<std::optional<Number>> ask(Proposer& proposer, Task task);
+
+  /// Decisions of the strategy until it has no more, as a pipeline: while some candidates are
+  /// judged at that rung, others are built and asked for. See pipeline.h.
+  [[nodiscard]] Result<void> pursue(Strategy& strategy, Rung rung);
+
+  /// Verdicts at that rung, evaluated side by side where they are not known yet. Candidates that
+  /// were turned down before keep that verdict; what cannot be evaluated is set aside.
+  [[nodiscard]] Result<void> evaluate(std::span<const Number> numbers, Rung rung);
+  /// The verdict at that rung, or the one that ended the candidate before. An Error if there is
+  /// none: it was set aside, or the run was interrupted.
+  [[nodiscard]] Result<Outcome> evaluate(Number number, Rung rung);
+
+  /// Is the challenger faster by more than the least gain that counts? Predicted times decide
+  /// themselves; measured ones are compared side by side, and that is recorded.
+  [[nodiscard]] Result<bool> is_faster(Number challenger, Number incumbent, Rung rung);
 
   [[nodiscard]] Result<void> set_best(Number number);
   [[nodiscard]] Result<void> record_step(StepDone step);
@@ -65,30 +87,48 @@ class Run {
   [[nodiscard]] Evaluator& evaluator() { return *evaluator_; }
   [[nodiscard]] const Clock& clock() const { return *clock_; }
   [[nodiscard]] bool stop_requested() const;
-  /// Candidates that were asked for in this process, replayed ones included.
-  [[nodiscard]] int candidates() const { return next_; }
+  /// Candidates that came up in this process, replayed ones included.
+  [[nodiscard]] int candidates() const { return static_cast<int>(known_.size()); }
 
-  /// Speed-up of the candidate's latest time over the seed; 0 when it has none.
-  [[nodiscard]] double speedup(Number number) const;
+  /// The candidate's time at that rung; null if it has none there.
+  [[nodiscard]] const Scored* scored(Number number, Rung rung) const;
+  /// Its speed-up over the seed at that rung; 1 for the seed, 0 without a time.
+  [[nodiscard]] double speedup(Number number, Rung rung) const;
 
  private:
+  friend class Pipeline;
+  friend class StoredExchanges;
+
   Run(CandidateStore& store, Evaluator& evaluator, const Clock& clock, RunSettings settings)
       : store_(&store), evaluator_(&evaluator), clock_(&clock), settings_(std::move(settings)) {}
 
   Result<void> append(EventBody body);
   Result<void> append_locked(EventBody body);
-  [[nodiscard]] bool replaying() const { return next_ < static_cast<int>(state_.entries.size()); }
+  /// A decision that the store has already, if it has.
+  [[nodiscard]] const Decided* stored(Decision decision) const;
+  /// What a proposer's answer becomes: the events of the next decision.
+  Result<std::optional<Number>> record(Decision decision,
+                                       const Proposer& proposer,
+                                       const Task& task,
+                                       Result<std::optional<ProposerAnswer>> answer);
   Result<Number> record(Proposed proposed);
-  std::optional<Number> same_code(const Candidate& candidate) const;
+  /// Makes the candidate part of what proposers see; with its verdict once that is known.
+  void show(Number number, const Outcome* outcome);
+  [[nodiscard]] bool is_open(Number number, Rung rung) const;
 
   CandidateStore* store_;
   Evaluator* evaluator_;
   const Clock* clock_;
   RunSettings settings_;
   RunState state_;
-  std::vector<Judged> history_;  ///< What proposers see; one per asked-for candidate.
-  int next_ = 0;
+  std::vector<History::Item> known_;  ///< By number, as known in this process so far.
+  std::unordered_map<std::string, Number> by_code_;  ///< Of all in `known_`.
+  Decision next_ = 0;
+  /// How often each proposer was asked in each phase.
+  std::map<std::pair<const Proposer*, std::string>, int> turns_;
   std::size_t steps_ = 0;
+  std::size_t bests_ = 0;
+  /// Guards the store and the state's growth: exchanges are stored from the proposers' threads.
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
 };
 

@@ -13,6 +13,13 @@ const Scored* Entry::scored() const {
   return outcomes.empty() ? nullptr : std::get_if<Scored>(&outcomes.rbegin()->second);
 }
 
+const Scored* Entry::scored(TargetKind target) const {
+  auto after = outcomes.upper_bound({target, Fidelity::Final});
+  if (after == outcomes.begin()) return nullptr;
+  const auto& [rung, outcome] = *--after;
+  return rung.target == target ? std::get_if<Scored>(&outcome) : nullptr;
+}
+
 namespace {
 
 struct Apply {
@@ -22,6 +29,11 @@ struct Apply {
     const auto index = static_cast<std::size_t>(number);
     return number >= 0 && index < state.entries.size() ? &state.entries[index] : nullptr;
   }
+  /// Decisions end in order.
+  void decided(Decision decision, Decided result) {
+    if (decision == static_cast<Decision>(state.decisions.size()))
+      state.decisions.push_back(std::move(result));
+  }
 
   void operator()(const RunStarted& event) {
     state.started = event;
@@ -29,28 +41,61 @@ struct Apply {
   }
   void operator()(const StepDone& event) { state.steps.push_back(event); }
   void operator()(const Proposed& event) {
-    if (event.candidate.number != static_cast<Number>(state.entries.size())) return;
-    Entry added{.candidate = event.candidate};
-    if (auto paid = state.unused_exchanges.extract(event.candidate.number); !paid.empty()) {
+    const Number number = event.candidate.number;
+    if (number != static_cast<Number>(state.entries.size())) return;
+    // In runs of older versions candidates and decisions have the same numbers.
+    const Decision decision = event.decision < 0 ? number : event.decision;
+    Entry added{.candidate = event.candidate, .decision = decision};
+    if (auto paid = state.unused_exchanges.extract(decision); !paid.empty()) {
       added.exchanges = std::move(paid.mapped());
     }
-    if (event.rejected) added.outcomes.emplace(Fidelity::Quick, *event.rejected);
+    if (event.rejected) added.outcomes.emplace(Rung{}, *event.rejected);
     state.entries.push_back(std::move(added));
+    decided(decision, {.candidate = number});
     state.finished.reset();
   }
+  void operator()(const Declined& event) {
+    decided(event.decision, {.reason = event.reason});
+  }
+  void operator()(const Reserved& event) {
+    ++state.calls;
+    state.tokens += event.tokens;
+    state.reservations[event.question] = event.tokens;
+  }
   void operator()(const Exchanged& event) {
-    auto* known = entry(event.candidate);
-    auto& list = known != nullptr ? known->exchanges : state.unused_exchanges[event.candidate];
+    // What was reserved gives way to what it took.
+    if (auto reserved = state.reservations.extract(event.exchange.question); !reserved.empty()) {
+      state.tokens -= reserved.mapped();
+    } else {
+      ++state.calls;
+    }
+    state.tokens += event.exchange.prompt_tokens + event.exchange.answer_tokens;
+    const bool known = event.decision >= 0 &&
+                       event.decision < static_cast<Decision>(state.decisions.size());
+    const auto candidate = known ? state.decisions[static_cast<std::size_t>(event.decision)].candidate
+                                 : std::nullopt;
+    auto& list = candidate ? state.entries[static_cast<std::size_t>(*candidate)].exchanges
+                           : state.unused_exchanges[event.decision];
     list.push_back(event.exchange);
   }
   void operator()(const Evaluated& event) {
     auto* known = entry(event.candidate);
     if (known == nullptr) return;
-    known->outcomes.insert_or_assign(event.fidelity, event.outcome);
+    known->outcomes.insert_or_assign(event.rung, event.outcome);
     known->wall_seconds += event.wall_seconds;
   }
+  void operator()(const SetAside& event) {
+    if (!event.candidate) {
+      decided(event.decision, {.reason = event.reason, .set_aside = true});
+    } else if (auto* known = entry(*event.candidate)) {
+      known->set_aside.insert_or_assign(event.rung, event);
+    }
+  }
+  void operator()(const Compared& event) { state.comparisons.push_back(event); }
   void operator()(const BestChanged& event) {
-    if (entry(event.candidate) != nullptr) state.best = event.candidate;
+    if (entry(event.candidate) == nullptr) return;
+    state.best = event.candidate;
+    state.bests.push_back(event);
   }
   void operator()(const RunFinished& event) { state.finished = event; }
 };

@@ -19,14 +19,27 @@ inline constexpr double kLeastSpeedup = 1.005;
 /// A candidate with everything that happened to it.
 struct Entry {
   Candidate candidate;
-  std::map<Fidelity, Outcome> outcomes;
+  Decision decision = 0;
+  std::map<Rung, Outcome> outcomes;
+  std::map<Rung, SetAside> set_aside;  ///< Evaluations that could not be done.
   std::vector<Exchange> exchanges;
   double wall_seconds = 0;
 
-  /// The verdict at the highest fidelity so far; null before the first one.
+  /// The verdict at the highest rung so far; null before the first one.
   [[nodiscard]] const Outcome* latest() const;
   /// The latest verdict if it is a time.
   [[nodiscard]] const Scored* scored() const;
+  /// The same on one target: times of different targets are never compared.
+  [[nodiscard]] const Scored* scored(TargetKind target) const;
+  /// The latest verdict is none with which it could go on.
+  [[nodiscard]] bool turned_down() const { return latest() != nullptr && scored() == nullptr; }
+};
+
+/// What a decision gave.
+struct Decided {
+  std::optional<Number> candidate;  ///< Nothing: declined or set aside.
+  std::string reason;               ///< Why there is none.
+  bool set_aside = false;
 };
 
 struct RunState {
@@ -34,11 +47,17 @@ struct RunState {
   std::int64_t started_ms = 0;
   std::int64_t last_ms = 0;
   std::vector<StepDone> steps;
-  std::vector<Entry> entries;  ///< By candidate number.
+  std::vector<Entry> entries;       ///< By candidate number.
+  std::vector<Decided> decisions;   ///< By decision; those that have ended, without gaps.
+  std::vector<BestChanged> bests;   ///< In order.
   std::optional<Number> best;
+  std::vector<Compared> comparisons;
   std::optional<RunFinished> finished;  ///< Cleared when a resumed run goes on.
-  /// Answers that were paid for and have no candidate yet (the run was killed in between).
-  std::map<Number, std::vector<Exchange>> unused_exchanges;
+  /// Answers that were paid for by decisions without a candidate (yet).
+  std::map<Decision, std::vector<Exchange>> unused_exchanges;
+  std::map<std::string, std::int64_t> reservations;  ///< Tokens by question; not answered (yet).
+  std::int64_t calls = 0;   ///< Questions asked, those cut off included.
+  std::int64_t tokens = 0;  ///< Spent, reservations that were cut off included.
 
   /// Events that speak of unknown candidates are ignored: they cannot come from our own writer.
   void apply(const Event& event);

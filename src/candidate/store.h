@@ -14,7 +14,8 @@
 #include "base/result.h"
 #include "candidate/candidate.h"
 #include "candidate/evaluator.h"
-#include "candidate/proposer.h"
+#include "candidate/exchange_log.h"
+#include "candidate/task.h"
 
 namespace cuco::candidate {
 
@@ -25,6 +26,10 @@ struct RunStarted {
   std::string target;
   std::string hardware;
   std::string options;  ///< JSON object, owned by the command.
+  /// Decision n sees what decisions up to n - window gave. Part of the run, not of the machine that
+  /// works on it: the result does not depend on the number of cores.
+  int window = 1;
+  Provenance provenance;
   bool operator==(const RunStarted&) const = default;
 };
 
@@ -39,21 +44,58 @@ struct StepDone {
 struct Proposed {
   Candidate candidate;
   std::optional<ProposalRejected> rejected;  ///< Why it goes no further; its verdict.
+  Decision decision = -1;                    ///< -1 in runs of older versions.
   bool operator==(const Proposed&) const = default;
 };
 
+/// The proposer had no more ideas, or no more budget.
+struct Declined {
+  Decision decision = 0;
+  std::string proposer;
+  std::string reason;
+  bool operator==(const Declined&) const = default;
+};
+
+/// A question is about to be asked. One without its Exchanged was cut off: its tokens count as
+/// spent, and it is asked again.
+struct Reserved {
+  Decision decision = 0;
+  std::string question;  ///< hash_of() it.
+  std::int64_t tokens = 0;
+  bool operator==(const Reserved&) const = default;
+};
+
 struct Exchanged {
-  Number candidate = 0;  ///< The number that this exchange was paid for.
+  Decision decision = 0;  ///< In runs of older versions the candidate's number, which is the same.
   Exchange exchange;
   bool operator==(const Exchanged&) const = default;
 };
 
 struct Evaluated {
   Number candidate = 0;
-  Fidelity fidelity = Fidelity::Quick;
+  Rung rung;
   Outcome outcome;
   double wall_seconds = 0;  ///< What the evaluation cost us; not part of the verdict.
   bool operator==(const Evaluated&) const = default;
+};
+
+/// Work that could not be done, after all tries: an evaluation or, without candidate, a proposal.
+struct SetAside {
+  Decision decision = 0;
+  std::optional<Number> candidate;
+  Rung rung;
+  int tries = 0;
+  std::string reason;
+  bool operator==(const SetAside&) const = default;
+};
+
+/// A challenger was measured side by side with the incumbent.
+struct Compared {
+  Number challenger = 0;
+  Number incumbent = 0;
+  Rung rung;
+  Comparison comparison;
+  bool operator==(const Compared&) const = default;
 };
 
 /// The incumbent changed.
@@ -64,12 +106,21 @@ struct BestChanged {
 };
 
 struct RunFinished {
-  std::string reason;  ///< "space exhausted", "budget", "interrupted".
+  std::string reason;  ///< "no more ideas", "candidate budget used up", …
   bool operator==(const RunFinished&) const = default;
 };
 
-using EventBody =
-    std::variant<RunStarted, StepDone, Proposed, Exchanged, Evaluated, BestChanged, RunFinished>;
+using EventBody = std::variant<RunStarted,
+                               StepDone,
+                               Proposed,
+                               Declined,
+                               Reserved,
+                               Exchanged,
+                               Evaluated,
+                               SetAside,
+                               Compared,
+                               BestChanged,
+                               RunFinished>;
 
 struct Event {
   std::int64_t sequence = 0;  ///< From 1, without gaps; given by the store.
@@ -81,6 +132,8 @@ struct Event {
 /// A stable word: "run-started", "proposed", …
 [[nodiscard]] std::string_view kind(const EventBody& body);
 
+struct RunSummary;
+
 class CandidateStore {
  public:
   virtual ~CandidateStore() = default;
@@ -90,6 +143,9 @@ class CandidateStore {
 
   /// All events after `sequence`, in order.
   [[nodiscard]] virtual Result<std::vector<Event>> events(std::int64_t sequence = 0) const = 0;
+
+  /// What the events add up to for lists and charts, without reading them all where the store can.
+  [[nodiscard]] virtual Result<RunSummary> summary() const = 0;
 };
 
 }  // namespace cuco::candidate

@@ -167,22 +167,24 @@ Result<FastPathIdeas> make_fast_path_ideas(const analysis::CommunicationGraph& g
   return ideas;
 }
 
-Result<std::optional<candidate::ProposerAnswer>> Expert::propose(
-    const candidate::SearchView& view) {
+Result<std::optional<candidate::ProposerAnswer>> Expert::propose(const candidate::Task& task,
+                                                                 candidate::ExchangeLog& /*log*/) {
+  // By turn, not by what is new: several of its ideas may be on their way unseen.
+  int left = task.turn;
   for (const auto& idea : ideas_.ideas) {
     auto source = program::single_file(path_, idea.source);
     const auto hash = program::normalised_hash(source);
-    // Stateless on purpose: what has been tried is in the history, also after a resume.
-    const bool known = std::any_of(
-        view.history.begin(), view.history.end(),
-        [&](const candidate::Judged& judged) { return judged.candidate.code_hash == hash; });
-    if (known) continue;
+    const bool tried =
+        std::any_of(task.history.begin(), task.history.end(), [&](const candidate::Judged& judged) {
+          return judged.candidate.lineage.phase != task.phase && judged.candidate.code_hash == hash;
+        });
+    if (tried || left-- > 0) continue;
     candidate::Proposal proposal{.source = std::move(source), .directive = idea.directive};
     proposal.lineage.proposer = name();
     proposal.lineage.island = std::string(design::name(idea.directive.backend));
     proposal.lineage.parent = candidate::kSeed;
     proposal.lineage.because = idea.because;
-    return std::optional(candidate::ProposerAnswer{std::move(proposal), {}});
+    return std::optional(candidate::ProposerAnswer{std::move(proposal)});
   }
   return std::optional<candidate::ProposerAnswer>();
 }

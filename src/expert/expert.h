@@ -54,9 +54,9 @@ class Expert final : public candidate::Proposer {
 
   [[nodiscard]] std::string name() const override { return "expert"; }
 
-  /// The next idea whose code is not in the history yet.
-  Result<std::optional<candidate::ProposerAnswer>> propose(
-      const candidate::SearchView& view) override;
+  /// One idea a turn, in order, without those that an earlier phase has tried.
+  Result<std::optional<candidate::ProposerAnswer>> propose(const candidate::Task& task,
+                                                           candidate::ExchangeLog& log) override;
 
   [[nodiscard]] const Ideas& ideas() const { return ideas_; }
 

@@ -8,11 +8,10 @@
 
 namespace cuco::fastpath {
 namespace {
-using candidate::Fidelity;
 using candidate::kSeed;
 using candidate::Number;
-using candidate::Outcome;
 using candidate::Run;
+using candidate::Rung;
 
 constexpr std::string_view kPhase = "fast path";
 
@@ -22,15 +21,16 @@ Result<std::optional<Number>> pass(Run& run,
                                    candidate::Proposer& proposer,
                                    int attempts,
                                    const std::function<Result<std::string>(Number)>& accept) {
+  const Rung rung{run.evaluator().target().kind, candidate::Fidelity::Quick};
   Number parent = kSeed;
   std::string reason = "no proposal";
   for (int i = 0; i < attempts && !run.stop_requested(); ++i) {
     CUCO_TRY_ASSIGN(const std::optional<Number> number,
-                    run.next_candidate(proposer, parent, kPhase));
+                    run.ask(proposer, {.phase = std::string(kPhase), .parent = parent}));
     if (!number) break;
-    CUCO_TRY_ASSIGN(const Outcome outcome, run.evaluate(*number, Fidelity::Quick));
-    reason = candidate::summary(outcome);
-    if (std::holds_alternative<candidate::Scored>(outcome)) {
+    const auto outcome = run.evaluate(*number, rung);
+    reason = outcome ? candidate::summary(*outcome) : outcome.error().message();
+    if (outcome && std::holds_alternative<candidate::Scored>(*outcome)) {
       CUCO_TRY_ASSIGN(std::string objection, accept(*number));
       if (objection.empty()) {
         CUCO_TRY(run.record_step({step, true, reason}));
@@ -47,7 +47,7 @@ Result<std::optional<Number>> pass(Run& run,
 
 std::string annotation(const program::Source& source) {
   std::vector<std::string> names;
-  for (const auto& file : source.files) {
+  for (const auto& file : source.files()) {
     const auto regions = program::find_regions(file.text);
     if (!regions) return {};
     for (const auto& region : *regions)

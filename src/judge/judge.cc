@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "judge/provenance.h"
 #include "judge/score.h"
 #include "targets/gpu/gpu_target.h"
 #include "workload/bound.h"
@@ -69,6 +70,11 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
       .tier = options.tier,
       .architecture = fmt::format("{}{}", parts.gpu.compute_major, parts.gpu.compute_minor)};
   parts.builder = make_builder(settings);
+  CUCO_TRY_ASSIGN(const auto cuda, toolchain::toolkit_of(settings));
+  CUCO_TRY_ASSIGN(
+      parts.provenance,
+      provenance_of({parts.workload.folder, parts.machine.gpu, parts.machine.topology}, cuda));
+  if (parts.real_gpu) parts.provenance.hardware = *parts.real_gpu;
   CUCO_TRY_ASSIGN(const system::Path oracle,
                   toolchain::build_oracle(parts.workload.folder / "oracle.cpp", settings));
   parts.benches = make_benches(oracle, options.on_gpu);
@@ -92,7 +98,7 @@ Judge::Judge(JudgeParts parts)
 candidate::Target Judge::target() const {
   candidate::Target target;
   target.name = is_measured() ? "real GPU" : "virtual cluster";
-  target.predicted = !is_measured();
+  target.kind = is_measured() ? candidate::TargetKind::Gpu : candidate::TargetKind::Virtual;
   target.hardware = fmt::format("{} x {}", workload().ranks, parts_.gpu.name);
   target.topology = parts_.topology.name;
   target.facts.ranks = workload().ranks;
@@ -113,6 +119,12 @@ Result<Outcome> Judge::judge(const std::string& program, candidate::Fidelity fid
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::move(*outcome);
   const auto& object = std::get<system::Path>(built);
   return is_measured() ? run_on_gpu(object, effort) : run_on_virtual(object, effort);
+}
+
+void Judge::build_only(const std::string& program, candidate::Fidelity fidelity) {
+  // Whatever comes of it, judge() finds out again.
+  (void)build_screened(*parts_.builder, workload().program, program,
+                       effort_of(fidelity).device_only, &stages_);
 }
 
 Result<std::optional<Outcome>> Judge::check(const std::string& program) {

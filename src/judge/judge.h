@@ -39,6 +39,7 @@ struct JudgeParts {
   targets::VirtualSpec machine;
   system::Tier tier = system::Tier::Hostile;
   bool check = false;
+  candidate::Provenance provenance;
   std::optional<std::string> real_gpu;    ///< Its name; absent: times are predicted.
   std::optional<system::Path> reference;  ///< Built, if full shapes are wanted.
   std::unique_ptr<Builder> builder;
@@ -53,6 +54,12 @@ class Judge final : public ProgramJudge {
   [[nodiscard]] candidate::Target target() const override;
   [[nodiscard]] Result<candidate::Outcome> judge(const std::string& program,
                                                  candidate::Fidelity fidelity) override;
+  void build_only(const std::string& program, candidate::Fidelity fidelity) override;
+  [[nodiscard]] candidate::Provenance provenance() const override { return parts_.provenance; }
+  /// On a real GPU: interleaved pairs on every timed shape.
+  [[nodiscard]] Result<candidate::Comparison> compare(const candidate::Candidate& challenger,
+                                                      const candidate::Candidate& incumbent,
+                                                      candidate::Rung rung) override;
   /// On the check shapes, plainly.
   [[nodiscard]] Result<std::optional<candidate::Outcome>> check(
       const std::string& program) override;
@@ -77,6 +84,8 @@ class Judge final : public ProgramJudge {
   [[nodiscard]] bool is_measured() const { return parts_.real_gpu.has_value(); }
   [[nodiscard]] Result<measure::Bound> bound(const workload::Shape& shape) const;
   Result<system::Path> build_seed();
+  /// A candidate that has passed before; an Error if it does not build now.
+  Result<system::Path> build_passed(const candidate::Candidate& candidate);
   Result<const SeedTime*> seed(const workload::Shape& shape, int surprises);
 
   // workload_tests.cc

@@ -2,6 +2,9 @@
 // The cascade on a real GPU: correctness, then interleaved pairs against the seed.
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "base/assert.h"
 #include "judge/judge.h"
 #include "judge/score.h"
 
@@ -53,10 +56,50 @@ Result<std::optional<Outcome>> Judge::time_on_gpu(const system::Path& seed,
   if (measure::is_too_fast(seconds, bound.seconds)) {
     return std::optional<Outcome>(candidate::Quarantined{seconds, bound.seconds, shape.name});
   }
-  scored->shapes.push_back(shape_time(shape, seconds, median(pairs.incumbent.seconds), bound));
+  auto time = shape_time(shape, seconds, median(pairs.incumbent.seconds), bound);
+  time.samples = pairs.candidate.seconds;
+  time.speedup = {pairs.speedup.low, pairs.speedup.high};
+  scored->shapes.push_back(std::move(time));
   const std::lock_guard lock(measured_mutex_);
   measured_.push_back({shape.name, std::move(pairs)});
   return std::optional<Outcome>();
+}
+
+Result<system::Path> Judge::build_passed(const candidate::Candidate& candidate) {
+  const program::File* file = candidate.source.find("program.cu");
+  CUCO_ASSERT(file != nullptr);
+  CUCO_TRY_ASSIGN(Built built, build_screened(*parts_.builder, workload().program, file->text,
+                                              false, nullptr));
+  if (const auto* object = std::get_if<system::Path>(&built)) return *object;
+  return Error{ErrorKind::Unavailable,
+               fmt::format("#{} passed before and does not build now: {}", candidate.number,
+                           candidate::summary(std::get<Outcome>(built)))};
+}
+
+Result<candidate::Comparison> Judge::compare(const candidate::Candidate& challenger,
+                                             const candidate::Candidate& incumbent,
+                                             candidate::Rung rung) {
+  if (!is_measured()) return ProgramJudge::compare(challenger, incumbent, rung);
+  CUCO_TRY_ASSIGN(const system::Path before, build_passed(incumbent));
+  CUCO_TRY_ASSIGN(const system::Path after, build_passed(challenger));
+  candidate::Comparison comparison;
+  std::vector<candidate::Interval> intervals;
+  bool promoted = false;
+  for (const workload::Shape* shape : workload().shapes_for(workload::Use::Time)) {
+    CUCO_TRY_ASSIGN(PairResult result, trials_.pairs(before, after, *shape));
+    const auto* pairs = std::get_if<PairTimes>(&result);
+    if (pairs == nullptr) return comparison;  // it does not pass every time: no gain
+    const std::size_t count =
+        std::min(pairs->incumbent.seconds.size(), pairs->candidate.seconds.size());
+    for (std::size_t i = 0; i < count; ++i)
+      comparison.samples.push_back(pairs->incumbent.seconds[i] / pairs->candidate.seconds[i]);
+    intervals.push_back({pairs->speedup.low, pairs->speedup.high});
+    promoted = promoted || pairs->decision == measure::Decision::Promote;
+  }
+  comparison.speedup = mean_of(intervals);
+  // Some shape gained for certain, and all together did not lose.
+  comparison.faster = promoted && comparison.speedup.low > 1;
+  return comparison;
 }
 
 }  // namespace cuco::judge

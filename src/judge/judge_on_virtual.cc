@@ -85,6 +85,7 @@ Result<std::optional<Outcome>> Judge::time_shape(const system::Path& object,
   CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(shape));
   const auto& times = std::get<TrialTimes>(result);
   candidate::ShapeTime time = shape_time(shape, median(times.seconds), known->seconds, bound);
+  time.samples = times.seconds;
   if (measure::is_too_fast(time.seconds, time.bound_seconds)) {
     return std::optional<Outcome>(
         candidate::Quarantined{time.seconds, time.bound_seconds, shape.name});

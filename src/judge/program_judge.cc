@@ -6,13 +6,18 @@
 
 namespace cuco::judge {
 
+void ProgramJudge::build(const candidate::Candidate& candidate, candidate::Rung rung) {
+  if (const program::File* file = candidate.source.find("program.cu"))
+    build_only(file->text, rung.fidelity);
+}
+
 Result<candidate::Outcome> ProgramJudge::evaluate(const candidate::Candidate& candidate,
-                                                  candidate::Fidelity fidelity) {
+                                                  candidate::Rung rung) {
   const program::File* file = candidate.source.find("program.cu");
   if (file == nullptr) {
     return candidate::Outcome(candidate::ScreenRejected{"files", "there is no program.cu", {}});
   }
-  return judge(file->text, fidelity);
+  return judge(file->text, rung.fidelity);
 }
 
 Result<std::unique_ptr<ProgramJudge>> open_judge(const JudgeOptions& options) {

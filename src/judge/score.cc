@@ -17,6 +17,8 @@ candidate::ShapeTime shape_time(const workload::Shape& shape,
                                 const measure::Bound& bound) {
   candidate::ShapeTime time{.shape = shape.name,
                             .seconds = seconds,
+                            // A point: whoever knows better says so.
+                            .speedup = {baseline_seconds / seconds, baseline_seconds / seconds},
                             .baseline_seconds = baseline_seconds,
                             .bound_seconds = bound.seconds,
                             .limited_by = bound.limited_by};
@@ -25,16 +27,32 @@ candidate::ShapeTime shape_time(const workload::Shape& shape,
   return time;
 }
 
+candidate::Interval mean_of(const std::vector<candidate::Interval>& intervals) {
+  // An interval may not exclude that a program is any number of times slower.
+  constexpr double kLeast = 1e-6;
+  const auto count = static_cast<double>(intervals.size());
+  double low = 0;
+  double high = 0;
+  for (const candidate::Interval& interval : intervals) {
+    low += std::log(std::max(interval.low, kLeast)) / count;
+    high += std::log(std::max(interval.high, kLeast)) / count;
+  }
+  return {std::exp(low), std::exp(high)};
+}
+
 void sum_up(candidate::Scored* scored) {
   const auto count = static_cast<double>(scored->shapes.size());
   double seconds = 0;
   double baseline_seconds = 0;
   double bound_seconds = 0;
+  std::vector<candidate::Interval> speedups;
   for (const candidate::ShapeTime& time : scored->shapes) {
+    speedups.push_back(time.speedup);
     seconds += std::log(time.seconds) / count;
     baseline_seconds += std::log(time.baseline_seconds) / count;
     bound_seconds += std::log(time.bound_seconds) / count;
   }
+  scored->speedup = mean_of(speedups);
   scored->seconds = std::exp(seconds);
   scored->baseline_seconds = std::exp(baseline_seconds);
   scored->bound_seconds = std::exp(bound_seconds);

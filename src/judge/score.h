@@ -20,6 +20,9 @@ namespace cuco::judge {
                                               double baseline_seconds,
                                               const measure::Bound& bound);
 
+/// Of the geometric mean of values that lie in these.
+[[nodiscard]] candidate::Interval mean_of(const std::vector<candidate::Interval>& intervals);
+
 /// Fills in what follows from the shapes: geometric means, and the score.
 void sum_up(candidate::Scored* scored);
 

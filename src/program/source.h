@@ -3,6 +3,7 @@
 /// A program's source as a value.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,13 +16,20 @@ struct File {
   bool operator==(const File&) const = default;
 };
 
-struct Source {
-  std::vector<File> files;
+/// Immutable, and shared by its copies: a run keeps thousands of sources, and passes them around.
+class Source {
+ public:
+  Source() = default;
+  explicit Source(std::vector<File> files);
 
+  [[nodiscard]] const std::vector<File>& files() const;
   [[nodiscard]] const File* find(std::string_view path) const;
-  [[nodiscard]] File* find(std::string_view path);
+  [[nodiscard]] bool empty() const { return files().empty(); }
 
-  bool operator==(const Source&) const = default;
+  bool operator==(const Source& other) const;
+
+ private:
+  std::shared_ptr<const std::vector<File>> files_;  ///< Null: no files.
 };
 
 /// A source of one file.

@@ -148,7 +148,7 @@ std::vector<std::string> tokens(std::string_view text) {
 
 std::string normalised_hash(const Source& source) {
   std::string all;
-  for (const auto& file : source.files) {
+  for (const auto& file : source.files()) {
     all += file.path + '\0';
     for (const auto& token : tokens(file.text))
       all += token + ' ';

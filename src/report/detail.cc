@@ -31,7 +31,7 @@ std::string ratio(const Entry& entry) {
 
 std::string design_of(const Entry& entry) {
   if (entry.candidate.number == candidate::kSeed) return "seed";
-  if (entry.candidate.source.files.empty()) return candidate::summary(*entry.latest());
+  if (entry.candidate.source.empty()) return candidate::summary(*entry.latest());
   return design::to_text(entry.candidate.directive);
 }
 
@@ -86,7 +86,7 @@ std::string siblings(const RunState& state, const Entry& entry) {
     const bool same = other.candidate.directive.backend == entry.candidate.directive.backend &&
                       other.candidate.directive.placement == entry.candidate.directive.placement;
     if (!same || other.candidate.number == entry.candidate.number ||
-        other.candidate.number == candidate::kSeed || other.candidate.source.files.empty()) {
+        other.candidate.number == candidate::kSeed || other.candidate.source.empty()) {
       continue;
     }
     parts.push_back(fmt::format("#{} {}: {}", other.candidate.number,

@@ -38,7 +38,7 @@ std::vector<program::File> export_folder(const candidate::RunState& state,
                                          std::string_view workload_header) {
   const auto& entry = state.entries[static_cast<std::size_t>(number)];
   const auto& candidate = entry.candidate;
-  CUCO_ASSERT(!candidate.source.files.empty());
+  CUCO_ASSERT(!candidate.source.empty());
   const auto workload = state.started ? state.started->workload : std::string("?");
   auto name = std::filesystem::path(workload).filename().string();
   if (name.empty()) name = std::filesystem::path(workload).parent_path().filename().string();
@@ -57,7 +57,7 @@ std::vector<program::File> export_folder(const candidate::RunState& state,
       {"verdict", entry.latest() == nullptr ? "not judged" : candidate::summary(*entry.latest())},
       {"hash", candidate.code_hash},
       {"because", candidate.lineage.because}};
-  std::vector<program::File> files = candidate.source.files;
+  std::vector<program::File> files = candidate.source.files();
   files.push_back({"changes.diff", program::unified_diff(state.entries.front().candidate.source,
                                                          candidate.source)});
   files.push_back({"README.md", filled("README.md", values)});

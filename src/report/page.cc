@@ -178,7 +178,7 @@ std::string candidates_table(const RunState& state) {
             ? fmt::format(
                   "<span class=\"good\">✓</span>&nbsp;correct<br>"
                   "<span class=\"soft\">{}</span>",
-                  candidate::name(entry.outcomes.rbegin()->first))
+                  candidate::name(entry.outcomes.rbegin()->first.fidelity))
             : fmt::format("<span class=\"bad\">✗</span> {}", escaped(candidate::summary(*outcome)));
     text += fmt::format(
         "<tr{}><td class=\"n\">#{}</td><td>{}<br><span class=\"soft\">{}</span></td><td>{}</td>"

@@ -32,8 +32,8 @@ double speedup(const Entry& entry) {
 
 std::string design_of(const Entry& entry) {
   if (entry.candidate.number == candidate::kSeed) return "the seed";
-  if (entry.candidate.source.files.empty()) return "no program";
-  // Host-driven candidates all have the default directive; `because` begins with what differs.
+  if (entry.candidate.source.empty()) return "no program";
+  // Programs that leave communication to the host differ in something else, which comes first.
   const std::string& because = entry.candidate.lineage.because;
   const auto colon = because.find(": ");
   if (entry.candidate.directive == design::Directive{} && colon < 40)
@@ -70,7 +70,21 @@ struct Describe {
   const RunState& state;
 
   std::vector<Line> operator()(const candidate::RunStarted&) const { return {}; }
+  std::vector<Line> operator()(const candidate::Declined&) const { return {}; }
+  std::vector<Line> operator()(const candidate::Reserved&) const { return {}; }
   std::vector<Line> operator()(const candidate::Exchanged&) const { return {}; }
+  std::vector<Line> operator()(const candidate::SetAside& event) const {
+    return {{event.candidate ? fmt::format("#{}", *event.candidate) : "proposer",
+             fmt::format("{} set aside after {} tries: {}", tick(false), event.tries,
+                         event.reason)}};
+  }
+  std::vector<Line> operator()(const candidate::Compared& event) const {
+    return {{fmt::format("#{}", event.challenger),
+             fmt::format("{} beside #{}: {:.3f}x to {:.3f}x in {} pairs",
+                         tick(event.comparison.faster), event.incumbent,
+                         event.comparison.speedup.low, event.comparison.speedup.high,
+                         event.comparison.samples.size())}};
+  }
   std::vector<Line> operator()(const candidate::StepDone& event) const {
     return {{"fast path", fmt::format("{} {}  {}", event.step, tick(event.ok), event.detail)}};
   }
@@ -86,9 +100,9 @@ struct Describe {
     return {{fmt::format("#{}", event.candidate),
              fmt::format("{} {}  {}{}", tick(ok), verdict_text(*entry, event.outcome, state),
                          design_of(*entry),
-                         event.fidelity == candidate::Fidelity::Quick
+                         event.rung.fidelity == candidate::Fidelity::Quick
                              ? std::string()
-                             : fmt::format("  ({})", candidate::name(event.fidelity)))}};
+                             : fmt::format("  ({})", candidate::name(event.rung.fidelity)))}};
   }
   std::vector<Line> operator()(const candidate::BestChanged& event) const {
     const auto* entry = entry_of(state, event.candidate);
@@ -121,7 +135,7 @@ const Entry* winner(const RunState& state) {
   const auto* entry = entry_of(state, *state.best);
   // A lower fidelity has not seen the hidden shapes: it never makes a winner.
   const bool confirmed = entry != nullptr && entry->scored() != nullptr &&
-                         entry->outcomes.contains(candidate::Fidelity::Final);
+                         entry->outcomes.rbegin()->first.fidelity == candidate::Fidelity::Final;
   return confirmed && speedup(*entry) > candidate::kLeastSpeedup ? entry : nullptr;
 }
 

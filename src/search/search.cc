@@ -2,105 +2,130 @@
 #include "search/search.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace cuco::search {
 namespace {
 using candidate::Fidelity;
 using candidate::kSeed;
 using candidate::Number;
+using candidate::Rung;
 using candidate::Run;
 
 constexpr std::string_view kExplore = "explore";
+constexpr int kMostFailures = 3;  ///< In a row; then a proposer is not asked any more.
+
+/// Asks the proposers in turn until ideas or budget are spent, always to improve the incumbent.
+class Explore final : public candidate::Strategy {
+ public:
+  Explore(Run& run,
+          std::span<candidate::Proposer* const> proposers,
+          const Budget& budget,
+          Number incumbent,
+          Rung rung)
+      : run_(run),
+        proposers_(proposers.begin(), proposers.end()),
+        budget_(budget),
+        rung_(rung),
+        start_(run.clock().now()),
+        incumbent_(incumbent),
+        candidates_(run.candidates()) {}
+
+  std::optional<candidate::Assignment> next(int unseen) override {
+    if (run_.stop_requested()) return ends("interrupted");
+    if (candidates_ + unseen >= budget_.candidates) return ends("candidate budget used up");
+    const auto spent = std::chrono::duration<double>(run_.clock().now() - start_).count();
+    if (budget_.wall_seconds && spent >= *budget_.wall_seconds)
+      return ends("time budget used up");
+    if (proposers_.empty()) {
+      return ends(last_failure_.empty() ? "no more ideas"
+                                        : fmt::format("no proposer left: {}", last_failure_));
+    }
+    turn_ %= proposers_.size();
+    candidate::Assignment assignment{.proposer = proposers_[turn_++]};
+    assignment.task.phase = kExplore;
+    assignment.task.parent = incumbent_;
+    return assignment;
+  }
+
+  Result<void> see(const candidate::Seen& seen) override {
+    if (!seen.candidate) {
+      const bool out = !seen.set_aside || ++failures_[seen.proposer] >= kMostFailures;
+      if (seen.set_aside) last_failure_ = seen.reason;
+      if (out) drop(seen.proposer);
+      return {};
+    }
+    failures_[seen.proposer] = 0;
+    ++candidates_;
+    CUCO_TRY_ASSIGN(const bool faster, run_.is_faster(*seen.candidate, incumbent_, rung_));
+    if (!faster) return {};
+    incumbent_ = *seen.candidate;
+    return run_.set_best(incumbent_);
+  }
+
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+
+ private:
+  std::optional<candidate::Assignment> ends(std::string reason) {
+    reason_ = std::move(reason);
+    return std::nullopt;
+  }
+
+  void drop(candidate::Proposer* proposer) {
+    const auto found = std::find(proposers_.begin(), proposers_.end(), proposer);
+    if (found == proposers_.end()) return;
+    // The others keep their turns.
+    if (found - proposers_.begin() < static_cast<std::ptrdiff_t>(turn_)) --turn_;
+    proposers_.erase(found);
+  }
+
+  Run& run_;
+  std::vector<candidate::Proposer*> proposers_;
+  const Budget& budget_;
+  Rung rung_;
+  Nanoseconds start_;
+  Number incumbent_;
+  int candidates_;  ///< That were seen.
+  std::size_t turn_ = 0;
+  std::map<candidate::Proposer*, int> failures_;
+  std::string last_failure_;
+  std::string reason_;
+};
 
 class Race {
  public:
-  Race(Run& run, std::span<candidate::Proposer* const> proposers, const SearchOptions& options)
-      : run_(run),
-        proposers_(proposers.begin(), proposers.end()),
-        options_(options),
-        start_(run.clock().now()) {}
+  Race(Run& run, const SearchOptions& options)
+      : run_(run), options_(options), target_(run.evaluator().target().kind) {}
 
-  Result<SearchResult> run() {
-    CUCO_TRY(explore());
+  Result<SearchResult> run(std::span<candidate::Proposer* const> proposers, Number incumbent) {
+    Explore explore(run_, proposers, options_.budget, incumbent, rung(Fidelity::Quick));
+    CUCO_TRY(run_.pursue(explore, rung(Fidelity::Quick)));
     if (run_.stop_requested()) return SearchResult{std::nullopt, "interrupted"};
     // The better half goes on, at least one, at most the finalists.
     auto standing = ranked(Fidelity::Quick);
     const auto half = (standing.size() + 1) / 2;
     standing.resize(std::min(half, static_cast<std::size_t>(std::max(options_.finalists, 1))));
-    CUCO_TRY(run_.evaluate(standing, Fidelity::Standard));
+    CUCO_TRY(run_.evaluate(standing, rung(Fidelity::Standard)));
     CUCO_TRY_ASSIGN(const std::optional<Number> winner, confirm(ranked(Fidelity::Standard)));
-    if (run_.stop_requested()) return SearchResult{winner, "interrupted"};
-    return SearchResult{winner, reason_};
+    return SearchResult{winner, run_.stop_requested() ? "interrupted" : explore.reason()};
   }
 
  private:
-  [[nodiscard]] Fidelity explore_fidelity() const {
-    return options_.strategy == Strategy::Race ? Fidelity::Quick : Fidelity::Standard;
-  }
+  [[nodiscard]] Rung rung(Fidelity fidelity) const { return {target_, fidelity}; }
 
-  [[nodiscard]] bool budget_left() {
-    if (run_.candidates() >= options_.budget.candidates) {
-      reason_ = "candidate budget used up";
-      return false;
-    }
-    const auto spent = std::chrono::duration<double>(run_.clock().now() - start_).count();
-    if (options_.budget.wall_seconds && spent >= *options_.budget.wall_seconds) {
-      reason_ = "time budget used up";
-      return false;
-    }
-    return !run_.stop_requested();
-  }
-
-  /// Asks the proposers in turn, in batches, until ideas or budget are spent.
-  Result<void> explore() {
-    std::size_t turn = 0;
-    while (!proposers_.empty() && budget_left()) {
-      std::vector<Number> batch;
-      while (!proposers_.empty() && budget_left() &&
-             batch.size() < static_cast<std::size_t>(std::max(options_.batch, 1))) {
-        turn %= proposers_.size();
-        CUCO_TRY_ASSIGN(const std::optional<Number> number,
-                        run_.next_candidate(*proposers_[turn], parent(), kExplore));
-        if (number) {
-          batch.push_back(*number);
-          ++turn;
-        } else {
-          proposers_.erase(proposers_.begin() + static_cast<std::ptrdiff_t>(turn));
-        }
-      }
-      CUCO_TRY(run_.evaluate(batch, explore_fidelity()));
-      for (const auto number : batch)
-        CUCO_TRY(consider(number));
-    }
-    return {};
-  }
-
-  [[nodiscard]] Number parent() const {
-    return options_.strategy == Strategy::Race ? run_.state().best.value_or(kSeed) : kSeed;
-  }
-
-  /// Makes it the incumbent if it is faster, as far as is known.
-  Result<void> consider(Number number) {
-    const auto incumbent = run_.state().best.value_or(kSeed);
-    if (run_.speedup(number) > std::max(run_.speedup(incumbent), candidate::kLeastSpeedup)) {
-      return run_.set_best(number);
-    }
-    return {};
-  }
-
-  /// Candidates with a time at that fidelity or above that beats the seed, the fastest first; equal
-  /// ones by age, so that the order never depends on which evaluation ended first.
+  /// Candidates with a time there that beats the seed, the fastest first; equal ones by age, so
+  /// that the order never depends on which evaluation ended first.
   [[nodiscard]] std::vector<Number> ranked(Fidelity fidelity) const {
     std::vector<Number> list;
-    for (const auto& entry : run_.state().entries) {
-      const bool there = !entry.outcomes.empty() && entry.outcomes.rbegin()->first >= fidelity;
-      const auto number = entry.candidate.number;
-      if (number != kSeed && there && run_.speedup(number) > candidate::kLeastSpeedup)
-        list.push_back(number);
+    const auto speedup = [&](Number number) { return run_.speedup(number, rung(fidelity)); };
+    for (Number number = kSeed + 1; number < run_.candidates(); ++number) {
+      if (speedup(number) > candidate::kLeastSpeedup) list.push_back(number);
     }
     std::stable_sort(list.begin(), list.end(),
-                     [&](Number a, Number b) { return run_.speedup(a) > run_.speedup(b); });
+                     [&](Number a, Number b) { return speedup(a) > speedup(b); });
     return list;
   }
 
@@ -108,9 +133,9 @@ class Race {
   Result<std::optional<Number>> confirm(const std::vector<Number>& finalists) {
     for (const auto number : finalists) {
       if (run_.stop_requested()) break;
-      CUCO_TRY_ASSIGN(const candidate::Outcome outcome, run_.evaluate(number, Fidelity::Final));
-      if (!std::holds_alternative<candidate::Scored>(outcome)) continue;
-      if (run_.speedup(number) <= candidate::kLeastSpeedup) continue;
+      CUCO_TRY(run_.evaluate(std::span(&number, 1), rung(Fidelity::Final)));
+      CUCO_TRY_ASSIGN(const bool faster, run_.is_faster(number, kSeed, rung(Fidelity::Final)));
+      if (!faster) continue;
       CUCO_TRY(run_.set_best(number));
       return std::optional(number);
     }
@@ -118,10 +143,8 @@ class Race {
   }
 
   Run& run_;
-  std::vector<candidate::Proposer*> proposers_;
   const SearchOptions& options_;
-  Nanoseconds start_;
-  std::string reason_ = "no more ideas";
+  candidate::TargetKind target_;
 };
 
 }  // namespace
@@ -129,7 +152,7 @@ class Race {
 Result<SearchResult> search(Run& run,
                             std::span<candidate::Proposer* const> proposers,
                             const SearchOptions& options) {
-  return Race(run, proposers, options).run();
+  return Race(run, options).run(proposers, options.incumbent);
 }
 
 }  // namespace cuco::search

@@ -12,20 +12,14 @@
 
 namespace cuco::search {
 
-enum class Strategy {
-  Race,     ///< Everything at low fidelity, the better half goes on; proposers see the verdicts.
-  BestOfN,  ///< Baseline: every proposal improves the seed, all are judged alike.
-};
-
 struct Budget {
   int candidates = 40;  ///< Including the seed and rejected proposals.
   std::optional<double> wall_seconds;
 };
 
 struct SearchOptions {
-  Strategy strategy = Strategy::Race;
   Budget budget;
-  int batch = 2;      ///< Proposals that are asked for before their verdicts are seen.
+  candidate::Number incumbent = candidate::kSeed;  ///< What the first proposals improve.
   int finalists = 4;  ///< At most so many are judged at Standard fidelity.
 };
 
@@ -34,8 +28,9 @@ struct SearchResult {
   std::string reason;                       ///< Why the search ended.
 };
 
-/// Needs the seed (candidate 0) judged already. Proposers are asked in turn; one without further
-/// ideas drops out. The result is the same for the same run state, proposers and options.
+/// Needs the seed (candidate 0) judged already. Proposers
+/// are asked in turn; one without further ideas drops out, and so does one that cannot be asked
+/// time after time. The result is the same for the same run state, proposers and options.
 [[nodiscard]] Result<SearchResult> search(candidate::Run& run,
                                           std::span<candidate::Proposer* const> proposers,
                                           const SearchOptions& options);

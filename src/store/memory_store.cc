@@ -16,4 +16,8 @@ Result<std::vector<candidate::Event>> MemoryStore::events(std::int64_t sequence)
   return std::vector(events_.begin() + skipped, events_.end());
 }
 
+Result<candidate::RunSummary> MemoryStore::summary() const {
+  return candidate::summarise(events_);
+}
+
 }  // namespace cuco::store

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/clock.h"
+#include "candidate/run_summary.h"
 #include "candidate/store.h"
 
 namespace cuco::store {
@@ -14,6 +15,7 @@ class MemoryStore final : public candidate::CandidateStore {
 
   Result<candidate::Event> append(candidate::EventBody body) override;
   [[nodiscard]] Result<std::vector<candidate::Event>> events(std::int64_t sequence) const override;
+  [[nodiscard]] Result<candidate::RunSummary> summary() const override;
 
  private:
   const Clock& clock_;

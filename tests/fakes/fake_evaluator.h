@@ -5,8 +5,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "candidate/evaluator.h"
 
@@ -21,17 +23,24 @@ class FakeEvaluator final : public candidate::Evaluator {
             .facts = {.ranks = 4, .lsa_ranks = 4}};
   }
 
+  [[nodiscard]] candidate::Provenance provenance() const override { return made_with; }
+
   Result<candidate::Outcome> evaluate(const candidate::Candidate& candidate,
-                                      candidate::Fidelity fidelity) override {
-    ++evaluations;
-    const auto& text = candidate.source.files.front().text;
+                                      candidate::Rung rung) override {
+    const int count = ++evaluations;
+    if (fails_every > 0 && count % fails_every == 0) {
+      ++failures;
+      return Error{ErrorKind::Io, "the disk is full"};
+    }
+    if (jitter) std::this_thread::sleep_for(std::chrono::microseconds((count * 7919) % 3000));
+    const auto& text = candidate.source.files().front().text;
     const auto has = [&](const char* word) { return text.find(word) != std::string::npos; };
     if (has("unavailable")) return Error{ErrorKind::Unavailable, "nvcc is gone"};
     if (has("broken")) return candidate::Outcome(candidate::BuildFailed{"expected a ';'"});
     if (has("wrong")) {
       return candidate::Outcome(candidate::WrongResult{.shape = "small", .output = "C", .rank = 1});
     }
-    if (has("findings at final") && fidelity == candidate::Fidelity::Final) {
+    if (has("findings at final") && rung.fidelity == candidate::Fidelity::Final) {
       return candidate::Outcome(candidate::Findings{{{.kind = "unordered read"}}, "seed 3"});
     }
     candidate::Scored scored{.seconds = 1e-3, .baseline_seconds = 1e-3, .hardware = "4 x H200"};
@@ -42,6 +51,10 @@ class FakeEvaluator final : public candidate::Evaluator {
   }
 
   std::atomic<int> evaluations{0};
+  std::atomic<int> failures{0};
+  int fails_every = 0;  ///< Of so many evaluations one cannot be done; 0: all can.
+  bool jitter = false;  ///< Take some time, never the same.
+  candidate::Provenance made_with{.workload = "w", .nvcc = "13.0"};
 };
 
 }  // namespace cuco::fakes

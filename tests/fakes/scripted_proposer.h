@@ -17,31 +17,31 @@ class ScriptedProposer final : public candidate::Proposer {
 
   [[nodiscard]] std::string name() const override { return "script"; }
 
-  Result<std::optional<candidate::ProposerAnswer>> propose(
-      const candidate::SearchView& view) override {
+  Result<std::optional<candidate::ProposerAnswer>> propose(const candidate::Task& task,
+                                                           candidate::ExchangeLog& log) override {
     ++asked;
-    parents.push_back(view.parent);
-    // By how many of its answers are there already, so that it also works in a resumed run.
-    std::size_t mine = 0;
-    for (const auto& judged : view.history) {
-      if (judged.candidate.lineage.proposer == name()) ++mine;
-    }
-    if (mine >= lines_.size()) return std::optional<candidate::ProposerAnswer>();
-    const auto& line = lines_[mine];
-    candidate::ProposerAnswer answer;
-    answer.exchanges.push_back({.provider = "script", .prompt = "next", .answer = line});
+    parents.push_back(task.parent);
+    seen.push_back(task.history.size());
+    const auto turn = static_cast<std::size_t>(task.turn);
+    if (turn >= lines_.size()) return std::optional<candidate::ProposerAnswer>();
+    CUCO_TRY_ASSIGN(const auto exchange,
+                    log.ask({.provider = "script", .prompt = std::to_string(turn)},
+                            [&]() -> Result<candidate::Exchange> {
+                              return candidate::Exchange{.answer = lines_[turn]};
+                            }));
+    const auto& line = exchange.answer;
     if (line.starts_with("reject ")) {
-      answer.proposal = candidate::ProposalRejected{line.substr(7), line};
-    } else {
-      candidate::Proposal proposal{.source = program::single_file("program.cu", line)};
-      proposal.lineage.proposer = name();
-      answer.proposal = std::move(proposal);
+      return std::optional(
+          candidate::ProposerAnswer(candidate::ProposalRejected{line.substr(7), line}));
     }
-    return std::optional(std::move(answer));
+    candidate::Proposal proposal{.source = program::single_file("program.cu", line)};
+    proposal.lineage.proposer = name();
+    return std::optional(candidate::ProposerAnswer(std::move(proposal)));
   }
 
   int asked = 0;
   std::vector<candidate::Number> parents;
+  std::vector<std::size_t> seen;  ///< Candidates in the history of each task.
 
  private:
   std::vector<std::string> lines_;

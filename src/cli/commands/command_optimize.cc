@@ -13,6 +13,8 @@ namespace cuco::cli {
 
 namespace {
 
+constexpr int kExpertWindow = 4;
+
 class OptimizeCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
@@ -27,6 +29,8 @@ class OptimizeCommand final : public Command {
     arguments.option("--budget", budget_, "TIME", "maximum duration: 90s, 30m, 2h");
     arguments.option("--seed", seed_, "N", "seed of the search; the same seed repeats it");
     arguments.option("--jobs", jobs_, "N", "number of candidates to evaluate in parallel");
+    arguments.option("--window", window_, "N",
+                     "number of decisions made before the first verdict is seen");
     arguments.option("--topology", topology_, "NAME",
                      "search on another cluster than the workload's");
     arguments.option("--record", record_, "FILE", "write every exchange with a model to FILE")
@@ -78,6 +82,10 @@ class OptimizeCommand final : public Command {
     const auto jobs = jobs_.value_or(static_cast<int>(config.integer("search.jobs")));
     options.jobs =
         jobs > 0 ? jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    // A model learns from every verdict; the expert's ideas do not depend on them.
+    const bool asks_models = options.proposers != std::vector<std::string>{"expert"};
+    const auto window = window_.value_or(static_cast<int>(config.integer("search.window")));
+    options.window = window > 0 ? window : asks_models ? 1 : kExpertWindow;
     return options;
   }
 
@@ -92,6 +100,7 @@ class OptimizeCommand final : public Command {
   int candidates_ = 40;
   std::optional<std::uint64_t> seed_;
   std::optional<int> jobs_;
+  std::optional<int> window_;
 };
 
 }  // namespace

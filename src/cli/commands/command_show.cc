@@ -44,7 +44,7 @@ class ShowCommand final : public Command {
     }
     CUCO_TRY_ASSIGN(const Entry* entry, find_entry(run, *number_));
     if (code_) {
-      for (const auto& file : entry->candidate.source.files)
+      for (const auto& file : entry->candidate.source.files())
         context.terminal.write(file.text);
     } else if (diff_) {
       context.terminal.write(program::unified_diff(run.state.entries.front().candidate.source,

@@ -24,6 +24,8 @@ constexpr auto kKeys = std::to_array<ConfigKey>({
     {"search.jobs", Integer, "0", "number of candidates to evaluate in parallel; 0: one per core"},
     {"search.proposer", Text, "expert", "expert, model or command:PROGRAM"},
     {"search.seed", Integer, "1", "seed of the search; the same seed repeats it"},
+    {"search.window", Integer, "0",
+     "number of decisions made before the first verdict is seen; 0: 4, or 1 with a model"},
     {"store.folder", Path, "runs", "folder of the runs"},
 });
 

@@ -19,7 +19,6 @@
 
 namespace cuco::cli {
 namespace {
-using candidate::Fidelity;
 using candidate::kSeed;
 using candidate::Run;
 
@@ -27,7 +26,8 @@ constexpr int kLabelWidth = 16;
 
 /// The run itself knows neither terminal nor signals: both reach it through these hooks.
 candidate::RunSettings settings(Context& context, const JourneyOptions& options) {
-  candidate::RunSettings made{.seed = options.seed, .parallel = options.jobs};
+  candidate::RunSettings made{
+      .seed = options.seed, .jobs = options.jobs, .window = options.window};
   made.stop_requested = [] { return InterruptScope::requested(); };
   made.observer = [&context, candidates = options.candidates](const candidate::Event& event,
                                                               const candidate::RunState& state) {
@@ -47,7 +47,8 @@ Result<void> judge_seed(Run& run, const Subject& subject) {
   seed.lineage.proposer = "seed";
   seed.lineage.because = "the original program";
   CUCO_TRY(run.add_candidate(std::move(seed)));
-  CUCO_TRY_ASSIGN(const candidate::Outcome outcome, run.evaluate(kSeed, Fidelity::Standard));
+  CUCO_TRY_ASSIGN(const candidate::Outcome outcome, run.evaluate(kSeed, {run.evaluator().target().kind,
+                                                  candidate::Fidelity::Standard}));
   if (std::holds_alternative<candidate::Scored>(outcome)) return {};
   return Error{ErrorKind::InvalidInput,
                fmt::format("the seed itself was rejected: {}", candidate::explanation(outcome))};
@@ -72,14 +73,16 @@ Result<analysis::CommunicationGraph> analyse_seed(Run& run,
   return graph;
 }
 
-/// Windows first, then the conservative replacement; the slow path starts from what comes out.
-Result<void> walk_fast_path(Run& run,
+/// Windows first, then the conservative replacement. What the slow path starts from: that, if it is
+/// faster than the seed.
+Result<candidate::Number> walk_fast_path(Run& run,
                             const Subject& subject,
                             const analysis::CommunicationGraph& graph,
                             const system::Path& cuda) {
   auto ideas = expert::make_fast_path_ideas(graph, subject.program);
   if (!ideas) {
-    return run.record_step({"infrastructure", false, ideas.error().message()});
+    CUCO_TRY(run.record_step({"infrastructure", false, ideas.error().message()}));
+    return kSeed;
   }
   expert::Expert infrastructure({{ideas->infrastructure}, {}}, "program.cu");
   expert::Expert replacement({{ideas->replacement}, {}}, "program.cu");
@@ -97,9 +100,12 @@ Result<void> walk_fast_path(Run& run,
     return names;
   };
   CUCO_TRY_ASSIGN(const auto device_seed, fastpath::walk(run, path));
-  if (device_seed && run.speedup(*device_seed) > candidate::kLeastSpeedup)
-    CUCO_TRY(run.set_best(*device_seed));
-  return {};
+  if (!device_seed) return kSeed;
+  const candidate::Rung rung{run.evaluator().target().kind, candidate::Fidelity::Quick};
+  CUCO_TRY_ASSIGN(const bool faster, run.is_faster(*device_seed, kSeed, rung));
+  if (!faster) return kSeed;
+  CUCO_TRY(run.set_best(*device_seed));
+  return *device_seed;
 }
 
 /// Why the expert has nothing, or less than one would expect; the full list only with --verbose.
@@ -127,7 +133,7 @@ void show_target(Context& context,
   show_line(context,
             {"target",
              fmt::format("{}, {}, {}{}   seed {}", target.name, target.hardware, target.topology,
-                         target.predicted ? " (times are predicted)" : "", options.seed)});
+                         target.predicted() ? " (times are predicted)" : "", options.seed)});
 }
 
 void show_bound(Context& context, const candidate::Scored& seed) {
@@ -174,8 +180,12 @@ Result<ExitCode> travel(Context& context,
   CUCO_TRY_ASSIGN(Run run, Run::open(*store, evaluator, clock, settings(context, options)));
   const auto target = evaluator.target();
   show_target(context, options, subject, target);
-  CUCO_TRY(
-      run.start({options.workload, options.seed, target.name, target.hardware, to_json(options)}));
+  CUCO_TRY(run.start({.workload = options.workload,
+                      .seed = options.seed,
+                      .target = target.name,
+                      .hardware = target.hardware,
+                      .options = to_json(options),
+                      .provenance = evaluator.provenance()}));
 
   CUCO_TRY(judge_seed(run, subject));
   show_bound(context, *run.entry(kSeed).scored());
@@ -186,11 +196,11 @@ Result<ExitCode> travel(Context& context,
       const ProposerSet proposers,
       make_proposers(options, {subject, graph, target, installed_nccl(cuda), cuda}, clock));
   show_discarded(context, proposers);
-  if (proposers.expert != nullptr) CUCO_TRY(walk_fast_path(run, subject, graph, cuda));
-
   search::SearchOptions race;
   race.budget = {options.candidates, options.budget_seconds};
-  race.batch = proposers.providers.empty() ? options.jobs : 1;  // models see every verdict
+  if (proposers.expert != nullptr)
+    CUCO_TRY_ASSIGN(race.incumbent, walk_fast_path(run, subject, graph, cuda));
+
   const auto askable = proposers.pointers();
   CUCO_TRY_ASSIGN(const search::SearchResult result, search::search(run, askable, race));
   if (InterruptScope::requested()) return ExitCode::Interrupted;

@@ -32,6 +32,7 @@ struct JourneyOptions {
   int candidates = 40;
   double budget_seconds = 600;
   int jobs = 1;
+  int window = 1;  ///< See candidate::RunStarted.
 };
 
 [[nodiscard]] std::string to_json(const JourneyOptions& options);

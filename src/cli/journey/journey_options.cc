@@ -20,7 +20,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JourneyOptions,
                                                 topology,
                                                 candidates,
                                                 budget_seconds,
-                                                jobs)
+                                                jobs,
+                                                window)
 
 std::string to_json(const JourneyOptions& options) {
   return to_text(Json(options));

@@ -69,7 +69,7 @@ Result<Trial::Step> Trial::wait_for(std::string_view stage,
   if (auto* stuck = std::get_if<targets::Deadlocked>(&event)) {
     for (std::string& line : stuck->waits)
       line = without_build_folder(std::move(line));
-    return Step(Outcome(candidate::DeadLock{spec_.shape.name, std::move(stuck->waits)}));
+    return Step(Outcome(candidate::Deadlock{spec_.shape.name, std::move(stuck->waits)}));
   }
   if (const auto* died = std::get_if<targets::RanksDied>(&event))
     return Step(crashed(join(died->who, "\n")));

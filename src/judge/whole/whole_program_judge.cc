@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "judge/effort.h"
+#include "judge/provenance.h"
 #include "measure/speed_of_light.h"
 #include "ptx/container/executable.h"
 
@@ -63,7 +64,16 @@ Result<std::unique_ptr<WholeProgramJudge>> WholeProgramJudge::create(WholeProgra
   judge->build_.tier = options.tier;
   judge->build_.architecture =
       fmt::format("{}{}", judge->gpu_.compute_major, judge->gpu_.compute_minor);
+  CUCO_TRY_ASSIGN(const auto cuda, toolchain::toolkit_of(judge->build_));
+  CUCO_TRY_ASSIGN(
+      judge->provenance_,
+      provenance_of({whole.seed.parent_path(), judge->server_.gpu, *judge->server_.topology},
+                    cuda));
   return judge;
+}
+
+void WholeProgramJudge::build_only(const std::string& program, candidate::Fidelity /*fidelity*/) {
+  (void)build_text(program);  // whatever comes of it, judge() finds out again
 }
 
 candidate::Target WholeProgramJudge::target() const {
@@ -78,7 +88,7 @@ candidate::Target WholeProgramJudge::target() const {
   return target;
 }
 
-Result<WholeProgramJudge::Built> WholeProgramJudge::build(const std::string& text) const {
+Result<WholeProgramJudge::Built> WholeProgramJudge::build_text(const std::string& text) const {
   CUCO_TRY_ASSIGN(auto built, toolchain::build_whole_program(text, program_.flags, build_));
   if (auto* failed = std::get_if<toolchain::CompileError>(&built))
     return Built(Outcome(candidate::BuildFailed{std::move(failed->message)}));
@@ -106,7 +116,7 @@ Result<const targets::KeptRun*> WholeProgramJudge::seed() {
     return Error{ErrorKind::InvalidInput, fmt::format("the seed of {} {}", program_.name, why)};
   };
   CUCO_TRY_ASSIGN(const std::string text, system::read_file(program_.seed, 4U << 20U));
-  CUCO_TRY_ASSIGN(const Built built, build(text));
+  CUCO_TRY_ASSIGN(const Built built, build_text(text));
   if (const auto* outcome = std::get_if<Outcome>(&built))
     return invalid(candidate::explanation(*outcome));
   CUCO_TRY_ASSIGN(targets::KeptRun kept, run(std::get<system::Path>(built), 0));
@@ -120,11 +130,11 @@ Result<const targets::KeptRun*> WholeProgramJudge::seed() {
   return &*seed_;
 }
 
-Result<std::optional<Outcome>> WholeProgramJudge::compare(const std::string& text,
+Result<std::optional<Outcome>> WholeProgramJudge::run_beside_seed(const std::string& text,
                                                           int schedules,
                                                           double* seconds) {
   CUCO_TRY_ASSIGN(const targets::KeptRun* expected, seed());
-  CUCO_TRY_ASSIGN(Built built, build(text));
+  CUCO_TRY_ASSIGN(Built built, build_text(text));
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::optional(std::move(*outcome));
   for (int schedule = 0; schedule <= schedules; ++schedule) {
     CUCO_TRY_ASSIGN(const targets::KeptRun kept,
@@ -144,7 +154,7 @@ Result<std::optional<Outcome>> WholeProgramJudge::compare(const std::string& tex
 Result<Outcome> WholeProgramJudge::judge(const std::string& program, candidate::Fidelity fidelity) {
   const int schedules = effort_of(fidelity).schedules;
   double seconds = 0;
-  CUCO_TRY_ASSIGN(auto outcome, compare(program, schedules, &seconds));
+  CUCO_TRY_ASSIGN(auto outcome, run_beside_seed(program, schedules, &seconds));
   if (outcome) return *std::move(outcome);
   CUCO_TRY_ASSIGN(const targets::KeptRun* expected, seed());
   candidate::Scored scored;
@@ -162,7 +172,7 @@ Result<Outcome> WholeProgramJudge::judge(const std::string& program, candidate::
 
 Result<std::optional<Outcome>> WholeProgramJudge::check(const std::string& program) {
   double seconds = 0;
-  return compare(program, 0, &seconds);
+  return run_beside_seed(program, 0, &seconds);
 }
 
 std::vector<WorkloadTest> WholeProgramJudge::test_workload(bool run_seed) {
@@ -174,7 +184,7 @@ std::vector<WorkloadTest> WholeProgramJudge::test_workload(bool run_seed) {
   const auto text = system::read_file(program_.seed, 4U << 20U);
   double seconds = 0;
   const auto outcome =
-      text ? compare(*text, 1, &seconds) : Result<std::optional<Outcome>>(text.error());
+      text ? run_beside_seed(*text, 1, &seconds) : Result<std::optional<Outcome>>(text.error());
   test.passed = outcome && !*outcome;
   if (!outcome) {
     test.detail = outcome.error().message();

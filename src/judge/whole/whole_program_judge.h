@@ -26,6 +26,8 @@ class WholeProgramJudge final : public ProgramJudge {
   [[nodiscard]] candidate::Target target() const override;
   [[nodiscard]] Result<candidate::Outcome> judge(const std::string& program,
                                                  candidate::Fidelity fidelity) override;
+  void build_only(const std::string& program, candidate::Fidelity fidelity) override;
+  [[nodiscard]] candidate::Provenance provenance() const override { return provenance_; }
   [[nodiscard]] Result<std::optional<candidate::Outcome>> check(
       const std::string& program) override;
   [[nodiscard]] std::vector<WorkloadTest> test_workload(bool run_seed) override;
@@ -40,17 +42,20 @@ class WholeProgramJudge final : public ProgramJudge {
 
   using OptionalOutcome = std::optional<candidate::Outcome>;
   using Built = std::variant<system::Path, candidate::Outcome>;
-  Result<Built> build(const std::string& text) const;
+  Result<Built> build_text(const std::string& text) const;
   Result<targets::KeptRun> run(const system::Path& built, std::uint64_t schedule_seed) const;
   /// Its seed's run under the plain schedule, made once.
   Result<const targets::KeptRun*> seed();
   /// The plain schedule and so many others; `seconds`: the device's time under the plain one.
-  Result<OptionalOutcome> compare(const std::string& text, int schedules, double* seconds);
+  Result<OptionalOutcome> run_beside_seed(const std::string& text,
+                                          int schedules,
+                                          double* seconds);
 
   WholeProgram program_;
   hardware::GpuDescription gpu_;
   fabric::Topology topology_;
   targets::ServerOptions server_;
+  candidate::Provenance provenance_;
   toolchain::BuildSettings build_;
   mutable std::mutex mutex_;
   std::optional<targets::KeptRun> seed_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: a kernel that waits for a flag that nobody sets
-// verdict: dead-lock
+// verdict: deadlock
 // because: nothing is pending
 // cuco: evolve begin host
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: a kernel of the set-up that waits for inputs and starts before the clock does
-// verdict: dead-lock
+// verdict: deadlock
 // because: await_input
 // cuco: evolve begin host
 

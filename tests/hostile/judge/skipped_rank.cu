@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: rank 1 leaves its part to the others
-// verdict: dead-lock
+// verdict: deadlock
 // because: never called by rank 1
 // cuco: evolve begin host
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "../../fakes/no_exchanges.h"
+
 #include "agents/model_proposer.h"
 #include "agents/reply.h"
 #include "base/rng.h"
@@ -93,44 +95,44 @@ class FakeProvider final : public llm::Provider {
 class Proposing : public testing::Test {
  protected:
   Proposing() {
-    candidate::Judged seed;
-    seed.candidate.source = program::single_file("program.cu", std::string(kSeed));
-    seed.outcome = candidate::Scored{.seconds = 1e-3, .hardware = "4 x H200"};
-    history.push_back(seed);
+    auto seed = std::make_shared<candidate::Judged>();
+    seed->candidate.source = program::single_file("program.cu", std::string(kSeed));
+    seed->outcome = candidate::Scored{.seconds = 1e-3, .hardware = "4 x H200"};
+    history = candidate::History({seed});
     problem.summary = "sum of squares";
     problem.api = "ncclGetLsaPointer";
     problem.program = {.has_collective = true, .has_producer = true};
     problem.topology = {.ranks = 4, .lsa_ranks = 4};
   }
 
-  candidate::ProposerAnswer ask(Result<llm::Reply> reply,
-                                std::span<const candidate::Exchange> paid = {}) {
+  candidate::ProposerAnswer ask(Result<llm::Reply> reply) {
     provider.answers.push_back(std::move(reply));
     ModelProposer proposer(provider, problem, "program.cu", std::chrono::seconds(5));
-    auto answer = proposer.propose({.history = history, .paid = paid});
+    auto answer = proposer.propose({.history = history}, log);
     EXPECT_TRUE(answer && answer->has_value());
     return **answer;
   }
 
   static std::string reason(const candidate::ProposerAnswer& answer) {
-    const auto* rejected = std::get_if<candidate::ProposalRejected>(&answer.proposal);
+    const auto* rejected = std::get_if<candidate::ProposalRejected>(&answer);
     return rejected == nullptr ? "accepted" : rejected->reason;
   }
 
   FakeProvider provider;
   Problem problem;
-  std::vector<candidate::Judged> history;
+  candidate::History history;
+  fakes::KeptExchanges log;
 };
 
 TEST_F(Proposing, MakesACandidateOfAGoodAnswerAndKeepsTheExchange) {
   const auto answer = ask(llm::Reply{.text = std::string(kGood), .prompt_tokens = 9});
   ASSERT_EQ(reason(answer), "accepted");
-  const auto& proposal = std::get<candidate::Proposal>(answer.proposal);
+  const auto& proposal = std::get<candidate::Proposal>(answer);
   EXPECT_EQ(proposal.lineage.because, "tiles are final early");
   EXPECT_EQ(proposal.lineage.proposer, "fake:m");
-  ASSERT_EQ(answer.exchanges.size(), 1U);
-  EXPECT_EQ(answer.exchanges[0].answer, kGood);
-  EXPECT_EQ(answer.exchanges[0].prompt_tokens, 9);
+  ASSERT_EQ(log.kept.size(), 1U);
+  EXPECT_EQ(log.kept[0].answer, kGood);
+  EXPECT_EQ(log.kept[0].prompt_tokens, 9);
 }
 
 TEST_F(Proposing, AsksWithSpaceParentVerdictAndApi) {
@@ -160,11 +162,11 @@ TEST_F(Proposing, ExplainsWhatWasWrongWithAnAnswer) {
 
 TEST_F(Proposing, DoesNotBuyAnAnswerTwice) {
   (void)ask(llm::Reply{.text = "garbage"});
-  const std::vector<candidate::Exchange> paid = {{.provider = "fake",
-                                                  .model = "m",
-                                                  .prompt = provider.prompts[0],
-                                                  .answer = std::string(kGood)}};
-  const auto answer = ask(llm::Reply{.text = "must not be asked"}, paid);
+  log.paid = {{.provider = "fake",
+               .model = "m",
+               .prompt = provider.prompts[0],
+               .answer = std::string(kGood)}};
+  const auto answer = ask(llm::Reply{.text = "must not be asked"});
   EXPECT_EQ(reason(answer), "accepted");
   EXPECT_EQ(provider.prompts.size(), 1U);
 }
@@ -172,7 +174,7 @@ TEST_F(Proposing, DoesNotBuyAnAnswerTwice) {
 TEST_F(Proposing, PassesOnThatTheProviderCannotBeReached) {
   provider.answers.emplace_back(Error{ErrorKind::Unavailable, "down"});
   ModelProposer proposer(provider, problem, "program.cu", std::chrono::seconds(5));
-  EXPECT_EQ(proposer.propose({.history = history}).error().kind(), ErrorKind::Unavailable);
+  EXPECT_EQ(proposer.propose({.history = history}, log).error().kind(), ErrorKind::Unavailable);
 }
 
 TEST(Api, IsCutToDeclarations) {

@@ -17,7 +17,7 @@ std::vector<Outcome> every_outcome() {
       BuildFailed{"program.cu(3): error: expected a ';'\n1 error"},
       Crashed{"illegal address", "64x64", site},
       TimedOut{"run", 20},
-      DeadLock{"64x64", {"rank 0 waits for flag 3"}},
+      Deadlock{"64x64", {"rank 0 waits for flag 3"}},
       WrongResult{.shape = "64x64",
                   .output = "C",
                   .rank = 2,
@@ -65,12 +65,18 @@ TEST(EventJson, EventsSurviveARoundTrip) {
   candidate.directive = {design::Backend::Lsa, design::Placement::StreamSplit, {}, {}, {}};
   candidate.lineage = {"expert", "LSA", "explore", 0, {1, 2}, "because"};
   const std::vector<EventBody> bodies = {
-      RunStarted{"workloads/x", 7, "virtual cluster", "4 x H200", "{}"},
+      RunStarted{"workloads/x", 7, "virtual cluster", "4 x H200", "{}", 4,
+                 {"w", "h", "t", "13.0", "2.28.9", "0.1.0"}},
       StepDone{"analyse", true, "1 kernel"},
-      Proposed{candidate, std::nullopt},
+      Proposed{candidate, std::nullopt, 5},
+      Declined{4, "expert", "no more ideas"},
+      Reserved{5, "abc", 16384},
       Proposed{candidate, ProposalRejected{"no", "why"}},
-      Exchanged{3, {"command", "x", "prompt", "answer \"quoted\"\n", 1, 2, 0.5}},
-      Evaluated{3, Fidelity::Standard, every_outcome().back(), 1.5},
+      Exchanged{5, {"abc", "command", "x", "propose", "prompt", "answer \"quoted\"\n", 1, 2, 0.5}},
+      Evaluated{3, {TargetKind::Gpu, Fidelity::Standard}, every_outcome().back(), 1.5},
+      SetAside{6, std::nullopt, {}, 3, "no network"},
+      SetAside{7, 4, {TargetKind::Loopback, Fidelity::Final}, 3, "disk full"},
+      Compared{3, 1, {TargetKind::Gpu, Fidelity::Quick}, {true, {1.02, 1.08}, {1.05, 1.04}}},
       BestChanged{3, 1e-3},
       RunFinished{"budget"}};
   for (const auto& body : bodies) {
@@ -78,6 +84,36 @@ TEST(EventJson, EventsSurviveARoundTrip) {
     ASSERT_TRUE(parsed) << parsed.error().message();
     EXPECT_EQ(*parsed, body) << to_json(body);
   }
+}
+
+TEST(EventJson, KeepsTextsApartForStores) {
+  const Candidate candidate{.source = program::single_file("program.cu", "int x;\n")};
+  const EventBody body = Proposed{candidate, std::nullopt, 0};
+  const auto stored = to_stored(body);
+  ASSERT_EQ(stored.texts.size(), 1U);
+  EXPECT_EQ(stored.texts[0].second, "int x;\n");
+  EXPECT_EQ(stored.json.find("int x"), std::string::npos);
+  const auto parsed = parse_event("proposed", stored.json, [&](const std::string& hash) {
+    EXPECT_EQ(hash, stored.texts[0].first);
+    return Result<std::string>(std::string(stored.texts[0].second));
+  });
+  ASSERT_TRUE(parsed) << parsed.error().message();
+  EXPECT_EQ(*parsed, body);
+  EXPECT_FALSE(parse_event("proposed", stored.json, [](const std::string&) {
+    return Result<std::string>(Error{ErrorKind::NotFound, "gone"});
+  }));
+}
+
+TEST(EventJson, ReadsEventsOfVersionOne) {
+  const auto evaluated = parse_event(
+      "evaluated",
+      R"({"candidate":2,"fidelity":"final","outcome":{"verdict":"dead-lock","waits":["a"]}})");
+  ASSERT_TRUE(evaluated) << evaluated.error().message();
+  EXPECT_EQ(std::get<Evaluated>(*evaluated).rung, (Rung{TargetKind::Virtual, Fidelity::Final}));
+  EXPECT_EQ(verdict(std::get<Evaluated>(*evaluated).outcome), "deadlock");
+  const auto exchanged = parse_event("exchanged", R"({"candidate":3,"exchange":{"answer":"x"}})");
+  ASSERT_TRUE(exchanged);
+  EXPECT_EQ(std::get<Exchanged>(*exchanged).decision, 3);
 }
 
 TEST(EventJson, RefusesWhatItDoesNotKnow) {

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "../../fakes/no_exchanges.h"
+
 #include "analysis/analyse.h"
 #include "expert/edit.h"
 #include "program/regions.h"
@@ -87,18 +89,28 @@ TEST_F(ExpertOnGemm, OffersNothingThatReachesAcrossNodes) {
 
 TEST_F(ExpertOnGemm, ProposesEachIdeaOnceAndThenNothing) {
   Expert expert(ideas_, "program.cu");
-  std::vector<candidate::Judged> history;
-  for (std::size_t i = 0; i < ideas_.ideas.size(); ++i) {
-    auto answer = expert.propose({.history = history});
+  fakes::NoExchanges log;
+  const auto count = static_cast<int>(ideas_.ideas.size());
+  for (int i = 0; i < count; ++i) {
+    auto answer = expert.propose({.phase = "explore", .turn = i}, log);
     ASSERT_TRUE(answer);
     ASSERT_TRUE(answer->has_value());
-    auto& proposal = std::get<candidate::Proposal>((*answer)->proposal);
-    EXPECT_EQ(proposal.directive, ideas_.ideas[i].directive);
-    candidate::Judged judged;
-    judged.candidate.code_hash = program::normalised_hash(proposal.source);
-    history.push_back(std::move(judged));
+    EXPECT_EQ(std::get<candidate::Proposal>(**answer).directive,
+              ideas_.ideas[static_cast<std::size_t>(i)].directive);
   }
-  EXPECT_FALSE(expert.propose({.history = history})->has_value());
+  EXPECT_FALSE(expert.propose({.phase = "explore", .turn = count}, log)->has_value());
+}
+
+TEST_F(ExpertOnGemm, LeavesOutWhatAnEarlierPhaseHasTried) {
+  Expert expert(ideas_, "program.cu");
+  fakes::NoExchanges log;
+  auto tried = std::make_shared<candidate::Judged>();
+  tried->candidate.lineage.phase = "fast path";
+  tried->candidate.code_hash =
+      program::normalised_hash(program::single_file("program.cu", ideas_.ideas[0].source));
+  const candidate::History history({tried});
+  const auto first = expert.propose({.phase = "explore", .history = history}, log);
+  EXPECT_EQ(std::get<candidate::Proposal>(**first).directive, ideas_.ideas[1].directive);
 }
 
 TEST(Edits, ApplyInAnyOrderAndTakeParts) {

@@ -22,7 +22,7 @@ class Walking : public testing::Test {
     EXPECT_TRUE(run);
     candidate::Proposal seed{.source = program::single_file("program.cu", "ncclAllGather")};
     EXPECT_TRUE(run->add_candidate(seed));
-    EXPECT_TRUE(run->evaluate(candidate::kSeed, candidate::Fidelity::Quick));
+    EXPECT_TRUE(run->evaluate(candidate::kSeed, candidate::Rung{}));
     stopped = interrupted;
     ScriptedProposer script(std::move(lines));
     FastPath path;
@@ -30,7 +30,7 @@ class Walking : public testing::Test {
     path.replacement = &script;
     path.host_collectives = [](const program::Source& source) {
       std::vector<std::string> left;
-      if (source.files[0].text.find("ncclAllGather") != std::string::npos) {
+      if (source.files()[0].text.find("ncclAllGather") != std::string::npos) {
         left.emplace_back("ncclAllGather");
       }
       return Result<std::vector<std::string>>(left);

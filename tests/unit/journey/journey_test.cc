@@ -29,12 +29,13 @@ class DirectiveEvaluator final : public candidate::Evaluator {
             .topology = "nvlink4",
             .facts = {.ranks = 4, .lsa_ranks = 4}};
   }
+  [[nodiscard]] candidate::Provenance provenance() const override { return made_with; }
   Result<candidate::Outcome> evaluate(const candidate::Candidate& candidate,
-                                      candidate::Fidelity) override {
+                                      candidate::Rung) override {
     ++evaluations;
     candidate::Scored scored{.seconds = 1e-3, .baseline_seconds = 1e-3, .hardware = "4 x H200"};
     const auto& directive = candidate.directive;
-    const auto& text = candidate.source.files.front().text;
+    const auto& text = candidate.source.files().front().text;
     if (text.find("wrong") != std::string::npos) {
       return candidate::Outcome(candidate::WrongResult{.output = "C", .rank = 1, .index = 3});
     }
@@ -45,6 +46,7 @@ class DirectiveEvaluator final : public candidate::Evaluator {
     return candidate::Outcome(scored);
   }
   std::atomic<int> evaluations{0};
+  candidate::Provenance made_with{.nvcc = "13.0.88"};
 };
 
 class Journeys : public testing::Test {

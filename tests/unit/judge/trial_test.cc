@@ -78,7 +78,7 @@ TEST_F(TrialTest, OneWrongIterationIsWrongAndSaysWhereAndWhy) {
 }
 
 TEST_F(TrialTest, DeadlockTimeoutAndCrashAreToldApart) {
-  EXPECT_EQ(failed<candidate::DeadLock>(spec(), only(0, {.kind = Act::Kind::Deadlock})).waits,
+  EXPECT_EQ(failed<candidate::Deadlock>(spec(), only(0, {.kind = Act::Kind::Deadlock})).waits,
             std::vector<std::string>{"rank 0 waits for rank 1"});
   const auto late = failed<candidate::TimedOut>(spec(), only(2, {.kind = Act::Kind::OutOfTime}));
   EXPECT_EQ(late.stage, "cuco_run");

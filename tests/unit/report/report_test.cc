@@ -65,7 +65,7 @@ class Reporting : public testing::Test {
     append(candidate::Proposed{made, std::nullopt});
   }
   void judge(int number, Fidelity fidelity, candidate::Outcome outcome) {
-    append(candidate::Evaluated{number, fidelity, std::move(outcome), 1});
+    append(candidate::Evaluated{number, {.fidelity = fidelity}, std::move(outcome), 1});
   }
 
   ManualClock clock;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/search.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ctime>
 
@@ -17,6 +18,7 @@ namespace cuco::search {
 namespace {
 using candidate::Fidelity;
 using candidate::Run;
+using candidate::Rung;
 using fakes::FakeEvaluator;
 using fakes::ScriptedProposer;
 
@@ -37,11 +39,12 @@ Result<SearchResult> travel(candidate::CandidateStore& store,
                             FakeEvaluator& evaluator,
                             ScriptedProposer& proposer,
                             const SearchOptions& options,
-                            candidate::RunState* state = nullptr) {
+                            candidate::RunState* state = nullptr,
+                            const candidate::RunSettings& settings = {.seed = 7, .jobs = 2}) {
   const ManualClock clock;
-  CUCO_TRY_ASSIGN(Run run, Run::open(store, evaluator, clock, {.seed = 7, .parallel = 2}));
+  CUCO_TRY_ASSIGN(Run run, Run::open(store, evaluator, clock, settings));
   CUCO_TRY(run.add_candidate(seed()));
-  CUCO_TRY(run.evaluate(candidate::kSeed, Fidelity::Standard));
+  CUCO_TRY(run.evaluate(candidate::kSeed, Rung{.fidelity = Fidelity::Standard}));
   candidate::Proposer* const proposers[] = {&proposer};
   auto result = search(run, proposers, options);
   if (state != nullptr) *state = run.state();
@@ -95,32 +98,202 @@ TEST_F(Searching, StopsAtTheBudget) {
   EXPECT_EQ(result.reason, "candidate budget used up");
 }
 
-TEST_F(Searching, OffersTheIncumbentAsParentButBestOfNAlwaysTheSeed) {
-  SearchOptions options;
-  options.batch = 1;
-  go({"time 5e-4", "time 6e-4", "time 4e-4"}, options);
+TEST_F(Searching, OffersTheIncumbentAsParent) {
+  go({"time 5e-4", "time 6e-4", "time 4e-4"});
   EXPECT_EQ(proposer->parents, (std::vector<candidate::Number>{0, 1, 1, 3}));
-  store::MemoryStore other{clock};
-  options.strategy = Strategy::BestOfN;
-  ScriptedProposer again({"time 5e-4", "time 4e-4"});
-  ASSERT_TRUE(travel(other, evaluator, again, options));
-  EXPECT_EQ(again.parents, (std::vector<candidate::Number>{0, 0, 0}));
+}
+
+TEST_F(Searching, DecidesFromWhatTheWindowShows) {
+  ScriptedProposer script({"time 5e-4", "time 6e-4", "time 4e-4", "time 3e-4", "time 2e-4"});
+  ASSERT_TRUE(travel(store, evaluator, script, {}, &state, {.jobs = 3, .window = 3}));
+  // Decision 1 sees the seed, 2 and 3 nothing more, 4 what 1 gave, and so on; then all.
+  EXPECT_EQ(script.seen, (std::vector<std::size_t>{1, 1, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(script.parents, (std::vector<candidate::Number>{0, 0, 0, 1, 1, 3, 4, 5}));
+}
+
+TEST_F(Searching, GivesTheSameRunWhateverTheNumberOfJobs) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 30; ++i) {
+    lines.push_back(i % 7 == 3   ? "wrong " + std::to_string(i)
+                    : i % 5 == 2 ? "reject garbage"
+                                 : "time " + std::to_string(9e-4 - 1e-5 * ((i * 17) % 30)) +
+                                       " // " + std::to_string(i));
+  }
+  std::vector<std::vector<candidate::Candidate>> runs;
+  std::vector<std::vector<candidate::Number>> parents;
+  for (const int jobs : {1, 4, 16}) {
+    store::MemoryStore other(clock);
+    ScriptedProposer script(lines);
+    evaluator.jitter = true;  // verdicts come in any order
+    ASSERT_TRUE(travel(other, evaluator, script, {}, &state, {.jobs = jobs, .window = 5}));
+    auto& candidates = runs.emplace_back();
+    for (const auto& entry : state.entries)
+      candidates.push_back(entry.candidate);
+    parents.push_back(script.parents);
+  }
+  EXPECT_EQ(runs[0], runs[1]);
+  EXPECT_EQ(runs[0], runs[2]);
+  EXPECT_EQ(parents[0], parents[1]);
+  EXPECT_EQ(parents[0], parents[2]);
 }
 
 TEST_F(Searching, JudgesOnlyTheBetterHalfAgain) {
   go({"time 8e-4", "time 7e-4", "time 6e-4", "time 5e-4"});
   int standard = 0;
   for (const auto& entry : state.entries) {
-    if (entry.candidate.number != 0 && entry.outcomes.contains(Fidelity::Standard)) ++standard;
+    if (entry.candidate.number != 0 && entry.outcomes.contains(Rung{.fidelity = Fidelity::Standard})) ++standard;
   }
   EXPECT_EQ(standard, 2);
 }
 
-TEST_F(Searching, PassesOnThatNothingCanBeEvaluated) {
-  ScriptedProposer hopeless({"unavailable"});
-  const auto result = travel(store, evaluator, hopeless, {});
+TEST_F(Searching, SetsAsideWhatCannotBeEvaluatedAndGoesOn) {
+  const auto result = go({"unavailable", "time 5e-4"});
+  EXPECT_EQ(result.winner, 2);
+  EXPECT_EQ(state.entries[1].latest(), nullptr);
+  const auto& aside = state.entries[1].set_aside.at(Rung{});
+  EXPECT_EQ(aside.reason, "nvcc is gone");
+  EXPECT_EQ(aside.tries, 3);
+}
+
+TEST_F(Searching, SurvivesAnEvaluatorThatFailsEveryFifthTime) {
+  evaluator.fails_every = 5;
+  std::vector<std::string> lines;
+  for (int i = 0; i < 20; ++i)
+    lines.push_back("time " + std::to_string(9e-4 - 1e-5 * i) + " // " + std::to_string(i));
+  const auto result = go(lines);
+  EXPECT_EQ(result.winner, 20);
+  EXPECT_GT(evaluator.failures, 3);
+  for (const auto& entry : state.entries)
+    EXPECT_TRUE(entry.set_aside.empty()) << entry.candidate.number;
+}
+
+TEST_F(Searching, EndsWithoutAResultWhenTheSeedCannotBeEvaluated) {
+  evaluator.fails_every = 1;
+  ScriptedProposer never({"time 5e-4"});
+  const auto result = travel(store, evaluator, never, {});
   ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().message(), "nvcc is gone");
+  EXPECT_EQ(result.error().message(), "the disk is full");
+  EXPECT_EQ(never.asked, 0);
+}
+
+/// Fails so many times in a row before each answer.
+class FlakyProposer final : public candidate::Proposer {
+ public:
+  explicit FlakyProposer(int failures) : failures_(failures) {}
+  [[nodiscard]] std::string name() const override { return "flaky"; }
+  Result<std::optional<candidate::ProposerAnswer>> propose(const candidate::Task& task,
+                                                           candidate::ExchangeLog& log) override {
+    // The first of two calls is paid for once, however often the second fails.
+    CUCO_TRY_ASSIGN(const auto plan,
+                    log.ask({.role = "plan", .prompt = std::to_string(task.turn)},
+                            [&]() -> Result<candidate::Exchange> {
+                              ++plans;
+                              return candidate::Exchange{.answer = "a plan"};
+                            }));
+    if (tries_++ < failures_) return Error{ErrorKind::Unavailable, "no network"};
+    tries_ = 0;
+    if (task.turn >= 2) return std::optional<candidate::ProposerAnswer>();
+    candidate::Proposal proposal{
+        .source = program::single_file("program.cu", "time 9e-4 // " + std::to_string(task.turn))};
+    return std::optional(candidate::ProposerAnswer(std::move(proposal)));
+  }
+  int plans = 0;
+
+ private:
+  int failures_;
+  int tries_ = 0;
+};
+
+TEST_F(Searching, AsksAFailingProposerAgainWithoutPayingTwice) {
+  const ManualClock still;
+  auto run = Run::open(store, evaluator, still, {.tries = 3});
+  ASSERT_TRUE(run->add_candidate(seed()));
+  ASSERT_TRUE(run->evaluate(candidate::kSeed, Rung{.fidelity = Fidelity::Standard}));
+  FlakyProposer flaky(2);
+  candidate::Proposer* const proposers[] = {&flaky};
+  const auto result = search(*run, proposers, {});
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_EQ(run->state().entries.size(), 3U);
+  EXPECT_EQ(flaky.plans, 3);
+}
+
+TEST_F(Searching, DropsAProposerThatCannotBeAskedTimeAfterTime) {
+  const ManualClock still;
+  auto run = Run::open(store, evaluator, still, {.tries = 2});
+  ASSERT_TRUE(run->add_candidate(seed()));
+  ASSERT_TRUE(run->evaluate(candidate::kSeed, Rung{.fidelity = Fidelity::Standard}));
+  FlakyProposer dead(1'000'000);
+  ScriptedProposer alive({"time 8e-4", "time 7e-4", "time 6e-4", "time 5e-4"});
+  candidate::Proposer* const proposers[] = {&dead, &alive};
+  const auto result = search(*run, proposers, {});
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_EQ(result->winner, 4);
+  EXPECT_EQ(result->reason, "no proposer left: no network");
+}
+
+TEST_F(Searching, StopsAskingWhenTheBudgetOfCallsIsSpent) {
+  ScriptedProposer script({"time 8e-4", "time 7e-4", "time 6e-4"});
+  const auto result = travel(store, evaluator, script, {}, &state, {.exchanges = {.calls = 2}});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->winner, 2);
+  EXPECT_EQ(state.entries.size(), 3U);
+  EXPECT_EQ(state.calls, 2);
+}
+
+TEST_F(Searching, RefusesToResumeWhereVerdictsWouldMeanSomethingElse) {
+  const ManualClock still;
+  auto run = Run::open(store, evaluator, still, {});
+  ASSERT_TRUE(run->start({.provenance = evaluator.provenance()}));
+  auto again = Run::open(store, evaluator, still, {});
+  EXPECT_TRUE(again->start({.provenance = evaluator.provenance()}));
+  evaluator.made_with = {.workload = "other", .nvcc = "13.1"};
+  const auto refused = again->start({.provenance = evaluator.provenance()});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find(
+                "the workload's folder has changed, nvcc was 13.0 and is 13.1 now"),
+            std::string::npos)
+      << refused.error().message();
+}
+
+/// A real GPU, as far as the search can tell: times are noise, comparisons are the truth.
+class NoisyEvaluator final : public candidate::Evaluator {
+ public:
+  [[nodiscard]] candidate::Target target() const override {
+    return {.kind = candidate::TargetKind::Gpu, .name = "GPU", .hardware = "H200"};
+  }
+  [[nodiscard]] candidate::Provenance provenance() const override { return {}; }
+  Result<candidate::Outcome> evaluate(const candidate::Candidate& candidate,
+                                      candidate::Rung rung) override {
+    EXPECT_EQ(rung.target, candidate::TargetKind::Gpu);
+    return candidate::Outcome(
+        candidate::Scored{.seconds = candidate.number == 0 ? 1e-3 : 5e-4 / candidate.number,
+                          .baseline_seconds = 1e-3,
+                          .predicted = false});
+  }
+  Result<candidate::Comparison> compare(const candidate::Candidate& challenger,
+                                        const candidate::Candidate& incumbent,
+                                        candidate::Rung) override {
+    asked.emplace_back(challenger.number, incumbent.number);
+    return candidate::Comparison{.faster = challenger.number == 2, .speedup = {1.1, 1.2}};
+  }
+  std::vector<std::pair<int, int>> asked;
+};
+
+TEST_F(Searching, PromotesOnHardwareByPairedTestAlone) {
+  NoisyEvaluator noisy;
+  const ManualClock still;
+  auto run = Run::open(store, noisy, still, {});
+  ASSERT_TRUE(run->add_candidate(seed()));
+  ASSERT_TRUE(run->evaluate(candidate::kSeed,
+                            Rung{candidate::TargetKind::Gpu, Fidelity::Standard}));
+  ScriptedProposer script({"a", "b", "c"});
+  candidate::Proposer* const proposers[] = {&script};
+  const auto result = search(*run, proposers, {});
+  ASSERT_TRUE(result) << result.error().message();
+  // By its time #3 looked best; side by side only #2 was faster.
+  EXPECT_EQ(result->winner, 2);
+  EXPECT_EQ(script.parents, (std::vector<candidate::Number>{0, 0, 2, 2}));
+  EXPECT_FALSE(run->state().comparisons.empty());
 }
 
 /// A store that dies after some events, like a process that is killed.
@@ -134,11 +307,20 @@ class DyingStore final : public candidate::CandidateStore {
   [[nodiscard]] Result<std::vector<candidate::Event>> events(std::int64_t from) const override {
     return inner_.events(from);
   }
+  [[nodiscard]] Result<candidate::RunSummary> summary() const override { return inner_.summary(); }
 
  private:
   candidate::CandidateStore& inner_;
   int left_;
 };
+
+std::size_t without_reservations(const candidate::CandidateStore& store) {
+  const auto events = store.events(0);
+  return static_cast<std::size_t>(
+      std::count_if(events->begin(), events->end(), [](const candidate::Event& event) {
+        return !std::holds_alternative<candidate::Reserved>(event.body);
+      }));
+}
 
 TEST(Resuming, EndsTheSameWhereverTheRunWasKilled) {
   const std::vector<std::string> lines = {"time 8e-4", "reject garbage", "time 5e-4", "wrong",
@@ -160,7 +342,8 @@ TEST(Resuming, EndsTheSameWhereverTheRunWasKilled) {
     const auto resumed = travel(store, evaluator, second, {});
     ASSERT_TRUE(resumed) << killed_after << ": " << resumed.error().message();
     EXPECT_EQ(resumed->winner, expected->winner) << killed_after;
-    EXPECT_EQ(store.events(0)->size(), static_cast<std::size_t>(total)) << killed_after;
+    // A question that was cut off is reserved once more; nothing else is there twice.
+    EXPECT_EQ(without_reservations(store), without_reservations(whole)) << killed_after;
     // What was acknowledged is not evaluated again; at most the ones in flight are (two side by
     // side).
     EXPECT_LE(evaluator.evaluations, counted.evaluations + 2) << killed_after;

@@ -27,6 +27,8 @@ using candidate::BestChanged;
 using candidate::Evaluated;
 using candidate::Event;
 using candidate::Fidelity;
+using candidate::Rung;
+using candidate::TargetKind;
 using candidate::Proposed;
 using candidate::RunStarted;
 using candidate::Scored;
@@ -66,7 +68,7 @@ class Conformance : public testing::TestWithParam<const char*> {
 TEST_P(Conformance, NumbersEventsFromOneWithoutGaps) {
   for (int i = 1; i <= 3; ++i) {
     const auto event = store_->append(BestChanged{i, 0.5});
-    ASSERT_TRUE(event);
+    ASSERT_TRUE(event) << event.error().message();
     EXPECT_EQ(event->sequence, i);
     EXPECT_EQ(event->time_ms, 1'000'000);
   }
@@ -74,8 +76,9 @@ TEST_P(Conformance, NumbersEventsFromOneWithoutGaps) {
 
 TEST_P(Conformance, GivesBackWhatWasAppendedAlsoAfterReopening) {
   const std::vector<candidate::EventBody> bodies = {
-      RunStarted{"w", 7, "virtual", "H200", "{}"}, Proposed{some_candidate(0), std::nullopt},
-      Evaluated{0, Fidelity::Final, Scored{.seconds = 1e-3, .hardware = "H200"}, 2.0}};
+      RunStarted{"w", 7, "virtual", "H200", "{}", 4, {.nvcc = "13.0"}},
+      Proposed{some_candidate(0), std::nullopt, 0},
+      Evaluated{0, {TargetKind::Gpu, Fidelity::Final}, Scored{.seconds = 1e-3, .hardware = "H200"}, 2.0}};
   for (const auto& body : bodies)
     ASSERT_TRUE(store_->append(body));
   reopen();
@@ -100,7 +103,8 @@ TEST_P(Conformance, GivesOnlyLaterEventsWhenAsked) {
 
 TEST_P(Conformance, KeepsAnyText) {
   auto strange = some_candidate(0);
-  strange.source.files[0].text = "quote \" back \\ tab \t é \x01 end";
+  strange.source =
+      program::single_file("program.cu", "quote \" back \\ tab \t é \x01 end");
   ASSERT_TRUE(store_->append(Proposed{strange, std::nullopt}));
   EXPECT_EQ(std::get<Proposed>(store_->events()->front().body).candidate, strange);
 }
@@ -116,9 +120,9 @@ TEST(RunState, FoldsEventsIntoCandidatesAndBest) {
   ASSERT_TRUE(store.append(Proposed{some_candidate(0), std::nullopt}));
   ASSERT_TRUE(store.append(candidate::Exchanged{1, {.answer = "paid"}}));
   ASSERT_TRUE(
-      store.append(Evaluated{0, Fidelity::Quick, Scored{.seconds = 2, .hardware = "H200"}, 1.0}));
+      store.append(Evaluated{0, {}, Scored{.seconds = 2, .hardware = "H200"}, 1.0}));
   ASSERT_TRUE(store.append(
-      Evaluated{0, Fidelity::Standard, Scored{.seconds = 3, .hardware = "H200"}, 1.0}));
+      Evaluated{0, {.fidelity = Fidelity::Standard}, Scored{.seconds = 3, .hardware = "H200"}, 1.0}));
   ASSERT_TRUE(store.append(BestChanged{0, 3}));
   const auto state = candidate::fold(*store.events(0));
   ASSERT_EQ(state.entries.size(), 1U);

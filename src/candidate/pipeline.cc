@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "candidate/pipeline.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+#include "candidate/stored_exchanges.h"
+
+namespace cuco::candidate {
+
+Pipeline::Pipeline(Run& run, std::optional<Rung> rung)
+    : run_(run),
+      rung_(rung),
+      seen_(run.next_),
+      recorded_(run.next_),
+      judges_(std::max(run.settings_.jobs, 1)),
+      builders_(std::max(run.settings_.jobs / 2, 1)) {}
+
+Pipeline::Work& Pipeline::work_of(Decision decision) {
+  CUCO_ASSERT(decision >= seen_);
+  return works_[static_cast<std::size_t>(decision - seen_)];
+}
+
+void Pipeline::hand_over(std::function<Result<void>()> what) {
+  // Under the lock: whoever is woken may destroy this pipeline.
+  const std::lock_guard lock(mutex_);
+  inbox_.push_back(std::move(what));
+  came_.notify_one();
+}
+
+Result<void> Pipeline::handle_one() {
+  std::function<Result<void>()> next;
+  {
+    std::unique_lock lock(mutex_);
+    came_.wait(lock, [this] { return !inbox_.empty(); });
+    next = std::move(inbox_.front());
+    inbox_.pop_front();
+  }
+  --under_way_;
+  return next();
+}
+
+Result<void> Pipeline::drain() {
+  while (under_way_ > 0)
+    CUCO_TRY(handle_one());
+  return {};
+}
+
+Result<void> Pipeline::pursue(Strategy& strategy) {
+  for (;;) {
+    // Exactly what this decision may see, however far the others are.
+    CUCO_TRY_ASSIGN(const bool ready,
+                    see_up_to(run_.next_ - std::max(run_.settings_.window, 1), strategy));
+    if (!ready) return drain();
+    auto assignment = strategy.next(run_.next_ - seen_);
+    if (!assignment) {
+      CUCO_TRY_ASSIGN(const bool all, see_up_to(run_.next_ - 1, strategy));
+      if (!all) return drain();
+      assignment = strategy.next(0);
+      if (!assignment) return {};
+    }
+    CUCO_TRY(begin(*std::move(assignment)));
+  }
+}
+
+Result<bool> Pipeline::see_up_to(Decision last, Strategy& strategy) {
+  while (seen_ <= last) {
+    while (!works_.front().done && under_way_ > 0)
+      CUCO_TRY(handle_one());
+    if (!works_.front().done) return false;
+    const Work work = std::move(works_.front());
+    works_.pop_front();
+    ++seen_;
+    if (work.candidate && rung_) {
+      const auto& outcomes = run_.entry(*work.candidate).outcomes;
+      if (const auto known = outcomes.find(*rung_); known != outcomes.end())
+        run_.show(*work.candidate, &known->second);
+    }
+    CUCO_TRY(strategy.see({work.proposer, work.candidate, work.set_aside, work.reason}));
+  }
+  return true;
+}
+
+Result<void> Pipeline::begin(Assignment assignment) {
+  const Decision decision = run_.next_++;
+  works_.push_back({.proposer = assignment.proposer, .task = std::move(assignment.task)});
+  Work& work = works_.back();
+  work.task.turn = run_.turns_[{work.proposer, work.task.phase}]++;
+  if (const auto* known = run_.stored(decision)) {
+    work.candidate = known->candidate;
+    work.set_aside = known->set_aside;
+    work.reason = known->reason;
+    if (known->candidate) {
+      const auto& outcomes = run_.entry(*known->candidate).outcomes;
+      const auto rejected = outcomes.find(Rung{});
+      const bool no_candidate = rejected != outcomes.end() &&
+                                std::holds_alternative<ProposalRejected>(rejected->second);
+      run_.show(*known->candidate, no_candidate ? &rejected->second : nullptr);
+    }
+    ++recorded_;
+    recorded(decision, work);
+    return {};
+  }
+  // Candidates of decisions that it may not see yet are not in its history.
+  auto visible = run_.known_.size();
+  for (const Work& other : works_)
+    visible = other.candidate ? std::min(visible, static_cast<std::size_t>(*other.candidate)) : visible;
+  work.task.history = History({run_.known_.begin(),
+                               run_.known_.begin() + static_cast<std::ptrdiff_t>(visible)});
+  work.task.as_of = seen_;
+  work.task.seed = run_.settings_.seed + static_cast<std::uint64_t>(decision);
+  ask(decision, work);
+  return {};
+}
+
+void Pipeline::ask(Decision decision, Work& work) {
+  auto& lane = askers_[work.proposer];
+  if (!lane) lane = std::make_unique<Lane>(1);
+  ++under_way_;
+  lane->add([this, decision, proposer = work.proposer, task = work.task] {
+    StoredExchanges log(run_, decision);
+    auto answer = proposer->propose(task, log);
+    for (int tries = 1; !answer && tries < run_.settings_.tries && !log.budget_spent() &&
+                        !run_.stop_requested();
+         ++tries) {
+      log.start_over();
+      answer = proposer->propose(task, log);
+    }
+    // Without money a proposer has no ideas; nothing is wrong with it.
+    if (!answer && log.budget_spent()) answer = std::optional<ProposerAnswer>();
+    hand_over([this, decision, answer = std::move(answer)]() mutable -> Result<void> {
+      work_of(decision).answer = std::move(answer);
+      return record_answers();
+    });
+  });
+}
+
+Result<void> Pipeline::record_answers() {
+  while (recorded_ < run_.next_ && work_of(recorded_).answer) {
+    const Decision decision = recorded_;
+    Work& work = work_of(decision);
+    // A proposer that failed while everything ends has not failed: it is asked again next time.
+    if (!*work.answer && run_.stop_requested()) return {};
+    if (!*work.answer) {
+      work.set_aside = true;
+      work.reason = work.answer->error().message();
+    }
+    ++recorded_;
+    CUCO_TRY_ASSIGN(work.candidate,
+                    run_.record(decision, *work.proposer, work.task, std::move(*work.answer)));
+    recorded(decision, work);
+  }
+  return {};
+}
+
+void Pipeline::recorded(Decision decision, Work& work) {
+  work.done = !work.candidate || !rung_ || !run_.is_open(*work.candidate, *rung_);
+  if (work.done) return;
+  judging_[*work.candidate] = decision;
+  judge(*work.candidate);
+}
+
+Result<void> Pipeline::evaluate(std::span<const Number> numbers) {
+  for (const auto number : numbers) {
+    if (run_.is_open(number, *rung_)) judge(number);
+  }
+  return drain();
+}
+
+void Pipeline::judge(Number number) {
+  ++under_way_;
+  builders_.add([this, candidate = run_.entry(number).candidate] {
+    if (!run_.stop_requested()) run_.evaluator_->build(candidate, *rung_);
+    judges_.add([this, candidate] {
+      hand_over([this, verdict = verdict_on(candidate)]() mutable {
+        return take(std::move(verdict));
+      });
+    });
+  });
+}
+
+Pipeline::Verdict Pipeline::verdict_on(const Candidate& candidate) const {
+  Verdict verdict{.candidate = candidate.number, .outcome = std::nullopt};
+  const auto start = run_.clock_->now();
+  for (int tries = 0; tries < std::max(run_.settings_.tries, 1); ++tries) {
+    if (run_.stop_requested()) break;
+    verdict.outcome = run_.evaluator_->evaluate(candidate, *rung_);
+    if (*verdict.outcome) break;
+  }
+  // What fails while everything ends says nothing.
+  if (verdict.outcome && !*verdict.outcome && run_.stop_requested()) verdict.outcome.reset();
+  verdict.wall_seconds = std::chrono::duration<double>(run_.clock_->now() - start).count();
+  return verdict;
+}
+
+Result<void> Pipeline::take(Verdict verdict) {
+  if (!verdict.outcome) return {};
+  const Number number = verdict.candidate;
+  // Everything is compared with the seed: without it there is nothing to go on with.
+  if (number == kSeed && !*verdict.outcome) return verdict.outcome->error();
+  if (auto& outcome = *verdict.outcome) {
+    CUCO_TRY(run_.append(Evaluated{number, *rung_, *std::move(outcome), verdict.wall_seconds}));
+  } else {
+    CUCO_TRY(run_.append(SetAside{.decision = run_.entry(number).decision,
+                                  .candidate = number,
+                                  .rung = *rung_,
+                                  .tries = run_.settings_.tries,
+                                  .reason = outcome.error().message()}));
+  }
+  if (const auto waiting = judging_.extract(number); !waiting.empty())
+    work_of(waiting.mapped()).done = true;
+  return {};
+}
+
+}  // namespace cuco::candidate
