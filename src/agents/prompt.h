@@ -24,8 +24,7 @@ struct Problem {
 };
 
 [[nodiscard]] std::string system_prompt();
-[[nodiscard]] std::string proposal_prompt(const Problem& problem,
-                                          const candidate::Task& task);
+[[nodiscard]] std::string proposal_prompt(const Problem& problem, const candidate::Task& task);
 
 /// The declarations of header texts, without comments, preprocessor lines and empty lines.
 [[nodiscard]] std::string cut_api(const std::vector<std::string>& headers);

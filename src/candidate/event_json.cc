@@ -100,17 +100,16 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(
     RunStarted, workload, seed, target, hardware, options, window, provenance)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StepDone, step, ok, detail)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(
-    Exchange,
-    question,
-    provider,
-    model,
-    role,
-    prompt,
-    answer,
-    prompt_tokens,
-    answer_tokens,
-    seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Exchange,
+                                                question,
+                                                provider,
+                                                model,
+                                                role,
+                                                prompt,
+                                                answer,
+                                                prompt_tokens,
+                                                answer_tokens,
+                                                seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Declined, decision, proposer, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Reserved, decision, question, tokens)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BestChanged, candidate, seconds)
@@ -213,8 +212,7 @@ Variant variant_from(std::string_view word, const Json& json, WordOf word_of) {
 Outcome outcome_from(const Json& json) {
   std::string word = json.at("verdict").get<std::string>();
   if (word == "dead-lock") word = "deadlock";  // as version 0.1 wrote it
-  return variant_from<Outcome>(word, json,
-                               [](const Outcome& outcome) { return verdict(outcome); });
+  return variant_from<Outcome>(word, json, [](const Outcome& outcome) { return verdict(outcome); });
 }
 }  // namespace
 

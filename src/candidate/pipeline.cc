@@ -94,8 +94,8 @@ Result<void> Pipeline::begin(Assignment assignment) {
     if (known->candidate) {
       const auto& outcomes = run_.entry(*known->candidate).outcomes;
       const auto rejected = outcomes.find(Rung{});
-      const bool no_candidate = rejected != outcomes.end() &&
-                                std::holds_alternative<ProposalRejected>(rejected->second);
+      const bool no_candidate =
+          rejected != outcomes.end() && std::holds_alternative<ProposalRejected>(rejected->second);
       run_.show(*known->candidate, no_candidate ? &rejected->second : nullptr);
     }
     ++recorded_;
@@ -105,9 +105,10 @@ Result<void> Pipeline::begin(Assignment assignment) {
   // Candidates of decisions that it may not see yet are not in its history.
   auto visible = run_.known_.size();
   for (const Work& other : works_)
-    visible = other.candidate ? std::min(visible, static_cast<std::size_t>(*other.candidate)) : visible;
-  work.task.history = History({run_.known_.begin(),
-                               run_.known_.begin() + static_cast<std::ptrdiff_t>(visible)});
+    visible =
+        other.candidate ? std::min(visible, static_cast<std::size_t>(*other.candidate)) : visible;
+  work.task.history =
+      History({run_.known_.begin(), run_.known_.begin() + static_cast<std::ptrdiff_t>(visible)});
   work.task.as_of = seen_;
   work.task.seed = run_.settings_.seed + static_cast<std::uint64_t>(decision);
   ask(decision, work);
@@ -121,8 +122,8 @@ void Pipeline::ask(Decision decision, Work& work) {
   lane->add([this, decision, proposer = work.proposer, task = work.task] {
     StoredExchanges log(run_, decision);
     auto answer = proposer->propose(task, log);
-    for (int tries = 1; !answer && tries < run_.settings_.tries && !log.budget_spent() &&
-                        !run_.stop_requested();
+    for (int tries = 1;
+         !answer && tries < run_.settings_.tries && !log.budget_spent() && !run_.stop_requested();
          ++tries) {
       log.start_over();
       answer = proposer->propose(task, log);
@@ -173,9 +174,8 @@ void Pipeline::judge(Number number) {
   builders_.add([this, candidate = run_.entry(number).candidate] {
     if (!run_.stop_requested()) run_.evaluator_->build(candidate, *rung_);
     judges_.add([this, candidate] {
-      hand_over([this, verdict = verdict_on(candidate)]() mutable {
-        return take(std::move(verdict));
-      });
+      hand_over(
+          [this, verdict = verdict_on(candidate)]() mutable { return take(std::move(verdict)); });
     });
   });
 }

@@ -72,11 +72,11 @@ class Pipeline {
 
   Run& run_;
   std::optional<Rung> rung_;
-  Decision seen_;      ///< The next one to be seen,
-  Decision recorded_;  ///< the next one to be recorded.
-  std::deque<Work> works_;               ///< From `seen_` on.
-  std::map<Number, Decision> judging_;   ///< Candidates whose verdict a decision waits for.
-  std::size_t under_way_ = 0;            ///< Asked or being judged.
+  Decision seen_;                       ///< The next one to be seen,
+  Decision recorded_;                   ///< the next one to be recorded.
+  std::deque<Work> works_;              ///< From `seen_` on.
+  std::map<Number, Decision> judging_;  ///< Candidates whose verdict a decision waits for.
+  std::size_t under_way_ = 0;           ///< Asked or being judged.
 
   // What threads hand over.
   std::mutex mutex_;

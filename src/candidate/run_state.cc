@@ -54,9 +54,7 @@ struct Apply {
     decided(decision, {.candidate = number});
     state.finished.reset();
   }
-  void operator()(const Declined& event) {
-    decided(event.decision, {.reason = event.reason});
-  }
+  void operator()(const Declined& event) { decided(event.decision, {.reason = event.reason}); }
   void operator()(const Reserved& event) {
     ++state.calls;
     state.tokens += event.tokens;
@@ -70,10 +68,10 @@ struct Apply {
       ++state.calls;
     }
     state.tokens += event.exchange.prompt_tokens + event.exchange.answer_tokens;
-    const bool known = event.decision >= 0 &&
-                       event.decision < static_cast<Decision>(state.decisions.size());
-    const auto candidate = known ? state.decisions[static_cast<std::size_t>(event.decision)].candidate
-                                 : std::nullopt;
+    const bool known =
+        event.decision >= 0 && event.decision < static_cast<Decision>(state.decisions.size());
+    const auto candidate =
+        known ? state.decisions[static_cast<std::size_t>(event.decision)].candidate : std::nullopt;
     auto& list = candidate ? state.entries[static_cast<std::size_t>(*candidate)].exchanges
                            : state.unused_exchanges[event.decision];
     list.push_back(event.exchange);

@@ -47,16 +47,16 @@ struct RunState {
   std::int64_t started_ms = 0;
   std::int64_t last_ms = 0;
   std::vector<StepDone> steps;
-  std::vector<Entry> entries;       ///< By candidate number.
-  std::vector<Decided> decisions;   ///< By decision; those that have ended, without gaps.
-  std::vector<BestChanged> bests;   ///< In order.
+  std::vector<Entry> entries;      ///< By candidate number.
+  std::vector<Decided> decisions;  ///< By decision; those that have ended, without gaps.
+  std::vector<BestChanged> bests;  ///< In order.
   std::optional<Number> best;
   std::vector<Compared> comparisons;
   std::optional<RunFinished> finished;  ///< Cleared when a resumed run goes on.
   /// Answers that were paid for by decisions without a candidate (yet).
   std::map<Decision, std::vector<Exchange>> unused_exchanges;
   std::map<std::string, std::int64_t> reservations;  ///< Tokens by question; not answered (yet).
-  std::int64_t calls = 0;   ///< Questions asked, those cut off included.
+  std::int64_t calls = 0;                            ///< Questions asked, those cut off included.
   std::int64_t tokens = 0;  ///< Spent, reservations that were cut off included.
 
   /// Events that speak of unknown candidates are ignored: they cannot come from our own writer.

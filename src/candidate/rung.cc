@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-
 namespace cuco::candidate {
 namespace {
 constexpr TargetKind kTargets[] = {TargetKind::Virtual, TargetKind::Loopback, TargetKind::Gpu,
@@ -13,19 +12,26 @@ constexpr Fidelity kFidelities[] = {Fidelity::Quick, Fidelity::Standard, Fidelit
 
 std::string_view name(TargetKind target) {
   switch (target) {
-    case TargetKind::Virtual: return "virtual";
-    case TargetKind::Loopback: return "loopback";
-    case TargetKind::Gpu: return "gpu";
-    case TargetKind::Cluster: return "cluster";
+    case TargetKind::Virtual:
+      return "virtual";
+    case TargetKind::Loopback:
+      return "loopback";
+    case TargetKind::Gpu:
+      return "gpu";
+    case TargetKind::Cluster:
+      return "cluster";
   }
   return "?";
 }
 
 std::string_view name(Fidelity fidelity) {
   switch (fidelity) {
-    case Fidelity::Quick: return "quick";
-    case Fidelity::Standard: return "standard";
-    case Fidelity::Final: return "final";
+    case Fidelity::Quick:
+      return "quick";
+    case Fidelity::Standard:
+      return "standard";
+    case Fidelity::Final:
+      return "final";
   }
   return "?";
 }

@@ -74,16 +74,16 @@ struct Describe {
   std::vector<Line> operator()(const candidate::Reserved&) const { return {}; }
   std::vector<Line> operator()(const candidate::Exchanged&) const { return {}; }
   std::vector<Line> operator()(const candidate::SetAside& event) const {
-    return {{event.candidate ? fmt::format("#{}", *event.candidate) : "proposer",
-             fmt::format("{} set aside after {} tries: {}", tick(false), event.tries,
-                         event.reason)}};
+    return {
+        {event.candidate ? fmt::format("#{}", *event.candidate) : "proposer",
+         fmt::format("{} set aside after {} tries: {}", tick(false), event.tries, event.reason)}};
   }
   std::vector<Line> operator()(const candidate::Compared& event) const {
-    return {{fmt::format("#{}", event.challenger),
-             fmt::format("{} beside #{}: {:.3f}x to {:.3f}x in {} pairs",
-                         tick(event.comparison.faster), event.incumbent,
-                         event.comparison.speedup.low, event.comparison.speedup.high,
-                         event.comparison.samples.size())}};
+    return {
+        {fmt::format("#{}", event.challenger),
+         fmt::format("{} beside #{}: {:.3f}x to {:.3f}x in {} pairs", tick(event.comparison.faster),
+                     event.incumbent, event.comparison.speedup.low, event.comparison.speedup.high,
+                     event.comparison.samples.size())}};
   }
   std::vector<Line> operator()(const candidate::StepDone& event) const {
     return {{"fast path", fmt::format("{} {}  {}", event.step, tick(event.ok), event.detail)}};

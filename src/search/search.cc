@@ -12,8 +12,8 @@ namespace {
 using candidate::Fidelity;
 using candidate::kSeed;
 using candidate::Number;
-using candidate::Rung;
 using candidate::Run;
+using candidate::Rung;
 
 constexpr std::string_view kExplore = "explore";
 constexpr int kMostFailures = 3;  ///< In a row; then a proposer is not asked any more.
@@ -38,8 +38,7 @@ class Explore final : public candidate::Strategy {
     if (run_.stop_requested()) return ends("interrupted");
     if (candidates_ + unseen >= budget_.candidates) return ends("candidate budget used up");
     const auto spent = std::chrono::duration<double>(run_.clock().now() - start_).count();
-    if (budget_.wall_seconds && spent >= *budget_.wall_seconds)
-      return ends("time budget used up");
+    if (budget_.wall_seconds && spent >= *budget_.wall_seconds) return ends("time budget used up");
     if (proposers_.empty()) {
       return ends(last_failure_.empty() ? "no more ideas"
                                         : fmt::format("no proposer left: {}", last_failure_));

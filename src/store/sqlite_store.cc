@@ -45,8 +45,8 @@ constexpr const char* kReplaceCandidate =
     "REPLACE INTO candidates(number, parent, proposer, island, phase, directive, because, "
     "code_hash, target, fidelity, verdict, text, seconds, baseline_seconds, bound_seconds, "
     "hardware, wall_seconds) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-#define CUCO_CANDIDATE_COLUMNS                                                               \
-  "SELECT number, parent, proposer, island, phase, directive, because, code_hash, target, "  \
+#define CUCO_CANDIDATE_COLUMNS                                                                 \
+  "SELECT number, parent, proposer, island, phase, directive, because, code_hash, target, "    \
   "fidelity, verdict, text, seconds, baseline_seconds, bound_seconds, hardware, wall_seconds " \
   "FROM candidates "
 constexpr const char* kSelectCandidates = CUCO_CANDIDATE_COLUMNS "ORDER BY number";
@@ -292,7 +292,8 @@ Result<void> SqliteStore::write_summary(const Event& event) {
                [&](sqlite3_stmt* update) { sqlite3_bind_int(update, 1, best->candidate); });
   }
   if (const auto* finished = std::get_if<candidate::RunFinished>(&event.body)) {
-    return set(kSetFinished, [&](sqlite3_stmt* update) { bind_value(update, 1, finished->reason); });
+    return set(kSetFinished,
+               [&](sqlite3_stmt* update) { bind_value(update, 1, finished->reason); });
   }
   return {};
 }

@@ -4,7 +4,8 @@
 ///
 ///     events(sequence, time_ms, kind, body)   the truth; body is JSON (candidate/event_json.h)
 ///     sources(hash, text)                     what the events' hashes stand for
-///     run(…)  candidates(number, …)           candidate/run_summary.h, kept in step with the events
+///     run(…)  candidates(number, …)           candidate/run_summary.h, kept in step with the
+///     events
 ///
 /// Any tool can read a run. Write-ahead log with a sync per append: an event that was acknowledged
 /// survives kill -9 and a power cut, with its sources and its part of the summary. user_version is

@@ -26,8 +26,7 @@ constexpr int kLabelWidth = 16;
 
 /// The run itself knows neither terminal nor signals: both reach it through these hooks.
 candidate::RunSettings settings(Context& context, const JourneyOptions& options) {
-  candidate::RunSettings made{
-      .seed = options.seed, .jobs = options.jobs, .window = options.window};
+  candidate::RunSettings made{.seed = options.seed, .jobs = options.jobs, .window = options.window};
   made.stop_requested = [] { return InterruptScope::requested(); };
   made.observer = [&context, candidates = options.candidates](const candidate::Event& event,
                                                               const candidate::RunState& state) {
@@ -47,8 +46,9 @@ Result<void> judge_seed(Run& run, const Subject& subject) {
   seed.lineage.proposer = "seed";
   seed.lineage.because = "the original program";
   CUCO_TRY(run.add_candidate(std::move(seed)));
-  CUCO_TRY_ASSIGN(const candidate::Outcome outcome, run.evaluate(kSeed, {run.evaluator().target().kind,
-                                                  candidate::Fidelity::Standard}));
+  CUCO_TRY_ASSIGN(
+      const candidate::Outcome outcome,
+      run.evaluate(kSeed, {run.evaluator().target().kind, candidate::Fidelity::Standard}));
   if (std::holds_alternative<candidate::Scored>(outcome)) return {};
   return Error{ErrorKind::InvalidInput,
                fmt::format("the seed itself was rejected: {}", candidate::explanation(outcome))};
@@ -76,9 +76,9 @@ Result<analysis::CommunicationGraph> analyse_seed(Run& run,
 /// Windows first, then the conservative replacement. What the slow path starts from: that, if it is
 /// faster than the seed.
 Result<candidate::Number> walk_fast_path(Run& run,
-                            const Subject& subject,
-                            const analysis::CommunicationGraph& graph,
-                            const system::Path& cuda) {
+                                         const Subject& subject,
+                                         const analysis::CommunicationGraph& graph,
+                                         const system::Path& cuda) {
   auto ideas = expert::make_fast_path_ideas(graph, subject.program);
   if (!ideas) {
     CUCO_TRY(run.record_step({"infrastructure", false, ideas.error().message()}));
@@ -198,8 +198,9 @@ Result<ExitCode> travel(Context& context,
   show_discarded(context, proposers);
   search::SearchOptions race;
   race.budget = {options.candidates, options.budget_seconds};
-  if (proposers.expert != nullptr)
+  if (proposers.expert != nullptr) {
     CUCO_TRY_ASSIGN(race.incumbent, walk_fast_path(run, subject, graph, cuda));
+  }
 
   const auto askable = proposers.pointers();
   CUCO_TRY_ASSIGN(const search::SearchResult result, search::search(run, askable, race));

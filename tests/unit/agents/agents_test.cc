@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "../../fakes/no_exchanges.h"
-
 #include "agents/model_proposer.h"
 #include "agents/reply.h"
 #include "base/rng.h"

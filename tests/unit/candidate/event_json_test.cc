@@ -65,7 +65,12 @@ TEST(EventJson, EventsSurviveARoundTrip) {
   candidate.directive = {design::Backend::Lsa, design::Placement::StreamSplit, {}, {}, {}};
   candidate.lineage = {"expert", "LSA", "explore", 0, {1, 2}, "because"};
   const std::vector<EventBody> bodies = {
-      RunStarted{"workloads/x", 7, "virtual cluster", "4 x H200", "{}", 4,
+      RunStarted{"workloads/x",
+                 7,
+                 "virtual cluster",
+                 "4 x H200",
+                 "{}",
+                 4,
                  {"w", "h", "t", "13.0", "2.28.9", "0.1.0"}},
       StepDone{"analyse", true, "1 kernel"},
       Proposed{candidate, std::nullopt, 5},

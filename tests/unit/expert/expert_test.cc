@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "../../fakes/no_exchanges.h"
-
 #include "analysis/analyse.h"
 #include "expert/edit.h"
 #include "program/regions.h"

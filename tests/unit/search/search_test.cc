@@ -141,7 +141,9 @@ TEST_F(Searching, JudgesOnlyTheBetterHalfAgain) {
   go({"time 8e-4", "time 7e-4", "time 6e-4", "time 5e-4"});
   int standard = 0;
   for (const auto& entry : state.entries) {
-    if (entry.candidate.number != 0 && entry.outcomes.contains(Rung{.fidelity = Fidelity::Standard})) ++standard;
+    if (entry.candidate.number != 0 &&
+        entry.outcomes.contains(Rung{.fidelity = Fidelity::Standard}))
+      ++standard;
   }
   EXPECT_EQ(standard, 2);
 }
@@ -184,12 +186,11 @@ class FlakyProposer final : public candidate::Proposer {
   Result<std::optional<candidate::ProposerAnswer>> propose(const candidate::Task& task,
                                                            candidate::ExchangeLog& log) override {
     // The first of two calls is paid for once, however often the second fails.
-    CUCO_TRY_ASSIGN(const auto plan,
-                    log.ask({.role = "plan", .prompt = std::to_string(task.turn)},
-                            [&]() -> Result<candidate::Exchange> {
-                              ++plans;
-                              return candidate::Exchange{.answer = "a plan"};
-                            }));
+    CUCO_TRY_ASSIGN(const auto plan, log.ask({.role = "plan", .prompt = std::to_string(task.turn)},
+                                             [&]() -> Result<candidate::Exchange> {
+                                               ++plans;
+                                               return candidate::Exchange{.answer = "a plan"};
+                                             }));
     if (tries_++ < failures_) return Error{ErrorKind::Unavailable, "no network"};
     tries_ = 0;
     if (task.turn >= 2) return std::optional<candidate::ProposerAnswer>();
@@ -284,8 +285,8 @@ TEST_F(Searching, PromotesOnHardwareByPairedTestAlone) {
   const ManualClock still;
   auto run = Run::open(store, noisy, still, {});
   ASSERT_TRUE(run->add_candidate(seed()));
-  ASSERT_TRUE(run->evaluate(candidate::kSeed,
-                            Rung{candidate::TargetKind::Gpu, Fidelity::Standard}));
+  ASSERT_TRUE(
+      run->evaluate(candidate::kSeed, Rung{candidate::TargetKind::Gpu, Fidelity::Standard}));
   ScriptedProposer script({"a", "b", "c"});
   candidate::Proposer* const proposers[] = {&script};
   const auto result = search(*run, proposers, {});

@@ -27,11 +27,11 @@ using candidate::BestChanged;
 using candidate::Evaluated;
 using candidate::Event;
 using candidate::Fidelity;
-using candidate::Rung;
-using candidate::TargetKind;
 using candidate::Proposed;
+using candidate::Rung;
 using candidate::RunStarted;
 using candidate::Scored;
+using candidate::TargetKind;
 
 candidate::Candidate some_candidate(int number, std::size_t bytes = 20) {
   candidate::Candidate made;
@@ -78,7 +78,8 @@ TEST_P(Conformance, GivesBackWhatWasAppendedAlsoAfterReopening) {
   const std::vector<candidate::EventBody> bodies = {
       RunStarted{"w", 7, "virtual", "H200", "{}", 4, {.nvcc = "13.0"}},
       Proposed{some_candidate(0), std::nullopt, 0},
-      Evaluated{0, {TargetKind::Gpu, Fidelity::Final}, Scored{.seconds = 1e-3, .hardware = "H200"}, 2.0}};
+      Evaluated{
+          0, {TargetKind::Gpu, Fidelity::Final}, Scored{.seconds = 1e-3, .hardware = "H200"}, 2.0}};
   for (const auto& body : bodies)
     ASSERT_TRUE(store_->append(body));
   reopen();
@@ -103,8 +104,7 @@ TEST_P(Conformance, GivesOnlyLaterEventsWhenAsked) {
 
 TEST_P(Conformance, KeepsAnyText) {
   auto strange = some_candidate(0);
-  strange.source =
-      program::single_file("program.cu", "quote \" back \\ tab \t é \x01 end");
+  strange.source = program::single_file("program.cu", "quote \" back \\ tab \t é \x01 end");
   ASSERT_TRUE(store_->append(Proposed{strange, std::nullopt}));
   EXPECT_EQ(std::get<Proposed>(store_->events()->front().body).candidate, strange);
 }
@@ -119,10 +119,9 @@ TEST(RunState, FoldsEventsIntoCandidatesAndBest) {
   MemoryStore store(clock);
   ASSERT_TRUE(store.append(Proposed{some_candidate(0), std::nullopt}));
   ASSERT_TRUE(store.append(candidate::Exchanged{1, {.answer = "paid"}}));
-  ASSERT_TRUE(
-      store.append(Evaluated{0, {}, Scored{.seconds = 2, .hardware = "H200"}, 1.0}));
-  ASSERT_TRUE(store.append(
-      Evaluated{0, {.fidelity = Fidelity::Standard}, Scored{.seconds = 3, .hardware = "H200"}, 1.0}));
+  ASSERT_TRUE(store.append(Evaluated{0, {}, Scored{.seconds = 2, .hardware = "H200"}, 1.0}));
+  ASSERT_TRUE(store.append(Evaluated{
+      0, {.fidelity = Fidelity::Standard}, Scored{.seconds = 3, .hardware = "H200"}, 1.0}));
   ASSERT_TRUE(store.append(BestChanged{0, 3}));
   const auto state = candidate::fold(*store.events(0));
   ASSERT_EQ(state.entries.size(), 1U);
