@@ -65,10 +65,9 @@ Result<std::unique_ptr<WholeProgramJudge>> WholeProgramJudge::create(WholeProgra
   judge->build_.architecture =
       fmt::format("{}{}", judge->gpu_.compute_major, judge->gpu_.compute_minor);
   CUCO_TRY_ASSIGN(const auto cuda, toolchain::toolkit_of(judge->build_));
-  CUCO_TRY_ASSIGN(
-      judge->provenance_,
-      provenance_of({whole.seed.parent_path(), judge->server_.gpu, *judge->server_.topology},
-                    cuda));
+  CUCO_TRY_ASSIGN(judge->provenance_, provenance_of({whole.seed.parent_path(), judge->server_.gpu,
+                                                     *judge->server_.topology},
+                                                    cuda));
   return judge;
 }
 
@@ -131,8 +130,8 @@ Result<const targets::KeptRun*> WholeProgramJudge::seed() {
 }
 
 Result<std::optional<Outcome>> WholeProgramJudge::run_beside_seed(const std::string& text,
-                                                          int schedules,
-                                                          double* seconds) {
+                                                                  int schedules,
+                                                                  double* seconds) {
   CUCO_TRY_ASSIGN(const targets::KeptRun* expected, seed());
   CUCO_TRY_ASSIGN(Built built, build_text(text));
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::optional(std::move(*outcome));

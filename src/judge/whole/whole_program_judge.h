@@ -47,9 +47,7 @@ class WholeProgramJudge final : public ProgramJudge {
   /// Its seed's run under the plain schedule, made once.
   Result<const targets::KeptRun*> seed();
   /// The plain schedule and so many others; `seconds`: the device's time under the plain one.
-  Result<OptionalOutcome> run_beside_seed(const std::string& text,
-                                          int schedules,
-                                          double* seconds);
+  Result<OptionalOutcome> run_beside_seed(const std::string& text, int schedules, double* seconds);
 
   WholeProgram program_;
   hardware::GpuDescription gpu_;
