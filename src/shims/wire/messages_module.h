@@ -10,8 +10,6 @@
 
 namespace cuco::wire {
 
-inline constexpr std::uint32_t kMaxParameterBytes = 32764;
-
 /// Loads one module: the fat binaries of a registration, or an image for the library API, in the
 /// memfd that comes along. Tail: `images` pairs of u64 (offset, bytes) into it. What cannot be
 /// parsed is reported when it is used.

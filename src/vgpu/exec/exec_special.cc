@@ -189,7 +189,7 @@ void divide_approx(Warp& w, const Op& op) {
 
 template <typename F>
 void rounded_f64(Warp& w, const Op& op) {
-  const DirectedRounding scope(static_cast<Rounding>(op.aux & 7U));
+  const RoundingScope scope(static_cast<Rounding>(op.aux & 7U));
   const double* a = reinterpret_cast<const double*>(w.slots<std::uint64_t>(op.a));
   const double* b = reinterpret_cast<const double*>(w.slots<std::uint64_t>(op.b));
   std::uint64_t* d = w.slots<std::uint64_t>(op.dst);
@@ -197,13 +197,13 @@ void rounded_f64(Warp& w, const Op& op) {
 }
 
 struct DivF64 {
-  static double apply(double a, double b) { return directed::divide(a, b); }
+  static double apply(double a, double b) { return rounded::divide(a, b); }
 };
 struct RcpF64 {
-  static double apply(double a, double) { return directed::divide(1.0, a); }
+  static double apply(double a, double) { return rounded::divide(1.0, a); }
 };
 struct SqrtF64 {
-  static double apply(double a, double) { return directed::sqrt(a); }
+  static double apply(double a, double) { return rounded::sqrt(a); }
 };
 
 template <typename F>

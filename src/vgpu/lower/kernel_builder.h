@@ -51,7 +51,6 @@ class KernelBuilder {
   void jump_table_entry(std::uint32_t table, std::uint32_t instruction);
   /// Kernel::functions index of a module function, which becomes part of the closure.
   std::uint32_t function_index(std::uint32_t module_function);
-  void needs_indirect_calls() { indirect_ = true; }
 
  private:
   void lay_out_shared();
@@ -77,7 +76,6 @@ class KernelBuilder {
   std::unique_ptr<Kernel> kernel_;
   std::unordered_map<std::uint32_t, std::uint32_t> closure_;  ///< module function -> index
   std::vector<std::uint32_t> module_functions_;               ///< index -> module function
-  bool indirect_ = false;
   bool address_taken_added_ = false;
 
   // Shared memory: module variable, or (function, variable), to offset.

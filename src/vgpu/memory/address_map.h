@@ -17,7 +17,6 @@ inline constexpr Address kCodeBase = 0x0500'0000'0000;  ///< Fake addresses of f
 inline constexpr std::uint64_t kCodeStride = 16;
 inline constexpr Address kSharedWindow = 0x1000'0000'0000;  ///< Generic view of .shared.
 inline constexpr Address kLocalWindow = 0x1100'0000'0000;   ///< Generic view of .local.
-inline constexpr std::uint64_t kWindowBytes = 0x100'0000'0000;
 
 inline constexpr Address kDeviceBase = 0x2000'0000'0000;  ///< Device d at + d * kDeviceStride.
 inline constexpr std::uint64_t kDeviceStride = std::uint64_t{1} << 38U;

@@ -16,24 +16,25 @@
 namespace cuco::vgpu {
 
 /// Sets the processor's rounding mode until the end of the scope.
-class DirectedRounding {
+class RoundingScope {
  public:
-  explicit DirectedRounding(Rounding mode) : saved_(_mm_getcsr()) {
+  explicit RoundingScope(Rounding mode) : saved_(_mm_getcsr()) {
     const unsigned control = mode == Rounding::Zero   ? _MM_ROUND_TOWARD_ZERO
                              : mode == Rounding::Down ? _MM_ROUND_DOWN
                              : mode == Rounding::Up   ? _MM_ROUND_UP
                                                       : _MM_ROUND_NEAREST;
     _mm_setcsr((saved_ & ~static_cast<unsigned>(_MM_ROUND_MASK)) | control);
   }
-  ~DirectedRounding() { _mm_setcsr(saved_); }
-  DirectedRounding(const DirectedRounding&) = delete;
-  DirectedRounding& operator=(const DirectedRounding&) = delete;
+  ~RoundingScope() { _mm_setcsr(saved_); }
+  RoundingScope(const RoundingScope&) = delete;
+  RoundingScope& operator=(const RoundingScope&) = delete;
 
  private:
   unsigned saved_;
 };
 
-namespace directed {
+/// Opaque to the compiler: in the mode of the scope.
+namespace rounded {
 
 inline double divide(double a, double b) {
   asm volatile("vdivsd %1, %0, %0" : "+x"(a) : "x"(b));
@@ -43,20 +44,8 @@ inline double sqrt(double a) {
   asm volatile("vsqrtsd %0, %0, %0" : "+x"(a));
   return a;
 }
-inline double add(double a, double b) {
-  asm volatile("vaddsd %1, %0, %0" : "+x"(a) : "x"(b));
-  return a;
-}
-inline double multiply(double a, double b) {
-  asm volatile("vmulsd %1, %0, %0" : "+x"(a) : "x"(b));
-  return a;
-}
-inline double fma(double a, double b, double c) {
-  asm volatile("vfmadd213sd %2, %1, %0" : "+x"(a) : "x"(b), "x"(c));
-  return a;
-}
 
-}  // namespace directed
+}  // namespace rounded
 
 /// The f64 NaN that the hardware gives for these operands.
 [[nodiscard]] inline std::uint64_t canonical_f64(double result, double a, double b) {
