@@ -372,7 +372,8 @@ TEST(Framework, NeedsLittleTimePerCandidate) {
   // Processor time: the wall also counts what else the machine is doing.
   const double cpu = 1e3 * static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC / 300;
   RecordProperty("cpu_milliseconds_per_candidate", std::to_string(cpu));
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // instrumented code is not timed
+#if !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)  // instrumented code is not timed
   EXPECT_LT(cpu, 10.0);
 #endif
 }
