@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "judge/trial/bench.h"
 #include "judge/builder.h"
+#include "judge/trial/bench.h"
 #include "rank/rank_job.h"
 #include "shims/wire/messages_judge.h"
 
