@@ -20,10 +20,22 @@ Result<StoredRun> load_run(RunFolder folder) {
   return StoredRun{std::move(folder), candidate::fold(events)};
 }
 
+Result<candidate::RunSummary> load_summary(const RunFolder& folder) {
+  const system::SystemClock clock;
+  CUCO_TRY_ASSIGN(const auto store,
+                  SqliteStore::open(folder.database(), OpenMode::ReadOnly, clock));
+  return store->summary();
+}
+
 std::string state_text(const StoredRun& run) {
-  if (run.state.finished) return "finished: " + run.state.finished->reason;
+  const auto& finished = run.state.finished;
+  return state_text(run.folder, finished ? std::optional(finished->reason) : std::nullopt);
+}
+
+std::string state_text(const RunFolder& folder, const std::optional<std::string>& finished) {
+  if (finished) return "finished: " + *finished;
   // Whoever works on a run holds its lock.
-  return lock_run(run.folder) ? "stopped" : "running";
+  return lock_run(folder) ? "stopped" : "running";
 }
 
 std::string date_text(std::int64_t milliseconds) {

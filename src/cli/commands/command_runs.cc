@@ -3,14 +3,28 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/journey/run_lookup.h"
 #include "cli/terminal/command.h"
 
 namespace cuco::cli {
 namespace {
 
-const candidate::Scored* best_of(const candidate::RunState& state) {
-  return state.best ? state.entries[static_cast<std::size_t>(*state.best)].scored() : nullptr;
+struct ListedRun {
+  store::RunFolder folder;
+  candidate::RunSummary summary;
+
+  /// Null: no candidate is faster than the seed.
+  [[nodiscard]] const candidate::CandidateSummary* best() const {
+    if (!summary.best) return nullptr;
+    const auto& candidate = summary.candidates[static_cast<std::size_t>(*summary.best)];
+    return candidate.seconds > 0 ? &candidate : nullptr;
+  }
+  [[nodiscard]] std::string state() const { return store::state_text(folder, summary.finished); }
+};
+
+bool is_predicted(const candidate::CandidateSummary& candidate) {
+  return candidate.rung && candidate::is_predicted(candidate.rung->target);
 }
 
 class RunsCommand final : public Command {
@@ -23,7 +37,8 @@ class RunsCommand final : public Command {
     Table table;
     Json list = Json::array();
     for (store::RunFolder& folder : folders) {
-      CUCO_TRY_ASSIGN(const StoredRun run, load_run(std::move(folder)));
+      CUCO_TRY_ASSIGN(auto summary, store::load_summary(folder));
+      const ListedRun run{std::move(folder), std::move(summary)};
       list.push_back(as_json(run));
       table.row(as_row(run, context.terminal));
     }
@@ -38,31 +53,34 @@ class RunsCommand final : public Command {
   }
 
  private:
-  static std::vector<std::string> as_row(const StoredRun& run, const Terminal& terminal) {
-    const candidate::RunState& state = run.state;
-    const candidate::Scored* best = best_of(state);
+  static std::vector<std::string> as_row(const ListedRun& run, const Terminal& terminal) {
+    const candidate::RunSummary& summary = run.summary;
+    const auto count = summary.candidates.size();
+    const auto* best = run.best();
     return {terminal.styled(Style::Accent, run.folder.name),
-            date_text(state.started_ms),
-            state.started ? state.started->workload : "",
-            fmt::format("{} candidates", state.entries.size()),
+            date_text(summary.started_ms),
+            summary.workload,
+            fmt::format("{} candidate{}", count, count == 1 ? "" : "s"),
             best != nullptr
-                ? fmt::format("best #{} {} {}", *state.best, time_text(*best), speedup_text(*best))
-                : "nothing correct yet",
-            terminal.styled(Style::Dim, state_text(run))};
+                ? fmt::format("best #{} {}{} {:.2f}x", best->number, human_seconds(best->seconds),
+                              is_predicted(*best) ? " predicted" : "",
+                              best->baseline_seconds / best->seconds)
+                : "no faster candidate yet",
+            terminal.styled(Style::Dim, run.state())};
   }
 
-  static Json as_json(const StoredRun& run) {
-    const candidate::RunState& state = run.state;
+  static Json as_json(const ListedRun& run) {
+    const candidate::RunSummary& summary = run.summary;
     Json object = {{"run", run.folder.name},
-                   {"workload", state.started ? state.started->workload : ""},
-                   {"started_ms", state.started_ms},
-                   {"candidates", state.entries.size()},
-                   {"state", state_text(run)}};
-    if (const candidate::Scored* best = best_of(state)) {
-      object["best"] = {{"candidate", *state.best},
+                   {"workload", summary.workload},
+                   {"started_ms", summary.started_ms},
+                   {"candidates", summary.candidates.size()},
+                   {"state", run.state()}};
+    if (const auto* best = run.best()) {
+      object["best"] = {{"candidate", best->number},
                         {"seconds", best->seconds},
                         {"baseline_seconds", best->baseline_seconds},
-                        {"predicted", best->predicted},
+                        {"predicted", is_predicted(*best)},
                         {"hardware", best->hardware}};
     }
     return object;

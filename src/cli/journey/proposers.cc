@@ -68,19 +68,19 @@ Result<std::unique_ptr<llm::Provider>> make_provider(const std::string& proposer
       std::make_unique<llm::RecordingProvider>(std::move(provider), options.record));
 }
 
-Result<agents::Problem> describe_problem(const Surroundings& surroundings) {
+Result<agents::Problem> describe_problem(const Situation& situation) {
   agents::Problem problem;
-  problem.summary = fmt::format("{}: {}", surroundings.subject.name, surroundings.subject.summary);
+  problem.summary = fmt::format("{}: {}", situation.subject.name, situation.subject.summary);
   problem.target =
-      fmt::format("It runs on {} ranks: {}, topology {}.", surroundings.target.facts.ranks,
-                  surroundings.target.hardware, surroundings.target.topology);
-  problem.analysis = analysis::to_text(surroundings.graph);
-  problem.program = analysis::program_facts(surroundings.graph);
-  problem.topology = surroundings.target.facts;
-  problem.nccl = surroundings.nccl;
+      fmt::format("It runs on {} ranks: {}, topology {}.", situation.target.facts.ranks,
+                  situation.target.hardware, situation.target.topology);
+  problem.analysis = analysis::to_text(situation.graph);
+  problem.program = analysis::program_facts(situation.graph);
+  problem.topology = situation.target.facts;
+  problem.nccl = situation.nccl;
   std::vector<std::string> headers;
   for (const auto& name : agents::api_headers()) {
-    CUCO_TRY_ASSIGN(std::string text, system::read_file(surroundings.cuda / "include" / name));
+    CUCO_TRY_ASSIGN(std::string text, system::read_file(situation.cuda / "include" / name));
     headers.push_back(std::move(text));
   }
   problem.api = agents::cut_api(headers);
@@ -97,21 +97,21 @@ std::vector<candidate::Proposer*> ProposerSet::pointers() const {
 }
 
 Result<ProposerSet> make_proposers(const JourneyOptions& options,
-                                   const Surroundings& surroundings,
+                                   const Situation& situation,
                                    Clock& clock) {
   ProposerSet set;
   for (const auto& name : options.proposers) {
     if (name == "expert") {
       auto expert = std::make_unique<expert::Expert>(
-          expert::make_ideas(surroundings.graph, surroundings.subject.program,
-                             surroundings.target.facts, surroundings.nccl),
+          expert::make_ideas(situation.graph, situation.subject.program, situation.target.facts,
+                             situation.nccl),
           "program.cu");
       set.expert = expert.get();
       set.proposers.push_back(std::move(expert));
       continue;
     }
     CUCO_TRY_ASSIGN(auto provider, make_provider(name, options, clock));
-    CUCO_TRY_ASSIGN(agents::Problem problem, describe_problem(surroundings));
+    CUCO_TRY_ASSIGN(agents::Problem problem, describe_problem(situation));
     set.proposers.push_back(std::make_unique<agents::ModelProposer>(*provider, std::move(problem),
                                                                     "program.cu", kDeadline));
     set.providers.push_back(std::move(provider));

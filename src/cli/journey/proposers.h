@@ -17,7 +17,7 @@
 namespace cuco::cli {
 
 /// What proposers need to know.
-struct Surroundings {
+struct Situation {
   const Subject& subject;
   const analysis::CommunicationGraph& graph;
   candidate::Target target;
@@ -36,7 +36,7 @@ struct ProposerSet {
 
 /// `clock` must outlive the set. Unavailable names the variable when a key is missing.
 [[nodiscard]] Result<ProposerSet> make_proposers(const JourneyOptions& options,
-                                                 const Surroundings& surroundings,
+                                                 const Situation& situation,
                                                  Clock& clock);
 
 /// From the installed header; the version that this code was written for when it cannot be read.

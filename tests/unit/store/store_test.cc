@@ -10,8 +10,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "candidate/run_state.h"
+#include "candidate/run_summary.h"
 #include "store/memory_store.h"
 #include "store/run_folder.h"
 #include "store/run_recording.h"
@@ -107,6 +109,44 @@ TEST_P(Conformance, KeepsAnyText) {
   strange.source = program::single_file("program.cu", "quote \" back \\ tab \t é \x01 end");
   ASSERT_TRUE(store_->append(Proposed{strange, std::nullopt}));
   EXPECT_EQ(std::get<Proposed>(store_->events()->front().body).candidate, strange);
+}
+
+TEST_P(Conformance, SummarisesWhatTheEventsAddUpTo) {
+  auto second = some_candidate(1);
+  second.lineage = {.proposer = "expert", .island = "LSA", .phase = "explore", .parent = 0};
+  second.code_hash = "abc";
+  const std::vector<candidate::EventBody> bodies = {
+      RunStarted{"w", 7, "virtual cluster", "4 x H200", "{}", 4, {}},
+      Proposed{some_candidate(0), std::nullopt, 0},
+      Evaluated{0, {.fidelity = Fidelity::Standard}, Scored{.seconds = 2e-3}, 1},
+      Proposed{second, std::nullopt, 1},
+      Evaluated{1,
+                {.fidelity = Fidelity::Final},
+                Scored{.seconds = 1e-3, .baseline_seconds = 2e-3, .hardware = "h200"},
+                2},
+      // A lower rung that is heard of later does not count.
+      Evaluated{1, {}, Scored{.seconds = 5e-4, .baseline_seconds = 1e-3}, 3},
+      Proposed{some_candidate(2), candidate::ProposalRejected{"garbage", ""}, 2},
+      BestChanged{1, 1e-3}, candidate::RunFinished{"no more ideas"}};
+  for (const auto& body : bodies)
+    ASSERT_TRUE(store_->append(body));
+  const auto check = [&](const candidate::RunSummary& summary) {
+    EXPECT_EQ(summary, candidate::summarise(*store_->events(0)));
+    EXPECT_EQ(summary.workload, "w");
+    EXPECT_EQ(summary.best, 1);
+    EXPECT_EQ(summary.finished, "no more ideas");
+    ASSERT_EQ(summary.candidates.size(), 3U);
+    EXPECT_EQ(summary.candidates[1].seconds, 1e-3);
+    EXPECT_EQ(summary.candidates[1].wall_seconds, 5);
+    EXPECT_EQ(summary.candidates[1].parent, 0);
+    EXPECT_EQ(summary.candidates[2].text, "no candidate: garbage");
+  };
+  check(*store_->summary());
+  reopen();
+  check(*store_->summary());
+  // A run that goes on is not finished.
+  ASSERT_TRUE(store_->append(Proposed{some_candidate(3), std::nullopt, 3}));
+  EXPECT_EQ(store_->summary()->finished, std::nullopt);
 }
 
 INSTANTIATE_TEST_SUITE_P(Stores,
@@ -205,6 +245,126 @@ TEST(SqliteStore, ReadsBesideAWriter) {
   ASSERT_TRUE((*writer)->append(BestChanged{2, 1}));
   EXPECT_EQ((*reader)->events(0)->size(), 2U);
   EXPECT_FALSE((*reader)->append(BestChanged{3, 1}));
+}
+
+/// SQL on the file itself, behind the store's back.
+void execute(const system::Path& file, const std::string& sql) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(database);
+  sqlite3_close(database);
+}
+
+std::int64_t number_from(const system::Path& file, const std::string& sql) {
+  sqlite3* database = nullptr;
+  sqlite3_stmt* query = nullptr;
+  EXPECT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+  EXPECT_EQ(sqlite3_prepare_v2(database, sql.c_str(), -1, &query, nullptr), SQLITE_OK) << sql;
+  EXPECT_EQ(sqlite3_step(query), SQLITE_ROW);
+  const auto value = sqlite3_column_int64(query, 0);
+  sqlite3_finalize(query);
+  sqlite3_close(database);
+  return value;
+}
+
+TEST(Schema, KeepsASourceOnce) {
+  auto folder = system::TempFolder::create("cuco_sources");
+  const auto file = folder->path() / "e.db";
+  const system::SystemClock clock;
+  auto store = SqliteStore::open(file, OpenMode::ReadWrite, clock);
+  for (int i = 0; i < 5; ++i)
+    ASSERT_TRUE((*store)->append(Proposed{some_candidate(i, 5000), std::nullopt, i}));
+  EXPECT_EQ(number_from(file, "SELECT count(*) FROM sources"), 1);
+  EXPECT_LT(number_from(file, "SELECT max(length(body)) FROM events"), 1000);
+}
+
+/// As version 0.1 wrote it: sources in the events, no other tables.
+void write_version_1(const system::Path& file) {
+  execute(file,
+          "CREATE TABLE events(sequence INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
+          "kind TEXT NOT NULL, body TEXT NOT NULL);"
+          "INSERT INTO events VALUES(1, 5, 'run-started', '{\"workload\":\"w\",\"seed\":3}');"
+          "INSERT INTO events VALUES(2, 6, 'proposed', '{\"candidate\":{\"number\":0,\"source\":"
+          "{\"files\":[{\"path\":\"program.cu\",\"text\":\"int old;\"}]},\"directive\":"
+          "\"host · host-ordered · global barrier · block · whole\",\"lineage\":{},"
+          "\"code_hash\":\"x\"}}');"
+          "INSERT INTO events VALUES(3, 7, 'evaluated', '{\"candidate\":0,\"fidelity\":"
+          "\"standard\",\"outcome\":{\"verdict\":\"scored\",\"seconds\":0.5}}');"
+          "PRAGMA user_version=1;");
+}
+
+TEST(Schema, BringsVersionOneUpAndReadsItAsItIs) {
+  auto folder = system::TempFolder::create("cuco_schema");
+  const auto file = folder->path() / "e.db";
+  write_version_1(file);
+  const system::SystemClock clock;
+  std::vector<Event> before;
+  candidate::RunSummary summary;
+  {  // Readers do not touch it.
+    auto reader = SqliteStore::open(file, OpenMode::ReadOnly, clock);
+    ASSERT_TRUE(reader) << reader.error().message();
+    before = *(*reader)->events(0);
+    summary = *(*reader)->summary();
+  }
+  EXPECT_EQ(number_from(file, "PRAGMA user_version"), 1);
+  ASSERT_EQ(before.size(), 3U);
+  {
+    auto writer = SqliteStore::open(file, OpenMode::ReadWrite, clock);
+    ASSERT_TRUE(writer) << writer.error().message();
+    EXPECT_EQ(*(*writer)->events(0), before);
+    EXPECT_EQ(*(*writer)->summary(), summary);
+    EXPECT_EQ(std::get<Proposed>(before[1].body).candidate.source.files()[0].text, "int old;");
+  }
+  EXPECT_EQ(number_from(file, "PRAGMA user_version"), 2);
+  EXPECT_EQ(number_from(file, "SELECT count(*) FROM sources"), 1);
+  // Opened again and again it stays what it is.
+  ASSERT_TRUE(SqliteStore::open(file, OpenMode::ReadWrite, clock));
+  EXPECT_EQ(number_from(file, "PRAGMA user_version"), 2);
+}
+
+TEST(Schema, RefusesNewerVersionsAndLeavesThemAlone) {
+  auto folder = system::TempFolder::create("cuco_schema");
+  const auto file = folder->path() / "e.db";
+  const system::SystemClock clock;
+  ASSERT_TRUE(SqliteStore::open(file, OpenMode::ReadWrite, clock));
+  execute(file, "PRAGMA user_version=3");
+  for (const auto mode : {OpenMode::ReadWrite, OpenMode::ReadOnly}) {
+    const auto opened = SqliteStore::open(file, mode, clock);
+    ASSERT_FALSE(opened);
+    EXPECT_THAT(opened.error().message(), testing::HasSubstr("newer cuco (schema 3"));
+  }
+  EXPECT_EQ(number_from(file, "PRAGMA user_version"), 3);
+}
+
+TEST(Schema, OpensTenThousandCandidatesInNoTime) {
+  auto folder = system::TempFolder::create("cuco_many", "/dev/shm");
+  if (!folder) folder = system::TempFolder::create("cuco_many");
+  const auto file = folder->path() / "e.db";
+  const system::SystemClock clock;
+  constexpr int kMany = 10'000;
+  {
+    auto store = SqliteStore::open(file, OpenMode::ReadWrite, clock);
+    for (int i = 0; i < kMany; ++i) {
+      auto made = some_candidate(i);
+      made.source =
+          program::single_file("program.cu", std::to_string(i) + std::string(10'000, 'x'));
+      ASSERT_TRUE((*store)->append(Proposed{made, std::nullopt, i}));
+      ASSERT_TRUE(
+          (*store)->append(Evaluated{i, {}, Scored{.seconds = 1e-3, .baseline_seconds = 2e-3}, 1}));
+    }
+  }
+  const auto start = std::clock();
+  const auto store = SqliteStore::open(file, OpenMode::ReadOnly, clock);
+  const auto summary = (*store)->summary();
+  const double milliseconds = 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->candidates.size(), static_cast<std::size_t>(kMany));
+  RecordProperty("open_milliseconds", std::to_string(milliseconds));
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return;  // instrumented code is not timed
+#endif
+  EXPECT_LT(milliseconds, 200.0);
 }
 
 TEST(SqliteStore, IsNotFoundWhereThereIsNone) {
