@@ -39,7 +39,8 @@ Result<std::string> file_hash(const system::Path& file) {
 
 /// "13.0.88", as the compiler itself says.
 Result<std::string> nvcc_version(const toolchain::CudaToolkit& cuda) {
-  CUCO_TRY_ASSIGN(const system::JobOutcome outcome, toolchain::Nvcc(cuda).run({"--version"}, {}));
+  CUCO_TRY_ASSIGN(const system::JobOutcome outcome,
+                  toolchain::Nvcc(cuda).run({"--version"}, {.folder = "/"}));
   const auto at = outcome.out.find(", V");
   if (!outcome.succeeded() || at == std::string::npos) {
     return Error{ErrorKind::Unavailable,

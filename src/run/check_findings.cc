@@ -95,8 +95,9 @@ class Sources {
   std::string line(const std::string& file, int number) {
     auto& lines = files_[file];
     if (lines.empty()) {
-      const auto text = system::read_file(file);
-      for (const std::string_view line : split(text ? *text : "", '\n'))
+      const auto contents = system::read_file(file);
+      const std::string text = contents ? *contents : std::string();
+      for (const std::string_view line : split(text, '\n'))
         lines.emplace_back(line);
     }
     const auto index = static_cast<std::size_t>(number - 1);

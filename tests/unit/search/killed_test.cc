@@ -117,8 +117,9 @@ std::set<std::string> stored_answers(const system::Path& file) {
 
 std::vector<std::pair<std::string, std::string>> calls(const system::Path& folder) {
   std::vector<std::pair<std::string, std::string>> list;
-  const auto text = system::read_file(folder / "calls");
-  for (const auto line : split(text ? *text : "", '\n')) {
+  const auto file = system::read_file(folder / "calls");
+  const std::string text = file ? *file : std::string();
+  for (const auto line : split(text, '\n')) {
     const auto space = line.find(' ');
     if (space != std::string_view::npos)
       list.emplace_back(line.substr(0, space), line.substr(space + 1));
