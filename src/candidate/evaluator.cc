@@ -6,6 +6,8 @@
 namespace cuco::candidate {
 
 std::vector<std::string> differences(const Provenance& then, const Provenance& now) {
+  // Empty versions in a message would only puzzle.
+  if (then == Provenance{} && now != then) return {"it was recorded by an older cuco"};
   std::vector<std::string> found;
   const auto contents = [&](std::string_view what, const std::string& a, const std::string& b) {
     if (a != b) found.push_back(fmt::format("{} has changed", what));

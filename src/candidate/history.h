@@ -39,11 +39,13 @@ class History {
 
   class Iterator {
    public:
+    // NOLINTBEGIN(readability-identifier-naming): the standard library's names
     using iterator_category = std::input_iterator_tag;
     using value_type = Judged;
     using difference_type = std::ptrdiff_t;
     using pointer = const Judged*;
     using reference = const Judged&;
+    // NOLINTEND(readability-identifier-naming)
 
     explicit Iterator(const Item* at) : at_(at) {}
     const Judged& operator*() const { return **at_; }

@@ -57,8 +57,8 @@ Result<void> Run::start(RunStarted started) {
   const auto changed = differences(state_.started->provenance, started.provenance);
   if (changed.empty()) return {};
   return Error{ErrorKind::InvalidInput,
-               fmt::format("cannot be resumed, old and new verdicts would not compare: {}; start a "
-                           "new run",
+               fmt::format("this run cannot be resumed, its verdicts and new ones would not "
+                           "compare: {}; start a new run with cuco optimize",
                            join(changed, ", "))};
 }
 

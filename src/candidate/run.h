@@ -39,8 +39,8 @@ struct RunSettings {
   int tries = 3;   ///< Of work that fails, before it is set aside.
   ExchangeBudget exchanges{};
   /// Called after each event, in the order of the store, from one thread at a time.
-  std::function<void(const Event&, const RunState&)> observer{};
-  std::function<bool()> stop_requested{};  ///< Asked between steps; may be empty.
+  std::function<void(const Event&, const RunState&)> observer;
+  std::function<bool()> stop_requested;  ///< Asked between steps; may be empty.
 };
 
 class Run {

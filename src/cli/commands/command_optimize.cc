@@ -84,6 +84,10 @@ class OptimizeCommand final : public Command {
         jobs > 0 ? jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     // A model learns from every verdict; the expert's ideas do not depend on them.
     const bool asks_models = options.proposers != std::vector<std::string>{"expert"};
+    if (window_ && *window_ < 1) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("--window {}: must be at least 1", *window_)};
+    }
     const auto window = window_.value_or(static_cast<int>(config.integer("search.window")));
     options.window = window > 0 ? window : asks_models ? 1 : kExpertWindow;
     return options;

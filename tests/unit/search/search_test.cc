@@ -256,6 +256,15 @@ TEST_F(Searching, RefusesToResumeWhereVerdictsWouldMeanSomethingElse) {
       << refused.error().message();
 }
 
+TEST_F(Searching, RefusesToResumeRunsOfVersionsThatDidNotSayWhatTheyWereMadeWith) {
+  ASSERT_TRUE(store.append(candidate::RunStarted{.workload = "w"}));
+  const ManualClock still;
+  auto run = Run::open(store, evaluator, still, {});
+  const auto refused = run->start({.provenance = evaluator.provenance()});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message().find("recorded by an older cuco"), std::string::npos);
+}
+
 /// A real GPU, as far as the search can tell: times are noise, comparisons are the truth.
 class NoisyEvaluator final : public candidate::Evaluator {
  public:
