@@ -21,7 +21,7 @@
 
 #include "check/communication.h"
 #include "check/deadlock.h"
-#include "check/finding.h"
+#include "check/finding/finding.h"
 #include "check/memory_state.h"
 #include "check/race.h"
 #include "check/shared_race.h"

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "check/finding.h"
+#include "check/finding/finding.h"
 #include "check/happens_before.h"
 #include "vgpu/memory/address_map.h"
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "check/finding.h"
+#include "check/finding/finding.h"
 #include "vgpu/memory/address_map.h"
 
 namespace cuco::check {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "check/finding.h"
+#include "check/finding/finding.h"
 #include "ptx/toolkit_source.h"
 #include "system/jobs/process.h"
 #include "system/os/environment.h"

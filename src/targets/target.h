@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "check/finding.h"
+#include "check/finding/finding.h"
 #include "measure/samples.h"
 #include "shims/wire/messages_judge.h"
 #include "shims/wire/view.h"

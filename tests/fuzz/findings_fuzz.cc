@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "check/finding.h"
+#include "check/finding/finding.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "candidate/outcome.h"
-#include "check/finding.h"
+#include "check/finding/finding.h"
 
 namespace cuco::judge {
 

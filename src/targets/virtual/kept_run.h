@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "targets/virtual/program_run.h"
-#include "vcluster/device/copy_log.h"
+#include "vcluster/record/copy_log.h"
 
 namespace cuco::targets {
 

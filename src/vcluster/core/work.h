@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "check/finding.h"
+#include "check/finding/finding.h"
 #include "check/happens_before.h"
 #include "vcluster/core/timeline.h"
 

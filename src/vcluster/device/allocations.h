@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "check/finding.h"
+#include "check/finding/finding.h"
 #include "shims/wire/messages_memory.h"
 #include "vcluster/core/work.h"
 #include "vcluster/device/devices.h"

@@ -13,7 +13,7 @@
 #include "fabric/fabric.h"
 #include "vcluster/core/cluster_options.h"
 #include "vcluster/core/cluster_schedule.h"
-#include "vcluster/device/copy_log.h"
+#include "vcluster/record/copy_log.h"
 #include "vcluster/device/kernel_ports.h"
 #include "vgpu/gpu/gpu.h"
 #include "vgpu/memory/memory.h"

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "check/finding.h"
+#include "check/finding/finding.h"
 #include "check/happens_before.h"
 #include "fabric/fabric.h"
 #include "nccl_core/abi_2_28.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/finding.h"
+#include "check/finding/finding.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vcluster/device/copy_log.h"
+#include "vcluster/record/copy_log.h"
 
 #include <algorithm>
 #include <cstring>
