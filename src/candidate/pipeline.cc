@@ -104,9 +104,9 @@ Result<void> Pipeline::begin(Assignment assignment) {
   }
   // Candidates of decisions that it may not see yet are not in its history.
   auto visible = run_.known_.size();
-  for (const Work& other : works_)
-    visible =
-        other.candidate ? std::min(visible, static_cast<std::size_t>(*other.candidate)) : visible;
+  for (const Work& other : works_) {
+    if (other.candidate) visible = std::min(visible, static_cast<std::size_t>(*other.candidate));
+  }
   work.task.history =
       History({run_.known_.begin(), run_.known_.begin() + static_cast<std::ptrdiff_t>(visible)});
   work.task.as_of = seen_;
@@ -138,33 +138,36 @@ void Pipeline::ask(Decision decision, Work& work) {
 }
 
 Result<void> Pipeline::record_answers() {
-  while (recorded_ < run_.next_ && work_of(recorded_).answer) {
+  while (recorded_ < run_.next_) {
     const Decision decision = recorded_;
     Work& work = work_of(decision);
+    if (!work.answer) break;
+    auto& answer = *work.answer;
     // A proposer that failed while everything ends has not failed: it is asked again next time.
-    if (!*work.answer && run_.stop_requested()) return {};
-    if (!*work.answer) {
+    if (!answer && run_.stop_requested()) break;
+    if (!answer) {
       work.set_aside = true;
-      work.reason = work.answer->error().message();
+      work.reason = answer.error().message();
     }
     ++recorded_;
     CUCO_TRY_ASSIGN(work.candidate,
-                    run_.record(decision, *work.proposer, work.task, std::move(*work.answer)));
+                    run_.record(decision, *work.proposer, work.task, std::move(answer)));
     recorded(decision, work);
   }
   return {};
 }
 
 void Pipeline::recorded(Decision decision, Work& work) {
-  work.done = !work.candidate || !rung_ || !run_.is_open(*work.candidate, *rung_);
-  if (work.done) return;
+  work.done = true;
+  if (!work.candidate || !rung_ || !run_.is_open(*work.candidate, *rung_)) return;
+  work.done = false;
   judging_[*work.candidate] = decision;
   judge(*work.candidate);
 }
 
 Result<void> Pipeline::evaluate(std::span<const Number> numbers) {
   for (const auto number : numbers) {
-    if (run_.is_open(number, *rung_)) judge(number);
+    if (run_.is_open(number, rung())) judge(number);
   }
   return drain();
 }
@@ -172,7 +175,7 @@ Result<void> Pipeline::evaluate(std::span<const Number> numbers) {
 void Pipeline::judge(Number number) {
   ++under_way_;
   builders_.add([this, candidate = run_.entry(number).candidate] {
-    if (!run_.stop_requested()) run_.evaluator_->build(candidate, *rung_);
+    if (!run_.stop_requested()) run_.evaluator_->build(candidate, rung());
     judges_.add([this, candidate] {
       hand_over(
           [this, verdict = verdict_on(candidate)]() mutable { return take(std::move(verdict)); });
@@ -185,13 +188,17 @@ Pipeline::Verdict Pipeline::verdict_on(const Candidate& candidate) const {
   const auto start = run_.clock_->now();
   for (int tries = 0; tries < std::max(run_.settings_.tries, 1); ++tries) {
     if (run_.stop_requested()) break;
-    verdict.outcome = run_.evaluator_->evaluate(candidate, *rung_);
-    if (*verdict.outcome) break;
+    if (verdict.outcome.emplace(run_.evaluator_->evaluate(candidate, rung()))) break;
   }
   // What fails while everything ends says nothing.
   if (verdict.outcome && !*verdict.outcome && run_.stop_requested()) verdict.outcome.reset();
   verdict.wall_seconds = std::chrono::duration<double>(run_.clock_->now() - start).count();
   return verdict;
+}
+
+const Rung& Pipeline::rung() const {
+  CUCO_ASSERT(rung_.has_value());
+  return *rung_;
 }
 
 Result<void> Pipeline::take(Verdict verdict) {
@@ -200,11 +207,11 @@ Result<void> Pipeline::take(Verdict verdict) {
   // Everything is compared with the seed: without it there is nothing to go on with.
   if (number == kSeed && !*verdict.outcome) return verdict.outcome->error();
   if (auto& outcome = *verdict.outcome) {
-    CUCO_TRY(run_.append(Evaluated{number, *rung_, *std::move(outcome), verdict.wall_seconds}));
+    CUCO_TRY(run_.append(Evaluated{number, rung(), *std::move(outcome), verdict.wall_seconds}));
   } else {
     CUCO_TRY(run_.append(SetAside{.decision = run_.entry(number).decision,
                                   .candidate = number,
-                                  .rung = *rung_,
+                                  .rung = rung(),
                                   .tries = run_.settings_.tries,
                                   .reason = outcome.error().message()}));
   }

@@ -61,6 +61,7 @@ class Pipeline {
   void judge(Number number);
   [[nodiscard]] Verdict verdict_on(const Candidate& candidate) const;
   Result<void> take(Verdict verdict);
+  [[nodiscard]] const Rung& rung() const;
 
   /// Shows the strategy all decisions up to `last`, once they are done. False: stopped before.
   Result<bool> see_up_to(Decision last, Strategy& strategy);

@@ -135,17 +135,19 @@ Result<std::optional<Number>> Run::record(Decision decision,
         .decision = decision, .tries = settings_.tries, .reason = answer.error().message()}));
     return std::optional<Number>();
   }
-  if (!*answer) {
+  auto& maybe = *answer;
+  if (!maybe) {
     CUCO_TRY(append(Declined{decision, proposer.name(), "no more ideas"}));
     return std::optional<Number>();
   }
+  ProposerAnswer& given = *maybe;
   Candidate candidate{.number = static_cast<Number>(state_.entries.size())};
   std::optional<ProposalRejected> verdict;
-  if (auto* rejected = std::get_if<ProposalRejected>(&**answer)) {
+  if (auto* rejected = std::get_if<ProposalRejected>(&given)) {
     candidate.lineage = {.proposer = proposer.name(), .parent = task.parent};
     verdict = std::move(*rejected);
   } else {
-    auto& proposal = std::get<Proposal>(**answer);
+    auto& proposal = std::get<Proposal>(given);
     candidate.source = std::move(proposal.source);
     candidate.directive = proposal.directive;
     candidate.lineage = std::move(proposal.lineage);
