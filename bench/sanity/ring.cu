@@ -157,10 +157,10 @@ __global__ void atomic_few_words(u32* to, u32 turns) {
 
 __global__ void shared_conflicts(u32* to, u32 turns) {
   __shared__ u32 s[8192];
-  for (u32 i = threadIdx.x; i < 8192; i += blockDim.x) s[i] = i * 32;
+  for (u32 i = threadIdx.x; i < 8192; i += blockDim.x) s[i] = i;
   __syncthreads();
   u32 at = threadIdx.x * 32;
-  for (u32 t = 0; t < turns; ++t) at = s[at & 8191] + threadIdx.x / 32 * 32;
+  for (u32 t = 0; t < turns; ++t) at = s[at & 8191];
   keep(to, at);
 }
 __global__ void shared_store_conflicts(u32* to, u32 turns) {
@@ -203,6 +203,19 @@ __global__ void shared_atomic_float(float* to, u32 turns) {
   for (u32 t = 0; t < turns; ++t) atomicAdd(s + t % 2, 1.0F);
   __syncthreads();
   keep(reinterpret_cast<u32*>(to), static_cast<u32>(s[0]));
+}
+
+/// No conflicts, and enough loads at once to fill the path.
+__global__ void shared_loads(u32* to, u32 turns) {
+  __shared__ volatile u32 s[1024];
+  s[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  u32 sum = 0;
+  for (u32 t = 0; t < turns; ++t) {
+#pragma unroll
+    for (u32 i = 0; i < 8; ++i) sum += s[(threadIdx.x + i * 32) & 1023];
+  }
+  keep(to, sum);
 }
 
 // ---- global memory
@@ -267,7 +280,7 @@ __global__ void mixed_spaces(u32* from, u32* to, u32 turns) {
   s[threadIdx.x] = 0;
   __syncthreads();
   u32* at = threadIdx.x % 3 == 0 ? s + threadIdx.x
-            : threadIdx.x % 3 == 1 ? own + from[threadIdx.x] : from + number() * 32;
+            : threadIdx.x % 3 == 1 ? own + (from[threadIdx.x] & 31) : from + number() * 32;
   u32 sum = 0;
   for (u32 t = 0; t < turns; ++t) {
     sum += *reinterpret_cast<volatile u32*>(at);
@@ -349,6 +362,53 @@ __global__ void fences_system(u32* to, u32 turns) {
     to[number()] = t;
     __threadfence_system();
   }
+}
+__global__ void releases(u32* to, u32 turns) {
+  for (u32 t = 0; t < turns; ++t) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(to + number()), "r"(t) : "memory");
+  }
+}
+__global__ void releases_system(u32* to, u32 turns) {
+  for (u32 t = 0; t < turns; ++t) {
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(to + number()), "r"(t) : "memory");
+  }
+}
+__global__ void acquires(const u32* from, u32* to, u32 turns) {
+  u32 sum = 0;
+  for (u32 t = 0; t < turns; ++t) {
+    u32 v;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(from + number()) : "memory");
+    sum += v;
+  }
+  keep(to, sum);
+}
+/// One copy of 4 KiB after the other, each waited for.
+__global__ void bulk_copies(const u32* from, u32* to, u32 turns) {
+  __shared__ alignas(128) u32 s[1024];
+  __shared__ alignas(8) u64 bar;
+  const u32 data = static_cast<u32>(__cvta_generic_to_shared(s));
+  const u32 object = static_cast<u32>(__cvta_generic_to_shared(&bar));
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(object) : "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    for (u32 t = 0; t < turns; ++t) {
+      asm volatile(
+          "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 4096;\n"
+          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%1], [%2], 4096, [%0];" ::"r"(object),
+          "r"(data), "l"(from + (blockIdx.x * 65536 + t * 1024) % 0x100'0000)
+          : "memory");
+      u32 done = 0;
+      while (done == 0) {
+        asm volatile(
+            "{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+            : "=r"(done)
+            : "r"(object), "r"(t & 1)
+            : "memory");
+      }
+    }
+  }
+  __syncthreads();
+  keep(to, s[threadIdx.x]);
 }
 __global__ void tiny_blocks(u32* to) {
   keep(to, number());
@@ -510,8 +570,9 @@ const Case kRing[] = {
     CASE(shared_atomic_word, 1, 1024, sink, 64),
     CASE(shared_atomic_spread, 1, 1024, sink, 512),
     CASE(shared_atomic_float, 1, 256, reinterpret_cast<float*>(sink), 16),
+    CASE(shared_loads, 1, 1024, sink, 128),
     CASE(load_strided, 64, 256, scratch, sink, 64),
-    CASE(load_bytes, 64, 256, reinterpret_cast<unsigned char*>(scratch), sink, 64),
+    CASE(load_bytes, 64, 256, reinterpret_cast<unsigned char*>(scratch), sink, 256),
     CASE(store_bytes, 64, 256, reinterpret_cast<unsigned char*>(scratch), 64),
     CASE(store_strided, 64, 256, scratch, 64),
     CASE(chase, 1, 32, scratch, sink, 256),
@@ -528,6 +589,10 @@ const Case kRing[] = {
     CASE(barriers, 1, 1024, sink, 512),
     CASE(fences, 4, 1024, sink, 16),
     CASE(fences_system, 4, 256, sink, 16),
+    CASE(releases, 4, 1024, sink, 16),
+    CASE(releases_system, 4, 256, sink, 16),
+    CASE(acquires, 4, 1024, sink, sink, 32),
+    CASE(bulk_copies, 64, 32, scratch, sink, 32),
     CASE(tiny_blocks, 40000, 32, sink),
     CASE(one_thread, 1, 1, sink, 10000),
     {"shared_occupancy",
@@ -554,8 +619,8 @@ const Case kRing[] = {
     CASE(ballots, 1, 1024, sink, 512),
     CASE(matches, 1, 1024, sink, 32),
     CASE(redux, 1, 1024, sink, 256),
-    CASE(clocks, 1, 1024, sink, 128),
-    CASE(timers, 1, 256, sink, 64),
+    CASE(clocks, 1, 1024, sink, 512),
+    CASE(timers, 1, 256, sink, 512),
 };
 
 double launch_us(const Case& kernel, int repeat) {
