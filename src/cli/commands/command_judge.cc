@@ -89,6 +89,7 @@ class JudgeCommand final : public Command {
     object["workload"] = judge.name();
     object["candidate"] = candidate_.string();
     object["verdict"] = judge.verdict(outcome);
+    object["summary"] = candidate::summary(outcome);
     object["target"] = target.name;
     object["topology"] = target.topology;
     if (!judge.note().empty()) object["note"] = judge.note();
