@@ -1,90 +1,130 @@
 // SPDX-License-Identifier: Apache-2.0
-// On hardware a challenger takes the lead by pairs against the incumbent, not by its time alone.
-#include <gtest/gtest.h>
+#include "judge/oracle/compare.h"
 
-#include "../../fakes/fake_bench.h"
-#include "judge/judge.h"
-#include "small_workload.h"
+#include <cmath>
+#include <limits>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
 
 namespace cuco::judge {
 namespace {
 
-using candidate::Fidelity;
-using fakes::Act;
-using fakes::FakeRun;
+constexpr workload::Tolerance kTight{1e-6, 0};
 
-class Compare : public testing::Test {
- protected:
-  void start(fakes::Script script, bool on_gpu = true) {
-    JudgeParts parts{.workload = small_workload(1), .secret = workload::Secret::from("c", 1)};
-    parts.topology = fabric::single_node(1);
-    parts.gpu = *hardware::load_gpu_description(
-        (system::Path(CUCO_SOURCE_DIR) / "hardware/h200.toml").string(), {});
-    if (on_gpu) parts.real_gpu = "NVIDIA H200";
-    parts.builder = std::make_unique<fakes::FakeBuilder>();
-    parts.benches = std::make_unique<fakes::FakeBenches>(std::move(script), on_gpu);
-    judge_ = std::make_unique<Judge>(std::move(parts));
+/// Element i of the reference is i, of scale 1.
+const Reference kCounting = [](std::size_t first, std::span<double> want, std::span<double> scale) {
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    want[i] = static_cast<double>(first + i);
+    scale[i] = 1;
   }
-  Result<candidate::Comparison> compare(const std::string& challenger,
-                                        const std::string& incumbent) {
-    candidate::Candidate after;
-    after.number = 2;
-    after.source = program::single_file("program.cu", challenger);
-    candidate::Candidate before;
-    before.source = program::single_file("program.cu", incumbent);
-    return judge_->compare(after, before, {judge_->target().kind, Fidelity::Standard});
-  }
-
-  std::unique_ptr<Judge> judge_;
-  const std::string challenger_ = with_region("int candidate;");
 };
 
-TEST_F(Compare, AChallengerThatIsFasterInEveryPairLeads) {
-  start([](const FakeRun& run) {
-    return Act{.seconds = (run.object == "candidate" ? 1e-3 : 1.2e-3) + 1e-7 * (run.number % 3)};
-  });
-  const auto comparison = compare(challenger_, kSmallSeed);
-  ASSERT_TRUE(comparison) << comparison.error().message();
-  EXPECT_TRUE(comparison->faster);
-  EXPECT_GT(comparison->speedup.low, 1.1);
-  EXPECT_FALSE(comparison->samples.empty());
+std::vector<float> counting(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>(i);
+  return values;
 }
 
-TEST_F(Compare, NoiseIsNoGain) {
-  start([](const FakeRun& run) { return Act{.seconds = 1e-3 + 1e-5 * (run.number * 7 % 5)}; });
-  const auto comparison = compare(challenger_, kSmallSeed);
-  ASSERT_TRUE(comparison) << comparison.error().message();
-  EXPECT_FALSE(comparison->faster);
+Comparison check(const std::vector<float>& values, std::size_t limit) {
+  return compare(std::as_bytes(std::span(values)), workload::Element::Fp32, kTight, kCounting, 1,
+                 limit);
 }
 
-TEST_F(Compare, AGainOnOneShapeDoesNotPayForALossOnAnother) {
-  start([](const FakeRun& run) {
-    const bool is_challenger = run.object == "candidate";
-    const double gain = run.shape == "timed one" ? 0.9 : 1.5;
-    return Act{.seconds = 1e-3 * (is_challenger ? gain : 1) + 1e-7 * (run.number % 3)};
-  });
-  const auto comparison = compare(challenger_, kSmallSeed);
-  ASSERT_TRUE(comparison) << comparison.error().message();
-  EXPECT_FALSE(comparison->faster);
+TEST(Compare, AcceptsWhatIsRight) {
+  const Comparison result = check(counting(10'000), 1U << 20U);
+  EXPECT_EQ(result.wrong, 0);
+  EXPECT_EQ(result.checked, 10'000);
 }
 
-TEST_F(Compare, AChallengerThatFailsThisTimeGainsNothing) {
-  start([](const FakeRun& run) {
-    Act act{.seconds = run.object == "candidate" ? 1e-3 : 2e-3};
-    if (run.object == "candidate" && run.shape == "timed two") act.kind = Act::Kind::Wrong;
-    return act;
-  });
-  const auto comparison = compare(challenger_, kSmallSeed);
-  ASSERT_TRUE(comparison) << comparison.error().message();
-  EXPECT_FALSE(comparison->faster);
+TEST(Compare, NamesTheFirstWrongElement) {
+  auto values = counting(10'000);
+  values[7000] = -1;
+  values[4321] = 4322;
+  const Comparison result = check(values, 1U << 20U);
+  EXPECT_EQ(result.wrong, 2);
+  EXPECT_EQ(result.index, 4321);
+  EXPECT_EQ(result.got, 4322);
+  EXPECT_EQ(result.want, 4321);
 }
 
-TEST_F(Compare, WhatNoLongerBuildsIsAFailureOfTheMachine) {
-  start([](const FakeRun&) { return Act{}; });
-  const auto comparison = compare(with_region("broken"), kSmallSeed);
-  ASSERT_FALSE(comparison);
-  EXPECT_NE(comparison.error().message().find("does not build now"), std::string::npos)
-      << comparison.error().message();
+TEST(Compare, NothingThatIsNotFiniteIsRight) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  const workload::Tolerance loose{1e9, 1e9};
+  EXPECT_FALSE(is_right(nan, nan, 1, loose));
+  EXPECT_FALSE(is_right(infinity, infinity, 1, loose));
+  EXPECT_FALSE(is_right(1, nan, 1, loose));
+}
+
+TEST(Compare, SamplingStillSeesEveryElementThatWasNeverWritten) {
+  auto values = counting(100'000);
+  for (std::size_t i = 0; i < values.size(); i += 997) {
+    const float kept = std::exchange(values[i], std::numeric_limits<float>::quiet_NaN());
+    const Comparison result = check(values, 1024);
+    EXPECT_EQ(result.wrong, 1) << i;
+    EXPECT_EQ(result.index, static_cast<std::int64_t>(i));
+    EXPECT_LT(result.checked, 2000);
+    values[i] = kept;
+  }
+}
+
+TEST(Compare, WhereItSamplesIsInTheSeedAlone) {
+  std::set<std::int64_t> first_seen;
+  const auto wrong = std::vector<float>(100'000, -1);
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    const Comparison result = compare(std::as_bytes(std::span(wrong)), workload::Element::Fp32,
+                                      kTight, kCounting, seed, 1024);
+    first_seen.insert(result.index);
+  }
+  EXPECT_GT(first_seen.size(), 40U);
+}
+
+TEST(Compare, SamplingSeesAnyContiguousPartOfFourTimesItsSpacing) {
+  auto values = counting(100'000);
+  for (std::size_t i = 30'000; i < 50'000; ++i)
+    values[i] = 0;
+  EXPECT_GT(check(values, 1024).wrong, 0);
+}
+
+TEST(Compare, Bf16RoundsToNearestEven) {
+  std::vector<std::byte> bytes(4);
+  store_element(bytes, 0, workload::Element::Bf16, 1.0 + 1.0 / 256);  // half-way: down to even
+  store_element(bytes, 1, workload::Element::Bf16, 1.0 + 3.0 / 256);  // half-way: up to even
+  EXPECT_EQ(load_element(bytes, 0, workload::Element::Bf16), 1.0);
+  EXPECT_EQ(load_element(bytes, 1, workload::Element::Bf16), 1.0 + 4.0 / 256);
+}
+
+TEST(CompareWith, AllowsTwiceTheToleranceAndSeesEveryElement) {
+  constexpr workload::Tolerance kTolerance{0.01, 0.001};
+  const std::vector<float> want = {1, 2, 3, 4};
+  const std::vector<float> scale = {1, 1, 1, 100};
+  const auto result = [&](std::vector<float> got) {
+    return compare_with(std::as_bytes(std::span(got)), workload::Element::Fp32, kTolerance, want,
+                        scale);
+  };
+  EXPECT_EQ(result({1.02F, 2, 3, 4.27F}).wrong, 0);
+  const Comparison found = result({1, 2, 3.07F, 4.29F});
+  EXPECT_EQ(found.checked, 4);
+  EXPECT_EQ(found.wrong, 2);
+  EXPECT_EQ(found.index, 2);
+  EXPECT_EQ(result({1, 2, NAN, 4}).wrong, 1);
+}
+
+TEST(FirstUnlike, SeesTheOneElementThatBothCannotBeRightAbout) {
+  constexpr workload::Tolerance kTolerance{0.01, 0.001};
+  const std::vector<float> seed = {1, -2, 3, 4};
+  const auto found = [&](std::vector<float> got) {
+    return first_unlike(std::as_bytes(std::span(got)), std::as_bytes(std::span(seed)),
+                        workload::Element::Fp32, kTolerance, 1);
+  };
+  EXPECT_EQ(found({1.01F, -2.01F, 3, 4}), std::nullopt);
+  EXPECT_EQ(found({1, -2, 3, 4.5F}), 3U);
+  EXPECT_EQ(found({1, 2, 3, 4.5F}), 1U);
+  EXPECT_EQ(found({1, -2, NAN, 4}), 2U);
 }
 
 }  // namespace
