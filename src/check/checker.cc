@@ -50,7 +50,12 @@ std::string verb(AccessKind kind, std::uint64_t bytes) {
 }
 
 Checker::Checker(Options options)
-    : options_(options), races_([this](const Race& race) { report_race(race); }) {}
+    : options_(options), races_([this](const Race& race) { report_race(race); }) {
+  races_.on_stand_in([this](const StandIn& found) {
+    constexpr std::size_t kEnough = 256;
+    if (stand_ins_.size() < kEnough) stand_ins_.push_back(found);
+  });
+}
 Checker::~Checker() = default;
 
 void Checker::on_allocate(Address base, std::uint64_t bytes, AllocationInfo info) {
@@ -60,6 +65,39 @@ void Checker::on_allocate(Address base, std::uint64_t bytes, AllocationInfo info
 
 void Checker::on_free(Address base, Site freed_at) {
   memory_.free(base, std::move(freed_at));
+}
+
+void Checker::give_back(
+    Address base, std::uint64_t bytes, const Site& call, int rank, const ClockPtr& known) {
+  communication_.for_puts([&](ActorId actor, const PutRecord& put) {
+    const auto lies_here = [&](Address address) {
+      return address != 0 && address < base + bytes && base < address + put.bytes;
+    };
+    const bool from = lies_here(put.source);
+    if (put.bytes == 0 || (!from && !lies_here(put.destination)) || races_.knows(known, actor)) {
+      return;
+    }
+    const std::uint64_t key = std::uint64_t{put.site} << 32U | 0xFFFD0000U | (from ? 1U : 0U);
+    if (const auto told = reported_.find(key); told != reported_.end()) {
+      return findings_.count(told->second);
+    }
+    Finding finding;
+    finding.kind = Kind::UseAfterFree;
+    finding.where = call;
+    finding.where.rank = rank;
+    finding.where.what = "memory or a window given back";
+    finding.other = describe(put.site, actor, 0);
+    finding.address = base;
+    locate(finding, base);
+    finding.message = fmt::format("given back while a put {} it, from rank {} to rank {}, may {}",
+                                  from ? "from" : "to", put.from, put.to,
+                                  from ? "still be reading it" : "still be on its way");
+    finding.hint =
+        from ? "know first that the put has arrived: flush, a counter, or a collective of all "
+               "ranks after the receiver's wait"
+             : "wait for the put's signal first, on all ranks that others put to";
+    if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
+  });
 }
 
 WorkId Checker::begin(const WorkInfo& info) {
@@ -146,6 +184,11 @@ ActorId Checker::actor_of(WorkId work) const {
   return found == works_.end() ? kNoActor : found->second.actor;
 }
 
+std::uint32_t Checker::site_of(WorkId work) const {
+  const auto found = works_.find(work);
+  return found == works_.end() ? 0 : found->second.site;
+}
+
 ClockPtr Checker::end(WorkId id) {
   settle();
   const auto found = works_.find(id);
@@ -163,6 +206,7 @@ ClockPtr Checker::end(WorkId id) {
       at = blocks_.erase(at);
     }
     work_of_grid_.erase(work.grid_key);
+    if (!stand_ins_.empty()) judge_stand_ins(work.info.device);
   }
   work.end = Clock::join(work.end, races_.knowledge(work.actor));
   if (work.chain != 0) {
@@ -177,11 +221,16 @@ ClockPtr Checker::end(WorkId id) {
   return result;
 }
 
-void Checker::publish(WorkId id, Address address, std::uint32_t bytes) {
+void Checker::publish(
+    WorkId id, Address address, std::uint32_t bytes, std::uint64_t added, std::uint64_t value) {
   const auto found = works_.find(id);
   if (found == works_.end() || !options_.global_races) return;
-  races_.access(found->second.actor, {AccessKind::Atomic, Order::AcqRel, Scope::Sys, address, bytes,
-                                      found->second.site, 0});
+  Access access{
+      AccessKind::Atomic, Order::Release, Scope::Sys, address, bytes, found->second.site, 0};
+  access.is_addition = true;
+  access.before = value - added;
+  access.after = value;
+  races_.access(found->second.actor, access);
 }
 
 ClockPtr Checker::writer_knowledge(Address address) {

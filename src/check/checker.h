@@ -25,6 +25,7 @@
 #include "check/memory_state.h"
 #include "check/race.h"
 #include "check/shared_race.h"
+#include "vgpu/exec/what_if.h"
 #include "vgpu/gpu/grid.h"
 #include "vgpu/gpu/observer.h"
 
@@ -58,6 +59,10 @@ class Checker final : public vgpu::AccessObserver {
   // Memory, by canonical address.
   void on_allocate(Address base, std::uint64_t bytes, AllocationInfo info);
   void on_free(Address base, Site freed_at = {});
+  /// The program takes the bytes from whoever uses them: memory is freed, a window deregistered.
+  /// `known`: what has happened before, as far as the caller knows.
+  void give_back(
+      Address base, std::uint64_t bytes, const Site& call, int rank, const ClockPtr& known);
   /// Asked about addresses that on_allocate does not know: variables of modules and the like.
   struct Found {
     Address base = 0;
@@ -87,8 +92,10 @@ class Checker final : public vgpu::AccessObserver {
   ClockPtr end(WorkId work);
 
   // Signals and flags written from outside of kernels (NIC), and what they order.
-  /// The work's effects so far become visible with a strong write to the address.
-  void publish(WorkId work, Address address, std::uint32_t bytes);
+  /// The work's effects so far become visible with an addition to the address, which gives it
+  /// `value`.
+  void publish(
+      WorkId work, Address address, std::uint32_t bytes, std::uint64_t added, std::uint64_t value);
   /// What whoever wrote the address last had done by then; for those who found it there.
   [[nodiscard]] ClockPtr writer_knowledge(Address address);
   /// The place from which the address was written last.
@@ -96,6 +103,8 @@ class Checker final : public vgpu::AccessObserver {
   /// The bytes arrive: write(to), with what was uninitialised at `from` still so.
   void deliver(WorkId work, Address to, Address from, std::uint64_t bytes);
   [[nodiscard]] ActorId actor_of(WorkId work) const;
+  /// The number of the place where it was asked for.
+  [[nodiscard]] std::uint32_t site_of(WorkId work) const;
   /// Joins what the work knows.
   void learn(WorkId work, const ClockPtr& clock);
   [[nodiscard]] Communication& communication() { return communication_; }
@@ -142,6 +151,7 @@ class Checker final : public vgpu::AccessObserver {
     std::array<std::uint32_t, 3> size{1, 1, 1};
     ActorId first = kNoActor;
     int rank = -1;
+    bool waits = false;  ///< It read a flag that somebody else had raised.
   };
 
   BlockState& state_of(const vgpu::Warp& warp);
@@ -204,9 +214,12 @@ class Checker final : public vgpu::AccessObserver {
                      const vgpu::AccessEvent& event,
                      unsigned lane,
                      const MemoryProblem& problem);
+  void see_signal(const BlockState& block, ActorId actor, const Access& access);
   /// A barrier that nobody asked for.
   void report_beyond(const Region& guard, ActorId actor, const Access& access);
   void report_race(const Race& race);
+  /// Those whose bytes the wait's kernel has read become findings when it is over.
+  void judge_stand_ins(std::uint32_t device);
   /// Says what kind of bug the race is, and what to change.
   void explain_race(const Race& race, Finding& finding);
   void explain_put(const Race& race, ActorId put, Finding& finding);
@@ -244,6 +257,7 @@ class Checker final : public vgpu::AccessObserver {
   FindingList findings_;
   MemoryState memory_;
   RaceDetector races_;
+  vgpu::WhatIf what_if_;
   Communication communication_;
   std::function<std::optional<Found>(Address)> lookup_;
   std::unordered_map<WorkId, Work> works_;
@@ -264,6 +278,7 @@ class Checker final : public vgpu::AccessObserver {
   /// Findings by the sites of both sides: a race in a loop is described once.
   std::unordered_map<std::uint64_t, std::size_t> reported_;
   WorkId next_work_ = 1;
+  std::vector<StandIn> stand_ins_;
   std::vector<SameStore> same_stores_;
   std::vector<SameShared> same_shared_;
   bool is_settling_ = false;

@@ -25,6 +25,21 @@ bool is_matrix(const vgpu::Warp& warp, const vgpu::Op& op) {
   return text.starts_with("wmma") || text.starts_with("ldmatrix") || text.starts_with("stmatrix");
 }
 
+/// Integer additions may come in any order; other atomic operations are taken as they came.
+bool is_addition(const vgpu::Warp& warp, const vgpu::Op& op) {
+  const ptx::Instruction* in = warp.kernel->origins[op.source].instruction;
+  if (in == nullptr || !in->has(ptx::Modifier::Add) || in->types.empty()) return false;
+  const ptx::Type type = in->types.back();
+  return type == ptx::Type::U32 || type == ptx::Type::S32 || type == ptx::Type::U64 ||
+         type == ptx::Type::S64;
+}
+
+std::uint64_t value_at(Address address, std::uint32_t bytes) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, vgpu::Memory::at(address), bytes);
+  return value;
+}
+
 /// A barrier in an unrolled loop is several instructions of one line.
 bool same_line(const vgpu::Kernel& kernel, std::uint32_t a, std::uint32_t b) {
   const ptx::Instruction* one = kernel.origins[a].instruction;
@@ -294,6 +309,19 @@ void Checker::check_global(BlockState& block,
   access.scope = event.scope;
   access.site = site_of(warp, op, event.kind, event.bytes);
   const bool strong = is_strong(event.order);
+  // Under an adversarial schedule a thread reads what memory does not hold: what it found counts.
+  const bool has_values =
+      strong && warp.grid->weak == nullptr && event.bytes <= sizeof(std::uint64_t);
+  access.is_addition = strong && event.kind == AccessKind::Atomic && is_addition(warp, op);
+  unsigned asking = 0;
+  const AskDemand ask = [&](std::uint64_t value, std::span<const std::uint64_t> others) {
+    const vgpu::WhatIf::Answer answer = what_if_.ask(warp, op, asking, value, others);
+    return Demand{answer.is_poll, answer.same};
+  };
+  if (has_values && event.kind != AccessKind::Store &&
+      (event.kind == AccessKind::Load || access.is_addition)) {
+    access.ask = &ask;
+  }
   for (std::uint32_t rest = event.lanes; rest != 0;) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     rest &= rest - 1;
@@ -307,15 +335,15 @@ void Checker::check_global(BlockState& block,
         report_beyond(*region, actor, access);
         continue;
       }
+      asking = lane;
+      access.before = has_values && warp.memory->valid(access.address, event.bytes)
+                          ? std::optional(value_at(access.address, event.bytes))
+                          : std::nullopt;
       races_.access(actor, access);
       if (event.kind != AccessKind::Store) {
-        if (region != nullptr && region->kind == Region::Kind::Signals) {
-          const auto& raises = communication_.raises(access.address);
-          const auto work = works_.find(block.work);
-          const bool is_old = !raises.empty() && work != works_.end() &&
-                              races_.knows(work->second.info.start, raises.back().by);
-          communication_.see(access.address, block.record, access.site, is_old);
-        }
+        block_records_[block.record].waits = true;
+        if (region != nullptr && region->kind == Region::Kind::Signals)
+          see_signal(block, actor, access);
       }
       continue;
     }
@@ -329,6 +357,20 @@ void Checker::check_global(BlockState& block,
     }
     races_.access(actor, access);
   }
+}
+
+void Checker::see_signal(const BlockState& block, ActorId actor, const Access& access) {
+  const auto& raises = communication_.raises(access.address);
+  // Of the raises that had come, those that were waited for.
+  std::size_t count = raises.size();
+  if (const auto demanded = races_.demanded(actor, access.address)) {
+    while (count > 0 && raises[count - 1].value > *demanded)
+      --count;
+  }
+  const auto work = works_.find(block.work);
+  const bool is_old = count != 0 && work != works_.end() &&
+                      races_.knows(work->second.info.start, raises[count - 1].by);
+  communication_.see(access.address, block.record, {count, 0, access.site, is_old});
 }
 
 void Checker::report_beyond(const Region& guard, ActorId actor, const Access& access) {
@@ -471,8 +513,13 @@ void Checker::report_barrier(const BlockState& block,
   findings_.add(std::move(finding));
 }
 
-void Checker::on_warp_sync(const vgpu::Warp& warp, const vgpu::Op&, std::uint32_t) {
+void Checker::on_warp_sync(const vgpu::Warp& warp, const vgpu::Op& op, std::uint32_t) {
   if (has_deferred()) settle();
+  // Shuffles, votes and matrix operations exchange registers; only __syncwarp() orders memory.
+  const ptx::Instruction* in = warp.kernel->origins[op.source].instruction;
+  if (in == nullptr || (in->opcode != ptx::Opcode::Bar && in->opcode != ptx::Opcode::Barrier)) {
+    return;
+  }
   BlockState& block = state_of(warp);
   block.shared.sync_lanes(warp.index);
   if (options_.global_races) races_.sync_lanes(block.first + warp.index);

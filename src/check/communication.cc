@@ -55,13 +55,18 @@ PutRecord* Communication::find_put(ActorId actor) {
   return found == puts_.end() ? nullptr : &found->second;
 }
 
+void Communication::for_puts(const std::function<void(ActorId, const PutRecord&)>& use) const {
+  for (const auto& [actor, put] : puts_)
+    use(actor, put);
+}
+
 void Communication::raise(Address signal, std::uint64_t value, ActorId by) {
   auto& list = raises_[signal];
   list.push_back({value, by});
   if (PutRecord* put = find_put(by)) put->raised = list.size();
 }
 
-void Communication::see(Address signal, std::uint32_t block, std::uint32_t site, bool is_old) {
+void Communication::see(Address signal, std::uint32_t block, SignalSeen seen) {
   constexpr std::size_t kRemembered = 256;  // more blocks than wait for one signal
   const auto& list = raises(signal);
   auto& looks = looks_[signal];
@@ -70,7 +75,8 @@ void Communication::see(Address signal, std::uint32_t block, std::uint32_t site,
     if (looks.size() == kRemembered) looks.erase(looks.begin());
     looks.push_back({block, {}});
   }
-  looks.back().seen = {list.size(), list.empty() ? 0 : list.back().value, site, is_old};
+  seen.value = seen.raises == 0 ? 0 : list[seen.raises - 1].value;
+  looks.back().seen = seen;
 }
 
 const std::vector<Communication::Raise>& Communication::raises(Address signal) const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,12 +53,13 @@ struct PutRecord {
   Address signal = 0;   ///< At the peer; 0: none.
   Address counter = 0;  ///< Here; 0: none.
   bool is_delivered = false;
+  std::uint32_t site = 0;    ///< The checker's number of the place.
   std::uint64_t raised = 0;  ///< The number of its signal's raise; 0: not yet.
 };
 
-/// A wait that saw a signal's value.
+/// A wait that saw a signal's value. `value` is what these raises make of it.
 struct SignalSeen {
-  std::uint64_t raises = 0;  ///< Raises before it.
+  std::uint64_t raises = 0;  ///< Raises that it waited for.
   std::uint64_t value = 0;
   std::uint32_t site = 0;
   bool is_old = false;  ///< The kernel knew of all of them before it began.
@@ -75,10 +77,11 @@ class Communication {
 
   PutRecord& add_put(ActorId actor, PutRecord put) { return puts_[actor] = put; }
   [[nodiscard]] PutRecord* find_put(ActorId actor);
+  void for_puts(const std::function<void(ActorId, const PutRecord&)>& use) const;
   /// The signal's value was raised to `value` by the put of this actor.
   void raise(Address signal, std::uint64_t value, ActorId by);
   /// A warp of the block saw the signal's value with a strong load.
-  void see(Address signal, std::uint32_t block, std::uint32_t site, bool is_old);
+  void see(Address signal, std::uint32_t block, SignalSeen seen);
   struct Raise {
     std::uint64_t value = 0;
     ActorId by = kNoActor;

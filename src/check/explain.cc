@@ -53,6 +53,14 @@ void Checker::explain_race(const Race& race, Finding& finding) {
     finding.hint =
         "order the two: the same stream, cudaStreamWaitEvent on an event recorded after the "
         "first, or a synchronisation of the host between them";
+  } else if (earlier.chain == later.chain && earlier.operation == later.operation) {
+    finding.hint =
+        "blocks of one kernel run in any order: a grid barrier, or a flag with release and acquire "
+        "of device scope (__threadfence() on both sides of a volatile flag)";
+  } else if (earlier.device == later.device && block_records_[later.block].waits) {
+    finding.hint =
+        "the flag that was waited for does not order them: raise it after the write with release "
+        "order, wait for a value that only it gives, with acquire order, both of device scope";
   } else if (earlier.device == later.device) {
     finding.hint =
         "order them: the same stream, an event, or a flag with release and acquire of device "
@@ -67,6 +75,44 @@ void Checker::explain_race(const Race& race, Finding& finding) {
         "put a barrier of the ranks between the two (ncclLsaBarrierSession, memory_order_acq_rel), "
         "or a flag with release and acquire of system scope";
   }
+}
+
+void Checker::judge_stand_ins(std::uint32_t device) {
+  std::erase_if(stand_ins_, [&](const StandIn& found) {
+    if (races_.info(found.wait.actor).device != device) return false;
+    const PutRecord* put = communication_.find_put(found.awaited.actor);
+    const PutRecord* other = communication_.find_put(found.other.actor);
+    if (put == nullptr || other == nullptr || put->bytes == 0) return true;
+    // Only if somebody here took the put's bytes for arrived.
+    const auto was_read = [&](Address address) {
+      if (races_.last_write(address).actor != found.awaited.actor) return false;
+      return std::ranges::any_of(races_.last_reads(address), [&](const Stamp& read) {
+        return read.actor != kNoActor && races_.info(read.actor).device == device;
+      });
+    };
+    const Address last = put->destination + (put->bytes - 1) / 4 * 4;
+    if (!was_read(put->destination) && !was_read(last)) return true;
+    const std::uint64_t key = std::uint64_t{put->site} << 32U | 0xFFFE0000U;
+    if (const auto known = reported_.find(key); known != reported_.end()) {
+      findings_.count(known->second);
+      return true;
+    }
+    Finding finding;
+    finding.kind = Kind::SignalCount;
+    finding.where = describe(put->site, found.awaited.actor, 0);
+    finding.other = describe(other->site, found.other.actor, 0);
+    finding.address = put->destination;
+    locate(finding, put->destination);
+    finding.message = fmt::format(
+        "{} is counted for several puts: the next one of rank {} could have stood in for this one "
+        "of rank {}, whose bytes were read",
+        communication_.describe(found.address), other->from, put->from);
+    finding.hint =
+        "give every source a signal of its own, or put a barrier of all ranks between two rounds: "
+        "a sum does not say who has come";
+    if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
+    return true;
+  });
 }
 
 void Checker::explain_barrier(const Race& race, Finding& finding) const {
@@ -144,6 +190,23 @@ void Checker::explain_arrival(const PutRecord& put, ActorId reader, bool reads, 
   const Site wait = describe(seen->site, kNoActor, 0);
   const std::string place =
       wait.file.empty() ? wait.kernel : fmt::format("{}:{}", wait.file, wait.line);
+  const auto& raises = communication_.raises(put.signal);
+  const bool is_shared = std::ranges::any_of(raises, [&](const Communication::Raise& raise) {
+    const PutRecord* other = communication_.find_put(raise.by);
+    return other != nullptr && other->from != put.from;
+  });
+  if (put.raised != 0 && seen->raises >= put.raised && is_shared) {
+    finding.kind = Kind::SignalCount;
+    finding.message = fmt::format(
+        "the wait for {} counts the signals of several ranks: those of others could have stood in "
+        "for the one of the put whose bytes these are",
+        signal);
+    finding.notes.push_back(fmt::format("the wait is at {}", place));
+    finding.hint =
+        "give every source a signal of its own, or put a barrier of all ranks between two rounds: "
+        "a sum does not say who has come";
+    return;
+  }
   if (put.raised != 0 && seen->raises >= put.raised) {
     finding.message = "the wait saw the put's signal, but does not order what comes after it";
     finding.notes.push_back(fmt::format("the wait is at {}", place));
@@ -152,12 +215,11 @@ void Checker::explain_arrival(const PutRecord& put, ActorId reader, bool reads, 
         "waited (the wait's own group, or __syncthreads())";
     return;
   }
-  const auto& raises = communication_.raises(put.signal);
   const ActorId by = seen->raises == 0 ? kNoActor : raises[seen->raises - 1].by;
   const PutRecord* last = by == kNoActor ? nullptr : communication_.find_put(by);
-  finding.notes.push_back(fmt::format("the wait at {} returned with {} at {}, after {} signal{}",
-                                      place, signal, seen->value, seen->raises,
-                                      seen->raises == 1 ? "" : "s"));
+  finding.notes.push_back(
+      fmt::format("the wait at {} is satisfied with {} at {}, after {} signal{}", place, signal,
+                  seen->value, seen->raises, seen->raises == 1 ? "" : "s"));
   if (seen->is_old) {
     finding.kind = Kind::StaleSignal;
     finding.message = fmt::format(

@@ -14,18 +14,6 @@ Value find(const std::vector<std::pair<Id, Value>>& list, Id id) {
   return at != list.end() && at->first == id ? at->second : Value{0};
 }
 
-template <typename Id, typename Value>
-void raise(std::vector<std::pair<Id, Value>>& list, Id id, Value value) {
-  const auto at = std::lower_bound(list.begin(), list.end(), id, [](const auto& entry, Id wanted) {
-    return entry.first < wanted;
-  });
-  if (at != list.end() && at->first == id) {
-    at->second = std::max(at->second, value);
-  } else {
-    list.insert(at, {id, value});
-  }
-}
-
 /// Does `a` hold everything that `b` holds?
 template <typename Id, typename Value>
 bool includes(const std::vector<std::pair<Id, Value>>& a,

@@ -12,6 +12,7 @@
 /// immutable and shared: publishing it costs a pointer.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -40,6 +41,30 @@ class Clock {
 
   /// Both clocks' knowledge. Returns one of the arguments when it already has it all.
   static ClockPtr join(const ClockPtr& a, const ClockPtr& b);
+  /// What both know. `speaks(clock, actor)`, `covers(clock, chain)`: the clock knows all of it by
+  /// another of its chains.
+  template <typename Speaks, typename Covers>
+  [[nodiscard]] static ClockPtr meet(const ClockPtr& a,
+                                     const ClockPtr& b,
+                                     Speaks&& speaks,
+                                     Covers&& covers) {
+    if (a == b || !a) return a;
+    if (!b) return b;
+    auto fresh = std::make_shared<Clock>();
+    const auto share = [&](const Clock& from, const Clock& other) {
+      for (const auto& [actor, epoch] : from.actors_) {
+        const std::uint32_t known = speaks(other, actor) ? epoch : other.epoch_of(actor);
+        if (known != 0) raise(fresh->actors_, actor, known < epoch ? known : epoch);
+      }
+      for (const auto& [chain, operation] : from.chains_) {
+        const std::uint64_t known = covers(other, chain) ? operation : other.operation_of(chain);
+        if (known != 0) raise(fresh->chains_, chain, known < operation ? known : operation);
+      }
+    };
+    share(*a, *b);
+    share(*b, *a);
+    return fresh;
+  }
   [[nodiscard]] static ClockPtr with_actor(const ClockPtr& clock,
                                            ActorId actor,
                                            std::uint32_t epoch);
@@ -64,6 +89,18 @@ class Clock {
   [[nodiscard]] std::size_t size() const { return actors_.size() + chains_.size(); }
 
  private:
+  /// At least `value`, in a list sorted by id.
+  template <typename Id, typename Value>
+  static void raise(std::vector<std::pair<Id, Value>>& list, Id id, Value value) {
+    auto at = std::lower_bound(list.begin(), list.end(), id,
+                               [](const auto& entry, Id wanted) { return entry.first < wanted; });
+    if (at != list.end() && at->first == id) {
+      at->second = std::max(at->second, value);
+    } else {
+      list.insert(at, {id, value});
+    }
+  }
+
   // Sorted by id. Small in practice: the streams of a run, and the blocks of the grids in flight.
   std::vector<std::pair<ActorId, std::uint32_t>> actors_;
   std::vector<std::pair<ChainId, std::uint64_t>> chains_;

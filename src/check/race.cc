@@ -5,6 +5,9 @@
 //   acquire pattern   ld.acquire X            or  ld.relaxed X; fence     learns what X published
 //   a read-modify-write continues what was published to X (release sequence); a plain store ends it
 //
+// What a reader learns of X is what its wait demands, not what it happened to find: see
+// SyncHistory.
+//
 // An edge exists only if both sides' scopes include the other actor. A fence's scope limits it too.
 // Two things are taken for ordered that the model leaves open, as programs rely on them everywhere:
 // fences of all threads before a barrier count for the flag that one thread sets behind it (and the
@@ -293,70 +296,207 @@ void RaceDetector::access(ActorId actor, const Access& access) {
 
 void RaceDetector::synchronise(Me& me, const Access& access) {
   const Address at = access.address & ~Address{3};
-  const auto found = flags_.find(at);
+  auto found = flags_.find(at);
   const bool loads = access.kind != AccessKind::Store;
-  const bool stores = access.kind != AccessKind::Load;
-  std::array<ClockPtr, 3> carried;  // what a read-modify-write passes on
-  if (loads && found != flags_.end()) {
-    const Flag& flag = found->second;
-    const ActorInfo& writer = info(flag.writer);
-    ClockPtr seen;
-    for (std::size_t i = 0; i < carried.size(); ++i) {
-      if (!flag.clocks[i] || !scope_includes(scope_of(i), writer, me.group.info)) continue;
-      carried[i] = flag.clocks[i];
-      seen = Clock::join(seen, flag.clocks[i]);
-    }
-    if (seen && scope_includes(access.scope, me.group.info, writer)) {
-      if (acquires(access.order)) {
-        learn(me.actor, seen);
-      } else if (access.of_library) {
-        me.live.fences.library = Clock::join(me.live.fences.library, seen);
-      } else {
-        me.live.fences.pending = Clock::join(me.live.fences.pending, seen);
-      }
-    }
-    if (access.of_library) learn(me.actor, flag.start);
+  bool polls = false;
+  if (found != flags_.end()) {
+    catch_up(found->second, access);
+    if (loads) polls = read_flag(me, found->second, access);
   }
-  if (loads && acquires(access.order) && me.live.fences.library) {
-    learn(me.actor, std::exchange(me.live.fences.library, nullptr));
-  }
-  if (!stores) return;
-  std::array<ClockPtr, 3> published;
+  if (loads && acquires(access.order)) take(me.actor, me.live.fences.library, access.scope);
+  // A compare-and-swap that is tried again has written nothing.
+  if (access.kind == AccessKind::Load || polls) return;
+  SyncHistory::Write write;
   const std::size_t reach = level(access.scope);
-  for (std::size_t i = 0; i < published.size(); ++i) {
+  for (std::size_t i = 0; i < write.clocks.size(); ++i) {
     const std::size_t to = std::min(i, reach);
-    published[to] = Clock::join(published[to], me.live.fences.fenced[i]);
+    write.clocks[to] = Clock::join(write.clocks[to], me.live.fences.fenced[i]);
   }
   // Of system scope only: those of devices are many, and need it rarely.
-  if (access.scope == Scope::Sys) published[2] = Clock::join(published[2], me.group.start);
+  if (access.scope == Scope::Sys) write.clocks[2] = Clock::join(write.clocks[2], me.group.start);
   if (releases(access.order)) {
-    published[reach] = Clock::with_actor(knowledge(me.actor), me.actor, me.epoch());
+    write.clocks[reach] = Clock::with_actor(knowledge(me.actor), me.actor, me.epoch());
   }
-  if (access.kind == AccessKind::Atomic) {
-    for (std::size_t i = 0; i < published.size(); ++i)
-      published[i] = Clock::join(published[i], carried[i]);
+  if (access.of_library) write.start = me.group.start;
+  if (found == flags_.end()) {
+    if (!write.clocks[0] && !write.clocks[1] && !write.clocks[2]) return;
+    found = flags_.try_emplace(at, access.before, static_cast<std::uint32_t>(access.bytes)).first;
   }
-  ClockPtr start = access.of_library ? me.group.start : nullptr;
-  if (loads && found != flags_.end()) start = Clock::join(start, found->second.start);
-  const bool any = published[0] || published[1] || published[2];
-  if (any || found != flags_.end()) flags_[at] = {published, me.actor, start};
+  write_flag(me, found->second, access, std::move(write));
+}
+
+void RaceDetector::catch_up(SyncHistory& history, const Access& access) {
+  const Stamp stamp = last_write(access.address);
+  const SyncHistory::Write& last = history.last();
+  SyncHistory::Write other;
+  other.actor = stamp.actor;
+  other.epoch = stamp.epoch;
+  const bool out_of_sight = access.before && stamp.actor != kNoActor &&
+                            (stamp.actor != last.actor || stamp.epoch != last.epoch) &&
+                            last.actor != kNoActor;
+  history.found(access.before, static_cast<std::uint32_t>(access.bytes),
+                out_of_sight ? &other : nullptr);
+}
+
+SyncHistory::Set RaceDetector::known_writes(const SyncHistory& history, Me& me) const {
+  SyncHistory::Set known = 0;
+  Stamp stamp;
+  const auto& writes = history.writes();
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    stamp.actor = writes[i].actor;
+    stamp.epoch = writes[i].epoch;
+    if (stamp.actor == kNoActor || happened_before(stamp, me)) known |= SyncHistory::Set{1} << i;
+  }
+  // What somebody had seen there who came before.
+  for (const SyncHistory::Look& look : history.looks()) {
+    stamp.actor = look.actor;
+    stamp.epoch = look.epoch;
+    if ((look.proven & ~known) != 0 && happened_before(stamp, me)) known |= look.proven;
+  }
+  return history.closure(known);
+}
+
+std::size_t RaceDetector::needed_level(const ActorInfo& a, const ActorInfo& b) {
+  return a.block == b.block ? 0 : a.device == b.device ? 1 : 2;
+}
+
+bool RaceDetector::read_flag(Me& me, SyncHistory& history, const Access& access) {
+  const SyncHistory::Set known = known_writes(history, me);
+  const SyncHistory::Reading reading = history.read(known, access.before, access.ask);
+  if (reading.is_poll) return true;
+  // What was published with the writes that must have come, by the scope that an acquire needs.
+  std::array<ClockPtr, 3> seen;
+  ClockPtr start;
+  bool is_first = true;
+  for (const SyncHistory::Set way : reading.ways) {
+    std::array<ClockPtr, 3> here;
+    ClockPtr began;
+    for (std::size_t w = 0; w < history.writes().size(); ++w) {
+      if ((way >> w & 1U) == 0) continue;
+      const SyncHistory::Write& write = history.writes()[w];
+      const ActorInfo& writer = info(write.actor);
+      if (access.of_library) began = Clock::join(began, write.start);
+      if (!scope_includes(access.scope, me.group.info, writer)) continue;
+      ClockPtr& to = here[needed_level(writer, me.group.info)];
+      for (std::size_t i = 0; i < write.clocks.size(); ++i) {
+        if (!write.clocks[i] || !scope_includes(scope_of(i), writer, me.group.info)) continue;
+        to = Clock::join(to, write.clocks[i]);
+      }
+    }
+    if (is_first) {
+      seen = here;
+      start = began;
+    } else {
+      // In another way less is known: what both know, by the wider scope.
+      const auto whole = [](const std::array<ClockPtr, 3>& clocks) {
+        return Clock::join(Clock::join(clocks[0], clocks[1]), clocks[2]);
+      };
+      const bool wide = seen[2] || here[2];
+      const bool middle = seen[1] || here[1];
+      const ClockPtr both = meet(whole(seen), whole(here));
+      seen = {};
+      seen[wide ? 2 : middle ? 1 : 0] = both;
+      start = meet(start, began);
+    }
+    is_first = false;
+  }
+  history.remember({.actor = me.actor,
+                    .epoch = me.epoch(),
+                    .proven = reading.proven,
+                    .counted = reading.proven & ~known,
+                    .count = history.writes().size(),
+                    .least = reading.least});
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!seen[i]) continue;
+    if (acquires(access.order)) {
+      learn(me.actor, seen[i]);
+    } else {
+      ClockPtr& to = access.of_library ? me.live.fences.library[i] : me.live.fences.pending[i];
+      to = Clock::join(to, seen[i]);
+    }
+  }
+  if (access.of_library) learn(me.actor, start);
+  return false;
+}
+
+void RaceDetector::write_flag(Me& me,
+                              SyncHistory& history,
+                              const Access& access,
+                              SyncHistory::Write write) {
+  write.kind = access.kind == AccessKind::Store ? SyncHistory::Kind::Store
+               : access.is_addition             ? SyncHistory::Kind::Add
+                                                : SyncHistory::Kind::Other;
+  write.actor = me.actor;
+  write.epoch = me.epoch();
+  const bool counts = write.kind == SyncHistory::Kind::Add;
+  history.add(std::move(write), counts ? known_writes(history, me) : SyncHistory::Set{0});
+  if (!access.after) return;
+  history.set_value(*access.after);
+  if (!stand_in_ || !counts) return;
+  const std::vector<SyncHistory::Write>& writes = history.writes();
+  for (const SyncHistory::Look& look : history.looks()) {
+    Stamp wait;
+    wait.actor = look.actor;
+    wait.epoch = look.epoch;
+    if (happened_before(wait, me)) continue;
+    const SyncHistory::Set replaced = history.replaced_by_last(look);
+    for (std::size_t w = 0; w < writes.size(); ++w) {
+      if ((replaced >> w & 1U) == 0) continue;
+      Stamp awaited;
+      awaited.actor = writes[w].actor;
+      awaited.epoch = writes[w].epoch;
+      Stamp other;
+      other.actor = me.actor;
+      other.epoch = me.epoch();
+      stand_in_({access.address, awaited, other, wait});
+    }
+  }
+}
+
+std::optional<std::uint64_t> RaceDetector::demanded(ActorId actor, Address address) const {
+  const auto found = flags_.find(address & ~Address{3});
+  if (found == flags_.end()) return std::nullopt;
+  const auto& looks = found->second.looks();
+  const auto look = std::ranges::find(looks, actor, &SyncHistory::Look::actor);
+  return look == looks.end() ? std::nullopt : look->least;
+}
+
+ClockPtr RaceDetector::meet(const ClockPtr& a, const ClockPtr& b) const {
+  return Clock::meet(
+      a, b,
+      [&](const Clock& clock, ActorId actor) {
+        const ActorInfo& who = info(actor);
+        return who.operation != 0 && clock.operation_of(who.chain) >= who.operation;
+      },
+      [&](const Clock& clock, ChainId chain) {
+        const auto cover = covers_.find(chain);
+        return cover != covers_.end() &&
+               clock.operation_of(cover->second.by) >= cover->second.operation;
+      });
+}
+
+void RaceDetector::take(ActorId actor, std::array<ClockPtr, 3>& from, Scope scope) {
+  for (std::size_t i = 0; i <= level(scope); ++i) {
+    if (from[i]) learn(actor, std::exchange(from[i], nullptr));
+  }
 }
 
 void RaceDetector::fence(ActorId actor, Order order, Scope scope) {
   Me me = me_of(actor);
   if (acquires(order)) {
-    learn(actor, std::exchange(me.live.fences.pending, nullptr));
-    learn(actor, std::exchange(me.live.fences.library, nullptr));
+    take(actor, me.live.fences.pending, scope);
+    take(actor, me.live.fences.library, scope);
   }
   if (releases(order)) me.live.fences.fenced[level(scope)] = publish(actor);
 }
 
 void RaceDetector::gather_fences(ActorId actor, Fences& to) {
   const Fences& from = me_of(actor).live.fences;
-  for (std::size_t i = 0; i < to.fenced.size(); ++i)
+  for (std::size_t i = 0; i < to.fenced.size(); ++i) {
     to.fenced[i] = Clock::join(to.fenced[i], from.fenced[i]);
-  to.pending = Clock::join(to.pending, from.pending);
-  to.library = Clock::join(to.library, from.library);
+    to.pending[i] = Clock::join(to.pending[i], from.pending[i]);
+    to.library[i] = Clock::join(to.library[i], from.library[i]);
+  }
 }
 
 void RaceDetector::take_fences(ActorId actor, const Fences& from) {
@@ -418,6 +558,11 @@ Stamp RaceDetector::last_write(Address address) {
   Stamp stamp = where.cells ? (*where.cells)[word].write : where.all.write;
   stamp.lane = LaneCode::lane(stamp.lane, address);
   return stamp;
+}
+
+std::array<Stamp, 2> RaceDetector::last_reads(Address address) {
+  const Page& where = page(address);
+  return where.cells ? (*where.cells)[address / 4 % kPageCells].reads : where.all.reads;
 }
 
 ClockPtr RaceDetector::clock_of(const Stamp& stamp) const {

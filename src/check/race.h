@@ -12,11 +12,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "check/block_order.h"
 #include "check/happens_before.h"
+#include "check/sync_history.h"
 #include "vgpu/gpu/observer.h"
 
 namespace cuco::check {
@@ -59,6 +61,21 @@ struct Access {
   /// Of a barrier of NCCL: it polls with relaxed order and acquires elsewhere (ncclBarrierSession
   /// waits for its LSA part so, and then with acquire order for its GIN part).
   bool of_library = false;
+  bool is_addition = false;  ///< Atomic.
+  // Strong ones: what the location holds, what it will hold, and what a reader makes of it. Without
+  // them, whatever was published there counts as awaited.
+  std::optional<std::uint64_t> before;
+  std::optional<std::uint64_t> after;
+  const AskDemand* ask = nullptr;
+};
+
+/// A wait counted on an addition, in whose place another one could have been, which knows nothing
+/// of the wait.
+struct StandIn {
+  Address address = 0;
+  Stamp awaited;
+  Stamp other;
+  Stamp wait;
 };
 
 struct Race {
@@ -73,6 +90,7 @@ class RaceDetector {
  public:
   using Report = std::function<void(const Race&)>;
   explicit RaceDetector(Report report) : report_(std::move(report)) {}
+  void on_stand_in(std::function<void(const StandIn&)> report) { stand_in_ = std::move(report); }
 
   /// Adds `count` actors that start with the knowledge `start`; returns the first. Warps of a block
   /// give the block's order, which must live until they are retired.
@@ -92,8 +110,8 @@ class RaceDetector {
   /// barriers of their block (every thread a fence, then a barrier, then one thread's flag).
   struct Fences {
     std::array<ClockPtr, 3> fenced;
-    ClockPtr pending;
-    ClockPtr library;
+    std::array<ClockPtr, 3> pending;
+    std::array<ClockPtr, 3> library;
   };
   void gather_fences(ActorId actor, Fences& to);
   void take_fences(ActorId actor, const Fences& from);
@@ -112,6 +130,8 @@ class RaceDetector {
 
   /// The last write to the address: actor 0, if there was none.
   [[nodiscard]] Stamp last_write(Address address);
+  /// Those who read it since: actor 0, if there were none.
+  [[nodiscard]] std::array<Stamp, 2> last_reads(Address address);
   /// What the writer knows now, and its own epoch.
   [[nodiscard]] ClockPtr clock_of(const Stamp& stamp) const;
 
@@ -122,6 +142,9 @@ class RaceDetector {
     return (who.operation != 0 && clock->operation_of(who.chain) >= who.operation) ||
            clock->epoch_of(actor) != 0;
   }
+
+  /// The least value that the actor's last wait for the location would have taken, if known.
+  [[nodiscard]] std::optional<std::uint64_t> demanded(ActorId actor, Address address) const;
 
   /// Forgets what was known about a range: freed or newly allocated memory has no history.
   void forget(Address address, std::uint64_t bytes);
@@ -142,8 +165,8 @@ class RaceDetector {
     std::uint32_t epoch = 1;   ///< Of actors without a BlockOrder.
     bool has_written = false;  ///< Weakly, since its lanes met.
     /// fenced: published by the next strong store, by the fence's scope: block, device, system.
-    /// pending: seen by relaxed loads; known after an acquiring fence. library: the same of a
-    /// library's barrier: known after any acquire.
+    /// pending: seen by relaxed loads; known after an acquiring fence whose scope reaches the
+    /// writer. library: the same of a library's barrier: known after any such acquire.
     Fences fences;
   };
   struct Group {
@@ -166,12 +189,6 @@ class RaceDetector {
     Cell all;
     std::unique_ptr<Cells> cells;
   };
-  /// A location that strong operations meet on: what was published to it, by scope.
-  struct Flag {
-    std::array<ClockPtr, 3> clocks;
-    ActorId writer = kNoActor;
-    ClockPtr start;  ///< Of a library's barrier: what came before the writer's kernel.
-  };
   struct Cover {
     ChainId by = 0;
     std::uint64_t operation = 0;
@@ -189,8 +206,18 @@ class RaceDetector {
   bool check_cell(Cell& cell, Address address, const Stamp& now, AccessKind kind, Me& me);
   void access_page(Page& page, Address from, Address to, Stamp now, AccessKind kind, Me& me);
   void synchronise(Me& me, const Access& access);
+  /// What was done to the location out of sight, and the value of the last write.
+  void catch_up(SyncHistory& history, const Access& access);
+  /// True: the reader polls, and goes on doing so.
+  bool read_flag(Me& me, SyncHistory& history, const Access& access);
+  void write_flag(Me& me, SyncHistory& history, const Access& access, SyncHistory::Write write);
+  [[nodiscard]] SyncHistory::Set known_writes(const SyncHistory& history, Me& me) const;
+  [[nodiscard]] static std::size_t needed_level(const ActorInfo& a, const ActorInfo& b);
+  [[nodiscard]] ClockPtr meet(const ClockPtr& a, const ClockPtr& b) const;
+  void take(ActorId actor, std::array<ClockPtr, 3>& from, Scope scope);
 
   Report report_;
+  std::function<void(const StandIn&)> stand_in_;
   std::vector<std::uint32_t> group_of_{0};  ///< By actor; [0] is kNoActor.
   std::deque<Group> groups_{1};
   std::unordered_map<std::uint64_t, Page> pages_;
@@ -201,7 +228,8 @@ class RaceDetector {
     Page* page = nullptr;
   };
   std::array<Cached, kCached> cached_;
-  std::unordered_map<Address, Flag> flags_;
+  /// Locations that strong operations meet on.
+  std::unordered_map<Address, SyncHistory> flags_;
   std::unordered_map<ChainId, Cover> covers_;
 };
 

@@ -292,6 +292,10 @@ void free(const NcclParts& parts, Session& session, const wire::NcclMemFree& req
       !parts.nccl.windows().free(request.address)) {
     return session.reply(wire::kInvalidValue);
   }
+  if (parts.check != nullptr) {
+    parts.check->given_back(request.address, allocation->bytes,
+                            parts.check->rank_of(*session.process, allocation->device));
+  }
   parts.allocations.erase(request.address);
   if (parts.check != nullptr) parts.check->freed(request.address, parts.works.host.call);
   session.reply(wire::kSuccess);

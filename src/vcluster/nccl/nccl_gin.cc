@@ -287,7 +287,10 @@ void GinNic::carry_out(Ring& ring, const GinDescriptor& descriptor, VTime start)
           team_->layouts[static_cast<std::size_t>(rank_)].contexts[job.context];
       const Address counter = proxy.counters + std::uint64_t{*job.descriptor.counter} * 8;
       store(counter, load<std::uint64_t>(counter) + 1);
-      if (services_.check != nullptr) services_.check->checker.publish(job.posted.work, counter, 8);
+      if (services_.check != nullptr) {
+        services_.check->checker.publish(job.posted.work, counter, 8, 1,
+                                         load<std::uint64_t>(counter));
+      }
       services_.memory.notify_write(counter, 8, services_.timeline.now());
     });
   }
@@ -330,8 +333,8 @@ void GinNic::add_signal(const Job& job) {
   const Address signal = theirs.signals + std::uint64_t{*job.descriptor.signal} * 8;
   store(signal, load<std::uint64_t>(signal) + job.descriptor.signal_value);
   if (services_.check != nullptr) {
-    services_.check->raise(job.posted.work, signal, load<std::uint64_t>(signal),
-                           {job.chain, job.posted.operation});
+    services_.check->raise(job.posted.work, signal, job.descriptor.signal_value,
+                           load<std::uint64_t>(signal), {job.chain, job.posted.operation});
   }
   services_.memory.notify_write(signal, 8, services_.timeline.now());
 }
@@ -343,7 +346,8 @@ void GinNic::complete(std::size_t index, const Job& job) {
   const Address credit = mine.consumer_indices + static_cast<std::uint64_t>(job.peer) * 4;
   store(credit, ++ring.credited);
   if (services_.check != nullptr) {
-    services_.check->end_put(job.posted.work, credit, {job.chain, job.posted.operation});
+    services_.check->end_put(job.posted.work, credit, ring.credited,
+                             {job.chain, job.posted.operation});
   }
   services_.memory.notify_write(credit, 4, services_.timeline.now());
 }

@@ -217,6 +217,14 @@ void WindowRegistry::unmap(NcclWindowSet& window) {
   }
 }
 
+std::optional<WindowRequest> WindowRegistry::range_of(const Clique& clique,
+                                                      int rank,
+                                                      Address description) {
+  const NcclWindowSet* window = find_by_description(clique, rank, description);
+  if (window == nullptr) return std::nullopt;
+  return WindowRequest{window->copies[static_cast<std::size_t>(rank)].address, window->bytes};
+}
+
 bool WindowRegistry::release(const Clique& clique, int rank, Address description) {
   NcclWindowSet* window = find_by_description(clique, rank, description);
   if (window == nullptr) return false;

@@ -77,6 +77,10 @@ class WindowRegistry {
     nccl_core::Check problem;
   };
   Registered add(Clique& clique, const std::vector<WindowRequest>& requests);
+  /// The rank's memory behind the window.
+  [[nodiscard]] std::optional<WindowRequest> range_of(const Clique& clique,
+                                                      int rank,
+                                                      vgpu::Address description);
   /// One rank lets go; the last one unmaps it. False: no such window of that rank.
   bool release(const Clique& clique, int rank, vgpu::Address description);
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "fabric/collective_cost.h"
+#include "vcluster/watch/run_check.h"
 
 namespace cuco::vcluster {
 
@@ -109,6 +110,11 @@ NcclReply NcclWorld::release(NcclItemKind kind, const CliqueRank& place, wire::B
   // Both payloads are a communicator and a device address.
   const auto request = wire::read_front<wire::NcclWindow>(payload);
   if (!request) return malformed(kind);
+  if (services_.check != nullptr && kind == NcclItemKind::WindowDeregister) {
+    if (const auto range = windows_.range_of(*place.clique, place.rank, request->window)) {
+      services_.check->given_back(range->address, range->bytes, place.rank);
+    }
+  }
   const bool known = kind == NcclItemKind::WindowDeregister
                          ? windows_.release(*place.clique, place.rank, request->window)
                          : dev_comms_.release(*place.clique, place.rank, request->window);

@@ -126,6 +126,12 @@ void RunCheck::on_stream_free(Work& work,
   freed(free.address, work.call);
 }
 
+void RunCheck::given_back(std::uint64_t address, std::uint64_t bytes, int rank) {
+  const auto& call = works_.host.call;
+  checker.give_back(canonical(address), bytes, call ? *call : check::Site{}, rank,
+                    works_.host.known);
+}
+
 void RunCheck::freed(std::uint64_t address, const std::shared_ptr<const check::Site>& call) {
   checker.on_free(address, call ? *call : check::Site{});
   const auto known = devices_.memory().find_allocation(address);
@@ -274,23 +280,27 @@ check::ChainId RunCheck::new_chain() {
 // the two without being ordered races with it.
 check::WorkId RunCheck::begin_put(const check::WorkInfo& info, const check::PutRecord& put) {
   const check::WorkId id = checker.begin(info);
-  checker.communication().add_put(checker.actor_of(id), put);
+  checker.communication().add_put(checker.actor_of(id), put).site = checker.site_of(id);
   // The NIC may read the source at any moment from here on.
   if (put.source != 0) checker.read(id, put.source, put.bytes);
   return id;
 }
 
-void RunCheck::raise(check::WorkId put, std::uint64_t signal, std::uint64_t value, Place place) {
+void RunCheck::raise(check::WorkId put,
+                     std::uint64_t signal,
+                     std::uint64_t added,
+                     std::uint64_t value,
+                     Place place) {
   checker.communication().raise(signal, value, checker.actor_of(put));
   if (place.operation > 1) {
     checker.learn(put, check::Clock::with_chain(nullptr, place.chain, place.operation - 1));
   }
-  checker.publish(put, signal, 8);
+  checker.publish(put, signal, 8, added, value);
 }
 
-void RunCheck::end_put(check::WorkId put, std::uint64_t credit, Place place) {
+void RunCheck::end_put(check::WorkId put, std::uint64_t credit, std::uint64_t value, Place place) {
   checker.learn(put, check::Clock::with_chain(nullptr, place.chain, place.operation));
-  checker.publish(put, credit, 4);
+  checker.publish(put, credit, 4, 1, value);
   (void)checker.end(put);
 }
 

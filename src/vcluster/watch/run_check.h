@@ -48,6 +48,8 @@ class RunCheck {
   /// Variables of a module: exact bounds, and races, but never leaked.
   void on_program(const Process& process, const vgpu::Program& program, std::int32_t device);
   /// The program lets go of it: it is kept aside, and given back when much has come after it.
+  /// The host takes a window or memory from those who might still put there.
+  void given_back(std::uint64_t address, std::uint64_t bytes, int rank);
   void freed(std::uint64_t address, const std::shared_ptr<const check::Site>& call);
   /// Memory that a stream makes or frees in its turn: whoever uses it must come after, or before.
   void on_stream_allocate(Work& work, const Context& context, const ClaimOperation& made);
@@ -76,8 +78,12 @@ class RunCheck {
   [[nodiscard]] check::ChainId new_chain();
   check::WorkId begin_put(const check::WorkInfo& info, const check::PutRecord& put);
   /// The signal is raised, after this put's bytes and those of all before it.
-  void raise(check::WorkId put, std::uint64_t signal, std::uint64_t value, Place place);
-  void end_put(check::WorkId put, std::uint64_t credit, Place place);
+  void raise(check::WorkId put,
+             std::uint64_t signal,
+             std::uint64_t added,
+             std::uint64_t value,
+             Place place);
+  void end_put(check::WorkId put, std::uint64_t credit, std::uint64_t value, Place place);
   void on_bad_put(const check::Site& where, const std::string& why, int rank);
   void on_bad_collective(const std::string& why, int rank);
 

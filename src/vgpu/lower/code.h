@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/aligned.h"
+#include "ptx/flow/liveness.h"
 #include "ptx/module.h"
 #include "vgpu/lower/op.h"
 #include "vgpu/lower/program.h"
@@ -40,6 +41,9 @@ struct FunctionCode {
   std::vector<FrameSlot> returns;
   std::vector<FrameSlot> parameters;
   bool clears_registers = true;  ///< A register may be read before it is written.
+  // By register of the function: its place, and where its value is wanted.
+  std::vector<Ref> registers;
+  std::vector<ptx::LiveInterval> live;
 };
 
 /// A call site: which bytes go where.

@@ -315,6 +315,8 @@ void KernelBuilder::lower_function(std::uint32_t index) {
   if (index == 0) entry_words_ = live_words_;
   code.register_bytes = register_bytes_;
   code.predicates = predicates_;
+  code.registers = registers_;
+  code.live = intervals_;
   kernel_->functions.push_back(std::move(code));
 }
 

@@ -6,6 +6,9 @@
 // CASE both_barriers none
 // CASE no_syncwarp shared-race
 // CASE syncwarp none
+// CASE shuffle_is_no_syncwarp shared-race
+// CASE vote_is_no_syncwarp shared-race
+// CASE shuffle_and_syncwarp none
 // CASE shared_bytes_apart none
 // CASE same_value_by_all none
 // CASE blocks_add_without_atomic global-race
@@ -47,6 +50,19 @@ __global__ void neighbours(int* out, bool sync) {
   tile[threadIdx.x] = threadIdx.x;
   if (sync) __syncwarp();
   out[threadIdx.x] = tile[threadIdx.x ^ 1];
+}
+
+enum Exchange { Shuffle = 1, Vote = 2, Sync = 4 };
+
+// Registers are exchanged between the store and the load, which says nothing of memory.
+__global__ void exchange(int* out, int ways) {
+  __shared__ int tile[32];
+  tile[threadIdx.x] = threadIdx.x;
+  int sum = 0;
+  if (ways & Shuffle) sum += __shfl_xor_sync(~0u, out[threadIdx.x], 1);
+  if (ways & Vote) sum += __any_sync(~0u, out[threadIdx.x] == 3);
+  if (ways & Sync) __syncwarp();
+  out[threadIdx.x] = tile[threadIdx.x ^ 1] + sum;
 }
 
 __global__ void flags(int* out) {
@@ -145,6 +161,9 @@ int main(int argc, char** argv) {
   if (run.is("both_barriers")) reverse<<<1, 128>>>(out, data, true, true);
   if (run.is("no_syncwarp")) neighbours<<<1, 32>>>(out, false);
   if (run.is("syncwarp")) neighbours<<<1, 32>>>(out, true);
+  if (run.is("shuffle_is_no_syncwarp")) exchange<<<1, 32>>>(data, Shuffle);
+  if (run.is("vote_is_no_syncwarp")) exchange<<<1, 32>>>(data, Vote);
+  if (run.is("shuffle_and_syncwarp")) exchange<<<1, 32>>>(data, Shuffle | Vote | Sync);
   if (run.is("shared_bytes_apart")) flags<<<1, 128>>>(out);
   if (run.is("same_value_by_all")) mark<<<4, 64>>>(out);
   if (run.is("blocks_add_without_atomic")) count<<<8, 32>>>(out, false);

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What strong operations wrote to one location, one after the other, and what a read of it proves.
+///
+/// A read proves what its thread *demands* of the value, not what it happened to find. Whoever
+/// waits for a flag to reach 1 and finds 2 might as well have found 1: only what came with 1 is
+/// known then. Of additions by several writers, only those are known without which the value that
+/// was demanded could not have been reached: the others might have come first.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "check/happens_before.h"
+
+namespace cuco::check {
+
+/// What the thread that reads makes of a value: see vgpu::WhatIf.
+struct Demand {
+  bool is_poll = false;    ///< It reads again, and keeps nothing of this value.
+  std::uint32_t same = 0;  ///< Bit i: others[i] would have done as well.
+};
+using AskDemand = std::function<Demand(std::uint64_t value, std::span<const std::uint64_t> others)>;
+
+class SyncHistory {
+ public:
+  static constexpr std::size_t kMost = 64;  ///< Writes that are remembered apart.
+  /// A set of them: bit i is writes()[i].
+  using Set = std::uint64_t;
+
+  enum class Kind : std::uint8_t {
+    Store,  ///< Ends what was before.
+    Add,    ///< Additions may come in any order…
+    Other,  ///< …other read-modify-writes are taken as they came.
+  };
+  struct Write {
+    Kind kind = Kind::Store;
+    ActorId actor = kNoActor;
+    std::uint32_t epoch = 0;
+    std::array<ClockPtr, 3> clocks;      ///< What it published, by scope: block, device, system.
+    ClockPtr start;                      ///< Of a library's barrier: what came before its kernel.
+    std::optional<std::uint64_t> value;  ///< After it; known when the location is next looked at.
+    Set before = 0;                      ///< Those that come before it whatever happens.
+  };
+  /// Somebody read the location, and went on.
+  struct Look {
+    ActorId actor = kNoActor;
+    std::uint32_t epoch = 0;
+    Set proven = 0;                      ///< What had come before, then…
+    Set counted = 0;                     ///< …and of that, what it knew by this look alone.
+    std::size_t count = 0;               ///< Writes there were.
+    std::optional<std::uint64_t> least;  ///< What it waited for, where more would do as well.
+  };
+
+  explicit SyncHistory(std::optional<std::uint64_t> value, std::uint32_t bytes)
+      : bytes_(bytes), writes_(1) {
+    writes_[0].value = value;
+  }
+
+  [[nodiscard]] const std::vector<Write>& writes() const { return writes_; }
+  [[nodiscard]] const std::vector<Look>& looks() const { return looks_; }
+  [[nodiscard]] const Write& last() const { return writes_.back(); }
+  [[nodiscard]] Set all() const { return below(writes_.size()); }
+
+  /// The location holds this value: the last write left it, unless `other` did.
+  void found(std::optional<std::uint64_t> value, std::uint32_t bytes, const Write* other);
+  /// `known`: what the writer knows to have come before it.
+  void add(Write write, Set known);
+  /// The last write's value, by who knows it at once.
+  void set_value(std::uint64_t value) { writes_.back().value = value; }
+
+  struct Reading {
+    bool is_poll = false;
+    Set proven = 0;  ///< In all ways, these came before.
+    /// For each store that may have been read: it, and the writes after it that must have come.
+    std::vector<Set> ways;
+    std::optional<std::uint64_t> least;
+  };
+  /// `known`: what the reader knows to have come. Without `value` or `ask` all is proven that is
+  /// there.
+  [[nodiscard]] Reading read(Set known,
+                             std::optional<std::uint64_t> value,
+                             const AskDemand* ask) const;
+  void remember(Look look);
+
+  /// Writes that come before these whatever happens, and these.
+  [[nodiscard]] Set closure(Set set) const;
+  /// Of the writes that a look counted on, those in whose place the last write, which knows nothing
+  /// of the look, could have been.
+  [[nodiscard]] Set replaced_by_last(const Look& look) const;
+
+ private:
+  class Verdicts;
+  [[nodiscard]] static Set below(std::size_t count) {
+    return count >= 64 ? ~Set{0} : (Set{1} << count) - 1;
+  }
+  [[nodiscard]] static bool has(Set set, std::size_t i) { return (set >> i & 1U) != 0; }
+  /// The store whose release sequence the write belongs to.
+  [[nodiscard]] std::size_t head_of(std::size_t write) const;
+  [[nodiscard]] std::uint64_t masked(std::uint64_t value) const {
+    return bytes_ >= 8 ? value : value & ((std::uint64_t{1} << (8 * bytes_)) - 1);
+  }
+  [[nodiscard]] std::uint64_t amount(std::size_t write) const {
+    return masked(*writes_[write].value - *writes_[write - 1].value);
+  }
+  [[nodiscard]] bool has_values(std::size_t head, std::size_t end) const;
+  /// Values that the location may have had with these writes out of the way; false: enough.
+  template <typename Use>
+  void for_values(std::size_t head, std::size_t end, Set known, Set without, Use&& use) const;
+  [[nodiscard]] Set with_followers(std::size_t write, std::size_t end) const;
+  void drop_first();
+
+  std::uint32_t bytes_;
+  std::vector<Write> writes_;  ///< [0]: what was there before the others.
+  std::vector<Look> looks_;
+};
+
+}  // namespace cuco::check
