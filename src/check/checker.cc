@@ -73,11 +73,13 @@ void Checker::give_back(
     const auto lies_here = [&](Address address) {
       return address != 0 && address < base + bytes && base < address + put.bytes;
     };
+    // Of a put that nobody waits for that is the finding.
+    if (told_puts_.contains(sites_[put.site].line)) return;
     const bool from = lies_here(put.source);
     if (put.bytes == 0 || (!from && !lies_here(put.destination)) || races_.knows(known, actor)) {
       return;
     }
-    const std::uint64_t key = std::uint64_t{put.site} << 32U | 0xFFFD0000U | (from ? 1U : 0U);
+    const std::uint64_t key = std::uint64_t{sites_[put.site].line} << 32U | 0xFFFD0000U;
     if (const auto told = reported_.find(key); told != reported_.end()) {
       return findings_.count(told->second);
     }
@@ -121,6 +123,11 @@ WorkId Checker::begin(const WorkInfo& info) {
     SiteRecord site;
     site.place = info.call;
     site.place.what = info.what;
+    site.line = at->second;
+    if (info.call.line > 0) {
+      const std::string line = fmt::format("{}:{}", info.call.file, info.call.line);
+      site.line = put_lines_.try_emplace(line, at->second).first->second;
+    }
     sites_.push_back(std::move(site));
   }
   work.site = at->second;
@@ -322,7 +329,7 @@ std::uint32_t Checker::find_site(std::uint64_t key,
   const auto [at, fresh] = site_index_.try_emplace(key, static_cast<std::uint32_t>(sites_.size()));
   if (fresh) {
     // In words at once: the kernel's module may be gone when they are needed.
-    sites_.push_back({place_of(*warp.kernel, op.source), true});
+    sites_.push_back({place_of(*warp.kernel, op.source), true, at->second});
     sites_.back().place.what = verb(kind, bytes);
   }
   return at->second;

@@ -144,6 +144,7 @@ class Checker final : public vgpu::AccessObserver {
   struct SiteRecord {
     Site place;
     bool in_kernel = false;
+    std::uint32_t line = 0;  ///< The first site of the same line: puts to many ranks are one.
   };
   /// A block that ran, or a piece of work outside of kernels.
   struct BlockRecord {
@@ -269,6 +270,7 @@ class Checker final : public vgpu::AccessObserver {
   std::vector<SiteRecord> sites_{1};
   std::unordered_map<std::uint64_t, std::uint32_t> site_index_;
   std::unordered_map<std::string, std::uint32_t> host_site_index_;
+  std::unordered_map<std::string, std::uint32_t> put_lines_;
   struct SiteCache {
     std::uint64_t key = 0;
     std::uint32_t site = 0;
@@ -279,6 +281,7 @@ class Checker final : public vgpu::AccessObserver {
   std::unordered_map<std::uint64_t, std::size_t> reported_;
   WorkId next_work_ = 1;
   std::vector<StandIn> stand_ins_;
+  std::unordered_set<std::uint32_t> told_puts_;  ///< Sites of puts that a finding is about.
   std::vector<SameStore> same_stores_;
   std::vector<SameShared> same_shared_;
   bool is_settling_ = false;

@@ -404,7 +404,8 @@ void Checker::report_beyond(const Region& guard, ActorId actor, const Access& ac
 }
 
 void Checker::report_race(const Race& race) {
-  const std::uint64_t key = std::uint64_t{race.later.site} << 32U | race.earlier.site;
+  const std::uint64_t key =
+      std::uint64_t{sites_[race.later.site].line} << 32U | sites_[race.earlier.site].line;
   if (const auto known = reported_.find(key); known != reported_.end()) {
     return findings_.count(known->second);
   }

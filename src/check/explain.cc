@@ -92,7 +92,7 @@ void Checker::judge_stand_ins(std::uint32_t device) {
     };
     const Address last = put->destination + (put->bytes - 1) / 4 * 4;
     if (!was_read(put->destination) && !was_read(last)) return true;
-    const std::uint64_t key = std::uint64_t{put->site} << 32U | 0xFFFE0000U;
+    const std::uint64_t key = std::uint64_t{sites_[put->site].line} << 32U | 0xFFFE0000U;
     if (const auto known = reported_.find(key); known != reported_.end()) {
       findings_.count(known->second);
       return true;
@@ -132,6 +132,7 @@ void Checker::explain_barrier(const Race& race, Finding& finding) const {
 
 void Checker::explain_put(const Race& race, ActorId actor, Finding& finding) {
   const PutRecord& put = *communication_.find_put(actor);
+  told_puts_.insert(sites_[put.site].line);
   const bool put_is_later = race.later.actor == actor;
   const ActorId other = put_is_later ? race.earlier.actor : race.later.actor;
   const bool other_writes = put_is_later ? race.earlier_writes : race.later_writes;

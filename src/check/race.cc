@@ -297,7 +297,8 @@ void RaceDetector::access(ActorId actor, const Access& access) {
 void RaceDetector::synchronise(Me& me, const Access& access) {
   const Address at = access.address & ~Address{3};
   auto found = flags_.find(at);
-  const bool loads = access.kind != AccessKind::Store;
+  // An addition from outside of a kernel (NIC) gives nothing back.
+  const bool loads = access.kind != AccessKind::Store && !access.after;
   bool polls = false;
   if (found != flags_.end()) {
     catch_up(found->second, access);

@@ -11,16 +11,16 @@
 // CASE one_signal_for_all signal-count --topology nvlink4 --ranks 3
 // CASE one_signal_each none --topology nvlink4 --ranks 3
 // CASE one_signal_barrier none --topology nvlink4 --ranks 3
-// CASE lsa_flag_of_last_phase unordered-read --topology nvlink4
-// CASE lsa_flag_of_this_phase none --topology nvlink4
-// CASE lsa_flag_device_scope unordered-read --topology nvlink4
+// CASE lsa_flag_of_last_phase unordered-read --topology nvlink4 --ranks 2
+// CASE lsa_flag_of_this_phase none --topology nvlink4 --ranks 2
+// CASE lsa_flag_device_scope unordered-read --topology nvlink4 --ranks 2
 // CASE freed_in_flight use-after-free --topology ib2x1
 // CASE freed_after_flush none --topology ib2x1
-// CASE gather_beside_writer global-race --topology nvlink4
-// CASE gather_after_writer none --topology nvlink4
-// CASE writer_beside_gather global-race --topology nvlink4
-// CASE copy_beside_writer global-race --topology nvlink4
-// CASE copy_after_writer none --topology nvlink4
+// CASE gather_beside_writer global-race --topology nvlink4 --ranks 2
+// CASE gather_after_writer none --topology nvlink4 --ranks 2
+// CASE writer_beside_gather global-race --topology nvlink4 --ranks 2
+// CASE copy_beside_writer global-race --topology nvlink4 --ranks 2
+// CASE copy_after_writer none --topology nvlink4 --ranks 2
 #include <cuda/atomic>
 
 #include "ranks.h"
