@@ -241,7 +241,11 @@ void Checker::publish(
 }
 
 ClockPtr Checker::writer_knowledge(Address address) {
-  return races_.clock_of(races_.last_write(address));
+  const Stamp stamp = races_.last_write(address);
+  ClockPtr known = races_.clock_of(stamp);
+  // What the writer does from here on is not part of it.
+  if (stamp.actor != kNoActor && races_.clock(stamp.actor)) (void)races_.publish(stamp.actor);
+  return known;
 }
 
 Site Checker::writer_site(Address address) {
