@@ -401,12 +401,15 @@ bool RaceDetector::read_flag(Me& me, SyncHistory& history, const Access& access)
     }
     is_first = false;
   }
-  history.remember({.actor = me.actor,
-                    .epoch = me.epoch(),
-                    .proven = reading.proven,
-                    .counted = reading.proven & ~known,
-                    .count = history.writes().size(),
-                    .least = reading.least});
+  // Who reads again what it knows learns nothing, and keeps what it counted on.
+  if ((reading.proven & ~known) != 0) {
+    history.remember({.actor = me.actor,
+                      .epoch = me.epoch(),
+                      .proven = reading.proven,
+                      .counted = reading.proven & ~known,
+                      .count = history.writes().size(),
+                      .least = reading.least});
+  }
   for (std::size_t i = 0; i < seen.size(); ++i) {
     if (!seen[i]) continue;
     if (acquires(access.order)) {
