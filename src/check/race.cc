@@ -402,7 +402,7 @@ bool RaceDetector::read_flag(Me& me, SyncHistory& history, const Access& access)
     is_first = false;
   }
   // Who reads again what it knows learns nothing, and keeps what it counted on.
-  if ((reading.proven & ~known) != 0) {
+  if (reading.least || (reading.proven & ~known) != 0) {
     history.remember({.actor = me.actor,
                       .epoch = me.epoch(),
                       .proven = reading.proven,

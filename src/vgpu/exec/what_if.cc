@@ -345,6 +345,9 @@ WhatIf::Answer WhatIf::ask(const Warp& warp,
   unsigned free_steps = 0;
   for (unsigned steps = 0; steps < kMostSteps && at < end; ++steps) {
     const ptx::Instruction* in = instruction_of(at);
+    if (in->opcode != Opcode::Unknown) {
+      forget_dead(static_cast<std::uint32_t>(in - function_->instructions.data()));
+    }
     if (in == load_) {
       if (at > &op) {  // The rest of the same instruction.
         ++at;
@@ -354,9 +357,6 @@ WhatIf::Answer WhatIf::ask(const Warp& warp,
       std::erase(tainted_, load_->operands.empty() ? 0U : load_->operands[0].index);
       answer.is_poll = has_result && tainted_.empty();
       break;
-    }
-    if (in->opcode != Opcode::Unknown) {
-      forget_dead(static_cast<std::uint32_t>(in - function_->instructions.data()));
     }
     if (tainted_.empty() && ++free_steps > kReturnSteps) break;
     const Op* next = at;

@@ -92,11 +92,11 @@ TEST(WhatIf, AValueThatNobodyWantsMayBeAny) {
 
 TEST(WhatIf, WhoComesBackPolls) {
   // Reads 7 until it has read it twice.
-  const auto answer =
-      ask("mov.u32 %r5, 0;" + std::string(kLoad) +
-              "add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r1, 8; setp.lt.and.u32 %p2, %r5, 2, %p1;"
-              "@%p2 bra L;",
-          {6, 8});
+  const auto answer = ask("mov.u32 %r5, 0;" + std::string(kLoad) +
+                              "add.u32 %r5, %r5, 1; sub.u32 %r2, %r1, 8; setp.lt.s32 %p1, %r2, 0;"
+                              "setp.lt.and.u32 %p2, %r5, 2, %p1;"
+                              "@%p2 bra L;",
+                          {6, 8});
   EXPECT_TRUE(answer.is_poll);
 }
 
