@@ -126,7 +126,7 @@ WorkId Checker::begin(const WorkInfo& info) {
     site.line = at->second;
     if (info.call.line > 0) {
       const std::string line = fmt::format("{}:{}", info.call.file, info.call.line);
-      site.line = put_lines_.try_emplace(line, at->second).first->second;
+      site.line = lines_.try_emplace(line, at->second).first->second;
     }
     sites_.push_back(std::move(site));
   }
@@ -334,7 +334,14 @@ std::uint32_t Checker::find_site(std::uint64_t key,
   if (fresh) {
     // In words at once: the kernel's module may be gone when they are needed.
     sites_.push_back({place_of(*warp.kernel, op.source), true, at->second});
-    sites_.back().place.what = verb(kind, bytes);
+    Site& place = sites_.back().place;
+    place.what = verb(kind, bytes);
+    if (place.line > 0) {
+      // An unrolled loop is one line.
+      const std::string line =
+          fmt::format("{} {}:{} {}", place.kernel, place.file, place.line, static_cast<int>(kind));
+      sites_.back().line = lines_.try_emplace(line, at->second).first->second;
+    }
   }
   return at->second;
 }

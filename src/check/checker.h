@@ -144,7 +144,7 @@ class Checker final : public vgpu::AccessObserver {
   struct SiteRecord {
     Site place;
     bool in_kernel = false;
-    std::uint32_t line = 0;  ///< The first site of the same line: puts to many ranks are one.
+    std::uint32_t line = 0;  ///< The first site of the same line.
   };
   /// A block that ran, or a piece of work outside of kernels.
   struct BlockRecord {
@@ -270,7 +270,7 @@ class Checker final : public vgpu::AccessObserver {
   std::vector<SiteRecord> sites_{1};
   std::unordered_map<std::uint64_t, std::uint32_t> site_index_;
   std::unordered_map<std::string, std::uint32_t> host_site_index_;
-  std::unordered_map<std::string, std::uint32_t> put_lines_;
+  std::unordered_map<std::string, std::uint32_t> lines_;
   struct SiteCache {
     std::uint64_t key = 0;
     std::uint32_t site = 0;
