@@ -71,6 +71,22 @@ bool is_arithmetic(const ptx::Instruction& in) {
   });
 }
 
+/// A thread that does no more than this between two looks does nothing but wait.
+bool is_idle(const ptx::Instruction& in) {
+  switch (in.opcode) {
+    case Opcode::Bra:
+    case Opcode::Fence:
+    case Opcode::Membar:
+    case Opcode::Mov:
+    case Opcode::Nanosleep:
+      return true;
+    case Opcode::Ld:
+      return in.has(ptx::Modifier::Param) || in.has(ptx::Modifier::Const);
+    default:
+      return is_arithmetic(in);
+  }
+}
+
 bool is_signed(ptx::Type type) {
   return type == ptx::Type::S8 || type == ptx::Type::S16 || type == ptx::Type::S32;
 }
@@ -343,6 +359,21 @@ WhatIf::Answer WhatIf::ask(const Warp& warp,
   const Op* at = &op + 1;
   std::uint32_t accepted = 0;
   unsigned free_steps = 0;
+  bool waits = true;
+  // The same place again: nothing that its address is made of has changed.
+  const auto reads_the_same = [&] {
+    ptx::find_access(*function_, *load_, access_);
+    return std::ranges::none_of(access_.reads, [&](std::uint32_t reg) -> bool {
+      const Ref ref = place_of(reg);
+      if (!is_present_[reg] || is_predicate(reg) || (ref & kConstantBit) != 0) {
+        return is_unknown_[reg];
+      }
+      const std::uint32_t bytes = slot_bytes(reg);
+      return is_unknown_[reg] ||
+             std::memcmp(registers_.data() + ref, real_->bank[0] + ref + std::size_t{lane_} * bytes,
+                         bytes) != 0;
+    });
+  };
   for (unsigned steps = 0; steps < kMostSteps && at < end; ++steps) {
     const ptx::Instruction* in = instruction_of(at);
     if (in->opcode != Opcode::Unknown) {
@@ -354,14 +385,15 @@ WhatIf::Answer WhatIf::ask(const Warp& warp,
         continue;
       }
       // Its result is written anew; what else depends on it would be kept.
-      std::erase(tainted_, load_->operands.empty() ? 0U : load_->operands[0].index);
-      answer.is_poll = has_result && tainted_.empty();
+      if (has_result) std::erase(tainted_, load_->operands[0].index);
+      answer.is_poll = has_result && waits && tainted_.empty() && reads_the_same();
       break;
     }
     if (tainted_.empty() && ++free_steps > kReturnSteps) break;
     const Op* next = at;
     while (next < end && instruction_of(next) == in)
       ++next;
+    waits = waits && is_idle(*in);
     const Step done = step(*in, at, next);
     if (done == Step::Stop) break;
     at = next;

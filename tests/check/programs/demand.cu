@@ -27,6 +27,11 @@
 // CASE sense none
 // CASE ring none
 // CASE ring_far global-race
+// CASE epochs_in_a_loop none
+// CASE flags_in_a_loop none
+// CASE flags_in_a_loop_old global-race
+// CASE added_nothing none
+// CASE added_nothing_old global-race
 #include <cooperative_groups.h>
 
 #include <cuda/atomic>
@@ -181,6 +186,39 @@ __global__ void ring(int* data, unsigned* head, int* out, bool far) {
   *out = sum;
 }
 
+// The same load again and again: for the next epoch, or for the next flag.
+__global__ void loops(int* data, unsigned* flags, int* out, unsigned epochs, unsigned places, unsigned least) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    for (unsigned e = 1; e <= epochs; ++e) {
+      for (unsigned p = 0; p < places; ++p) {
+        data[e * places + p] = 1;
+        Flag(flags[p]).store(e, cuda::memory_order_release);
+      }
+    }
+    return;
+  }
+  dawdle();
+  int sum = 0;
+  for (unsigned e = places == 1 ? 1 : epochs; e <= epochs; ++e) {
+    for (unsigned p = 0; p < places; ++p) {
+      while (Flag(flags[p]).load(cuda::memory_order_acquire) < (places == 1 ? e : least)) {}
+      if (places == 1) sum += data[e];
+    }
+  }
+  for (unsigned p = 0; places > 1 && p < places; ++p) sum += data[epochs * places + p];
+  *out = sum;
+}
+
+__global__ void added(int* data, unsigned* flag, int* out, unsigned wait) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) return produce(data, flag);
+  dawdle();
+  while (atomicAdd(flag, 0) < wait) {}
+  __threadfence();
+  *out = data[3];
+}
+
 int main(int argc, char** argv) {
   Case c(argc, argv);
   int *data, *out;
@@ -219,6 +257,11 @@ int main(int argc, char** argv) {
   if (c.is("sense")) sense<<<2, 32>>>(data, flag, out);
   if (c.is("ring")) ring<<<2, 32>>>(data, flag, out, false);
   if (c.is("ring_far")) ring<<<2, 32>>>(data, flag, out, true);
+  if (c.is("epochs_in_a_loop")) loops<<<2, 32>>>(data, flag, out, 5, 1, 0);
+  if (c.is("flags_in_a_loop")) loops<<<2, 32>>>(data, flag, out, 2, 8, 2);
+  if (c.is("flags_in_a_loop_old")) loops<<<2, 32>>>(data, flag, out, 2, 8, 1);
+  if (c.is("added_nothing")) added<<<2, 32>>>(data, flag, out, 3);
+  if (c.is("added_nothing_old")) added<<<2, 32>>>(data, flag, out, 2);
   cudaDeviceSynchronize();
   cudaFree(data), cudaFree(out), cudaFree(flag), cudaFree(epoch);
   return c.end();

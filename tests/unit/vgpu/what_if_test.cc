@@ -100,6 +100,28 @@ TEST(WhatIf, WhoComesBackPolls) {
   EXPECT_TRUE(answer.is_poll);
 }
 
+TEST(WhatIf, WhoGoesToTheNextPlaceDoesNotPoll) {
+  // Two flags, one after the other, by one instruction: 7 and 5.
+  const auto answer =
+      ask("mov.u32 %r5, 0; mov.u64 %rd3, %rd1;"
+          "L: ld.acquire.gpu.global.u32 %r1, [%rd3];"
+          "setp.lt.u32 %p1, %r1, %r9; @%p1 bra L;"
+          "add.u32 %r5, %r5, 1; add.s64 %rd3, %rd3, 4;"
+          "setp.lt.u32 %p2, %r5, 2; @%p2 bra L;",
+          {4, 5});
+  EXPECT_FALSE(answer.is_poll);
+  EXPECT_EQ(answer.same, 0b10U);
+}
+
+TEST(WhatIf, WhoDoesSomethingBetweenTwoLooksDoesNotPoll) {
+  const auto answer = ask("mov.u32 %r5, 0;" + std::string(kLoad) +
+                              "setp.lt.u32 %p1, %r1, %r9; @%p1 bra L; ld.global.u32 %r6, [%rd2];"
+                              "add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 2; @%p2 bra L;",
+                          {4, 5});
+  EXPECT_FALSE(answer.is_poll);
+  EXPECT_EQ(answer.same, 0b10U);
+}
+
 TEST(WhatIf, ASumIsKept) {
   const auto answer = ask("mov.u32 %r5, 0; mov.u32 %r6, 0;" + std::string(kLoad) +
                               "add.u32 %r5, %r5, 1; add.u32 %r6, %r6, %r1;"
