@@ -20,6 +20,11 @@ class NvccBuilder final : public Builder {
     return toolchain::build_candidate(source, settings);
   }
 
+  Result<std::optional<toolchain::FrozenParts>> frozen(const system::Path& object) override {
+    CUCO_TRY_ASSIGN(toolchain::FrozenParts parts, toolchain::frozen_parts(object));
+    return std::optional(std::move(parts));
+  }
+
   Result<toolchain::ElfFacts> inspect(const system::Path& object) override {
     CUCO_TRY_ASSIGN(const std::string bytes, system::read_file(object));
     return toolchain::read_elf(std::as_bytes(std::span(bytes)));
@@ -28,6 +33,24 @@ class NvccBuilder final : public Builder {
  private:
   toolchain::BuildSettings settings_;
 };
+
+/// Whether the compiler saw the same frozen code in both, on both sides.
+Result<std::optional<Outcome>> compare_frozen(Builder& builder,
+                                              std::string_view seed,
+                                              const system::Path& object) {
+  CUCO_TRY_ASSIGN(const auto mine, builder.frozen(object));
+  if (!mine) return std::optional<Outcome>();
+  CUCO_TRY_ASSIGN(const toolchain::BuildResult built, builder.build(seed, false));
+  const auto* path = std::get_if<system::Path>(&built);
+  if (path == nullptr) return std::optional<Outcome>();  // whoever times it will say why
+  CUCO_TRY_ASSIGN(const auto theirs, builder.frozen(*path));
+  if (!theirs) return std::optional<Outcome>();
+  if (auto refused = screen_frozen(theirs->host, mine->host))
+    return std::optional<Outcome>(*refused);
+  if (auto refused = screen_frozen(theirs->device, mine->device))
+    return std::optional<Outcome>(*refused);
+  return std::optional<Outcome>();
+}
 
 }  // namespace
 
@@ -53,6 +76,10 @@ Result<Built> build_screened(Builder& builder,
   const system::Path object = std::get<system::Path>(result);
   CUCO_TRY_ASSIGN(const toolchain::ElfFacts facts, builder.inspect(object));
   if (auto refused = screen_object(facts)) return Built(Outcome(*std::move(refused)));
+  if (program != seed) {
+    CUCO_TRY_ASSIGN(auto refused, compare_frozen(builder, seed, object));
+    if (refused) return Built(*std::move(refused));
+  }
   return Built(object);
 }
 

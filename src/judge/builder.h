@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -23,6 +24,11 @@ class Builder {
   /// `device_only`: see BuildSettings.
   [[nodiscard]] virtual Result<toolchain::BuildResult> build(std::string_view source,
                                                              bool device_only) = 0;
+  /// What the compiler saw of an object's frozen code; nothing: not known.
+  [[nodiscard]] virtual Result<std::optional<toolchain::FrozenParts>> frozen(
+      const system::Path& /*object*/) {
+    return std::optional<toolchain::FrozenParts>();
+  }
   /// What an object defines, imports and runs when it is loaded.
   [[nodiscard]] virtual Result<toolchain::ElfFacts> inspect(const system::Path& object) = 0;
 };

@@ -13,6 +13,7 @@
 #include "program/regions.h"
 #include "program/tokens.h"
 #include "system/os/shared_library.h"
+#include "toolchain/printable.h"
 
 namespace cuco::judge {
 namespace {
@@ -172,6 +173,18 @@ bool is_allowed_import(std::string_view name) {
          std::ranges::find(kAllowedNames, name) != kAllowedNames.end();
 }
 
+std::string describe_edit(const program::FrozenEdit& edit) {
+  if (edit.was == edit.is) {
+    return fmt::format(
+        "the layout of the line '{}' outside the evolve regions was changed: blanks, "
+        "or line ends (CRLF)",
+        toolchain::printable(edit.was.substr(0, 120)));
+  }
+  return fmt::format("a line outside the evolve regions was changed from '{}' to '{}'",
+                     toolchain::printable(edit.was.substr(0, 120)),
+                     toolchain::printable(edit.is.substr(0, 120)));
+}
+
 // gcc's own frame_dummy and nvcc's registration of the kernels; gcc's own clean-up at the end.
 constexpr std::size_t kInitEntries = 2;
 constexpr std::size_t kFiniEntries = 1;
@@ -187,12 +200,13 @@ Result<std::optional<ScreenRejected>> screen_source(std::string_view seed,
   if (!edit) return std::optional(ScreenRejected{"regions", edit.error().message(), {}});
   if (*edit) {
     return std::optional(ScreenRejected{
-        "frozen bytes",
-        fmt::format("a line outside the evolve regions was changed from '{}' to '{}'",
-                    (*edit)->was.substr(0, 120), (*edit)->is.substr(0, 120)),
-        {.file = "program.cu", .line = (*edit)->line}});
+        "frozen bytes", describe_edit(**edit), {.file = "program.cu", .line = (*edit)->line}});
   }
   CUCO_TRY_ASSIGN(const Parts parts, split_parts(candidate));
+  if (program::has_line_directive(parts.evolved)) {
+    return std::optional(ScreenRejected{
+        "line directive", "an evolve region claims to be another file or line (#line)", {}});
+  }
   if (const auto what = left_open(parts)) {
     return std::optional(ScreenRejected{
         "open region",
@@ -204,6 +218,19 @@ Result<std::optional<ScreenRejected>> screen_source(std::string_view seed,
         "macro", fmt::format("a macro redefines '{}', which frozen code uses", *name), {}});
   }
   return std::optional<ScreenRejected>();
+}
+
+std::optional<ScreenRejected> screen_frozen(const program::FrozenText& seed,
+                                            const program::FrozenText& candidate) {
+  if (!candidate.trouble.empty()) return ScreenRejected{"frozen code", candidate.trouble, {}};
+  const auto difference = program::first_difference(seed, candidate);
+  if (!difference) return std::nullopt;
+  return ScreenRejected{
+      "frozen code",
+      fmt::format("an evolve region changes what frozen code means to the compiler: '{}' instead "
+                  "of '{}'",
+                  toolchain::printable(difference->is), toolchain::printable(difference->was)),
+      {}};
 }
 
 std::optional<ScreenRejected> screen_object(const toolchain::ElfFacts& facts) {

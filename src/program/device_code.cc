@@ -76,8 +76,9 @@ std::optional<std::vector<Token>> tokenize(std::string_view source) {
       if (!line_begins) return std::nullopt;
       kind = Kind::Directive;
       end = end_of_directive(source, i);
-    } else if (c == '"' || (c == '\'' && (i == 0 || !is_word_char(source[i - 1])))) {
-      if (i > 0 && source[i - 1] == 'R') return std::nullopt;
+    } else if (c == '"' || c == '\'') {
+      // Raw and other literals with a prefix: what this lexer takes for their end may not be it.
+      if (i > 0 && is_word_char(source[i - 1])) return std::nullopt;
       kind = Kind::Text;
       end = end_of_quoted(source, i);
     } else if (is_word_char(c)) {
@@ -174,6 +175,8 @@ class Splitter {
     bool device = false;
     bool host = false;
     bool scope = false;  ///< namespace X, extern "C"
+    /// The host may ask for what the body says: a type that it gives, a value at compile time.
+    bool visible = false;
   };
 
   [[nodiscard]] Head read_head(std::size_t from, std::size_t to) const {
@@ -187,6 +190,8 @@ class Splitter {
       head.global |= word == "__global__";
       head.device |= word == "__device__";
       head.host |= word == "__host__";
+      head.visible |= word == "auto" || word == "decltype" || word == "constexpr" ||
+                      word == "consteval" || word == "noexcept" || word == "requires";
       if (word == "<") ++angles;
       if (word == ">") --angles;
       const bool attribute = at > from && text(at - 1) == "__launch_bounds__";
@@ -240,7 +245,7 @@ class Splitter {
     } else if (!head.device) {
       keep(from, *past);
       hide(from, *past);
-    } else if (head.host) {
+    } else if (head.host || head.visible) {
       keep(from, *past);
     }
     return true;
@@ -255,8 +260,10 @@ class Splitter {
 
 std::optional<DeviceSplit> split_device_code(std::string_view source) {
   // What depends on the place, on the compiler, or on how often it has been asked.
-  constexpr std::array<std::string_view, 6> kDoubtful{"__LINE__", "__COUNTER__", "__CUDACC_RTC__",
-                                                      "__NVCC__", "__TIME__",    "_Pragma"};
+  // Friends may be declared by what a body instantiates.
+  constexpr std::array<std::string_view, 8> kDoubtful{"__LINE__", "__COUNTER__", "__CUDACC_RTC__",
+                                                      "__NVCC__", "__TIME__",    "_Pragma",
+                                                      "friend",   "__DATE__"};
   for (const std::string_view word : kDoubtful) {
     if (source.find(word) != std::string_view::npos) return std::nullopt;
   }

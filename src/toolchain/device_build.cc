@@ -53,7 +53,7 @@ DeviceBuild::DeviceBuild(const BuildSettings& settings,
       split_(split),
       base_(settings.cache / "nvrtc" / ("base-" + to_hex(sha256(host_identity)))) {}
 
-Result<void> DeviceBuild::keep_base(const Path& folder) const {
+Result<void> DeviceBuild::keep_base(const Path& folder, const std::string& record) const {
   if (std::filesystem::exists(base_)) return {};
   CUCO_TRY(system::make_folder(base_.parent_path()));
   CUCO_TRY_ASSIGN(system::TempFolder draft,
@@ -62,6 +62,7 @@ Result<void> DeviceBuild::keep_base(const Path& folder) const {
     CUCO_TRY_ASSIGN(const std::string bytes, system::read_file(folder / name));
     CUCO_TRY(system::write_file(draft.path() / name, bytes));
   }
+  CUCO_TRY(system::write_file(draft.path() / "frozen", record));
   CUCO_TRY(system::write_file(draft.path() / "device.cu", split_.device));
   CUCO_TRY(system::write_file(draft.path() / "preamble.cu", split_.preamble));
   std::error_code code;
@@ -104,7 +105,9 @@ Result<std::optional<std::string>> DeviceBuild::ptx_by_nvrtc() const {
   return ptx ? Ptx(*std::move(ptx)) : Ptx();
 }
 
-Result<bool> DeviceBuild::build(std::string_view ptx, const Path& place) const {
+Result<bool> DeviceBuild::build(std::string_view ptx,
+                                const Path& place,
+                                const Path& record_place) const {
   CUCO_TRY_ASSIGN(const std::string nvcc_ptx, system::read_file(base_ / "program.ptx"));
   const auto fitted = fit_ptx(ptx, nvcc_ptx);
   if (!fitted) return false;
@@ -115,6 +118,8 @@ Result<bool> DeviceBuild::build(std::string_view ptx, const Path& place) const {
   CUCO_TRY_ASSIGN(const bool replaced, replace_ptx(folder.path(), settings_));
   if (!replaced) return false;
   CUCO_TRY_ASSIGN(const std::string bytes, system::read_file(folder.path() / "candidate.so"));
+  CUCO_TRY_ASSIGN(const std::string record, system::read_file(base_ / "frozen"));
+  CUCO_TRY(system::write_file(record_place, record));
   CUCO_TRY(system::write_file(place, bytes, 0755));
   return true;
 }

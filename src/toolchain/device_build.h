@@ -22,8 +22,8 @@ class DeviceBuild {
               std::string_view host_identity);
 
   /// Remembers what nvcc has made of this program (program.o and program.ptx in `folder`) for those
-  /// that will differ from it in device code alone.
-  [[nodiscard]] Result<void> keep_base(const system::Path& folder) const;
+  /// that will differ from it in device code alone. `record`: of its frozen code, which is theirs.
+  [[nodiscard]] Result<void> keep_base(const system::Path& folder, const std::string& record) const;
 
   /// Whether there is such a base.
   [[nodiscard]] bool has_base() const;
@@ -32,8 +32,11 @@ class DeviceBuild {
   /// makes other code of the base than nvcc did.
   [[nodiscard]] Result<std::optional<std::string>> ptx_by_nvrtc() const;
 
-  /// Writes the base's object with this PTX instead of its own to `place`. False: they do not fit.
-  [[nodiscard]] Result<bool> build(std::string_view ptx, const system::Path& place) const;
+  /// Writes the base's object with this PTX instead of its own to `place`, and its record of frozen
+  /// code. False: they do not fit.
+  [[nodiscard]] Result<bool> build(std::string_view ptx,
+                                   const system::Path& place,
+                                   const system::Path& record_place) const;
 
  private:
   /// Whether NVRTC makes of the base's own text what nvcc made of it; tried once.

@@ -5,10 +5,14 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/text.h"
+#include "program/regions.h"
 #include "system/jobs/process.h"
+#include "system/os/kernel.h"
 #include "toolchain/device_build.h"
 #include "toolchain/nvcc.h"
 
@@ -111,6 +115,34 @@ Result<std::optional<BuildResult>> compile(const Compiler& compiler,
   return std::optional<BuildResult>(CompileError{std::move(message)});
 }
 
+/// Changes with what is recorded, so that no record of an older kind is taken for one.
+constexpr std::string_view kRecordVersion = "\nfrozen code, 2";
+
+/// The record of the frozen code lies beside its object.
+Path record_of(const Path& object) {
+  return object.string() + ".frozen";
+}
+
+Json as_json(const program::FrozenText& text) {
+  return {{"stretches", text.stretches}, {"trouble", text.trouble}};
+}
+
+/// From what nvcc keeps: the input of its two compilers, as its preprocessor has made it.
+Result<std::string> read_frozen(const Path& folder,
+                                std::string_view source,
+                                const std::string& secret,
+                                const Path& headers) {
+  CUCO_TRY_ASSIGN(const auto regions, program::find_regions(source));
+  const auto side = [&](const char* name) -> Result<Json> {
+    CUCO_TRY_ASSIGN(const std::string output, system::read_file(folder / name));
+    return as_json(program::read_preprocessed(output, secret, regions.size(), headers.string()));
+  };
+  Json record;
+  CUCO_TRY_ASSIGN(record["host"], side("program.cpp4.ii"));
+  CUCO_TRY_ASSIGN(record["device"], side("program.cpp1.ii"));
+  return to_text(record);
+}
+
 /// Nothing: the whole has to be built. What nvcc's compiler of device code says against the program
 /// it would say again.
 Result<std::optional<BuildResult>> build_device_code(std::string_view source,
@@ -126,7 +158,7 @@ Result<std::optional<BuildResult>> build_device_code(std::string_view source,
   if (!device.has_base()) return Built();
   if (const auto ptx = device.ptx_by_nvrtc(); ptx && *ptx) {
     const Path place = stem.string() + ".nvrtc.so";
-    CUCO_TRY_ASSIGN(const bool built, device.build(**ptx, place));
+    CUCO_TRY_ASSIGN(const bool built, device.build(**ptx, place, record_of(place)));
     if (built) return Built(place);
   }
   CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
@@ -137,7 +169,7 @@ Result<std::optional<BuildResult>> build_device_code(std::string_view source,
   if (failed) return failed;
   CUCO_TRY_ASSIGN(const std::string ptx, system::read_file(folder.path() / "program.ptx"));
   const Path place = stem.string() + ".ptx.so";
-  CUCO_TRY_ASSIGN(const bool built, device.build(ptx, place));
+  CUCO_TRY_ASSIGN(const bool built, device.build(ptx, place, record_of(place)));
   return built ? Built(place) : Built();
 }
 
@@ -148,12 +180,24 @@ Result<CudaToolkit> toolkit_of(const BuildSettings& settings) {
   return find_cuda(system::Environment::current());
 }
 
+Result<FrozenParts> frozen_parts(const Path& object) {
+  CUCO_TRY_ASSIGN(const std::string text, system::read_file(record_of(object)));
+  CUCO_TRY_ASSIGN(const Json record, parse_json(text));
+  const auto side = [&](const char* name) -> program::FrozenText {
+    const Json& part = record.at(name);
+    return {part.at("stretches").get<std::vector<std::string>>(),
+            part.at("trouble").get<std::string>()};
+  };
+  return FrozenParts{side("host"), side("device")};
+}
+
 Result<BuildResult> build_candidate(std::string_view source, const BuildSettings& settings) {
   CUCO_TRY_ASSIGN(const Compiler compiler, open_compiler(settings));
   std::vector<std::string> words = object_flags(compiler, settings);
   // program.ptx and program.o are for DeviceBuild.
-  words.insert(words.end(), {"--keep", "-shared", "-cudart", "none"});
-  const std::string nvcc = compiler.nvcc.identity();
+  // The preprocessor's output is kept, too; 161: it does not know our marks.
+  words.insert(words.end(), {"--keep", "-shared", "-cudart", "none", "-diag-suppress", "161"});
+  const std::string nvcc = compiler.nvcc.identity() + std::string(kRecordVersion);
   CUCO_TRY_ASSIGN(const std::string identity, fingerprint(source, words, compiler.include, nvcc));
   const std::string name = to_hex(sha256(identity));
   const Path place = settings.cache / (name + ".so");
@@ -173,12 +217,18 @@ Result<BuildResult> build_candidate(std::string_view source, const BuildSettings
   }
 
   CUCO_TRY_ASSIGN(const system::TempFolder folder, system::TempFolder::create("cuco-build"));
-  CUCO_TRY(system::write_file(folder.path() / "program.cu", source));
+  CUCO_TRY_ASSIGN(const std::string random, system::random_bytes(16));
+  const std::string secret = to_hex(sha256(random)).substr(0, 32);
+  CUCO_TRY_ASSIGN(const std::string marked, program::mark_regions(source, secret));
+  CUCO_TRY(system::write_file(folder.path() / "program.cu", marked));
   words.insert(words.end(), {"-o", "candidate.so", "program.cu"});
   CUCO_TRY_ASSIGN(auto failed, compile(compiler, words, settings, folder.path()));
   if (failed) return *std::move(failed);
+  CUCO_TRY_ASSIGN(const std::string record,
+                  read_frozen(folder.path(), source, secret, compiler.include));
+  CUCO_TRY(system::write_file(record_of(place), record));
   CUCO_TRY_ASSIGN(Path kept, keep(folder.path() / "candidate.so", place));
-  if (device) CUCO_TRY(device->keep_base(folder.path()));
+  if (device) CUCO_TRY(device->keep_base(folder.path(), record));
   return BuildResult(std::move(kept));
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "program/preprocessed.h"
 #include "system/jobs/job.h"
 #include "toolchain/cuda_toolkit.h"
 
@@ -38,6 +39,13 @@ struct CompileTimeout {
 
 /// The object, or why there is none. An Error is our own trouble (no nvcc, a missing fence).
 using BuildResult = std::variant<system::Path, CompileError, CompileTimeout>;
+
+/// What the compiler saw of the frozen code of an object that build_candidate made, on both sides.
+struct FrozenParts {
+  program::FrozenText host;
+  program::FrozenText device;
+};
+[[nodiscard]] Result<FrozenParts> frozen_parts(const system::Path& object);
 
 [[nodiscard]] Result<BuildResult> build_candidate(std::string_view source,
                                                   const BuildSettings& settings);

@@ -36,6 +36,25 @@ TEST(Screen, FrozenBytesMayNot) {
   EXPECT_EQ(rejected->where.line, 4);
 }
 
+TEST(Screen, ChangesThatCannotBeSeenAreSaidInWords) {
+  std::string edited = kSeed;
+  edited.replace(edited.find("}\n"), 2, "}\r\n");
+  const auto crlf = *screen_source(kSeed, edited);
+  ASSERT_TRUE(crlf.has_value());
+  EXPECT_THAT(crlf->reason, HasSubstr("line ends (CRLF)"));
+  edited = kSeed;
+  edited.replace(edited.find("return"), 6, "\x1b[2J");
+  EXPECT_EQ((*screen_source(kSeed, edited))->reason.find('\x1b'), std::string::npos);
+}
+
+TEST(Screen, FrozenCodeAsTheCompilerSawIt) {
+  const program::FrozenText seed{{"int a ; ", "int b ; "}, ""};
+  EXPECT_FALSE(screen_frozen(seed, seed));
+  EXPECT_EQ(screen_frozen(seed, {{"int a ; ", "int c ; "}, ""})->rule, "frozen code");
+  EXPECT_EQ(screen_frozen(seed, {seed.stretches, "a mark is missing"})->reason,
+            "a mark is missing");
+}
+
 TEST(Screen, RegionsMayNotDisappear) {
   EXPECT_TRUE(screen_source(kSeed, "int x;\n")->has_value());
 }

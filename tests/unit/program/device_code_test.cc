@@ -103,5 +103,27 @@ TEST(DeviceCode, DoubtIsNoAnswer) {
   EXPECT_TRUE(doubtful("kTile = 4;", "kTile = 4;\n%:define X"));
 }
 
+TEST(DeviceCode, WhatTheHostCanAskAboutIsItsOwn) {
+  for (const char* head :
+       {"__device__ constexpr auto twice(float x)", "__device__ auto twice(float x)",
+        "__device__ constexpr float twice(float x)", "__device__ decltype(auto) twice(float x)",
+        "__device__ float twice(float x) noexcept(noexcept(1))"}) {
+    const std::string one = replaced(kProgram, "__device__ float twice(float x)", head);
+    const std::string other = replaced(one, "return 2 * x;", "return 3 * x;");
+    EXPECT_NE(host_of(one), host_of(other)) << head;
+  }
+  EXPECT_EQ(host_of(replaced(kProgram, "return 2 * x;", "return 3 * x;")), host_of(kProgram));
+}
+
+TEST(DeviceCode, LiteralsWithAPrefixAndFriendsAreDoubt) {
+  for (const char* text : {"wchar_t c = L'\"';", "const char* t = u8\"x\";",
+                           "const char* t = R\"(x)\";", "struct S { friend int f(S); };"}) {
+    EXPECT_EQ(host_of(replaced(kProgram, "constexpr int kTile = 4;",
+                               std::string("constexpr int kTile = 4;\n") + text)),
+              "in doubt")
+        << text;
+  }
+}
+
 }  // namespace
 }  // namespace cuco::program
