@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// cuco-rank: what runs inside the ranks' sandbox. Forks one process per rank; each loads libcudart
-// and libnccl from the folder it is given, makes the communicator and all buffers, and only
-// then loads the candidate, whose process it is from there on. It is convenience, not trust:
-// everything that counts is read from outside.
+// cuco-rank: what runs inside a rank's sandbox. It loads libcudart and libnccl from the folder it
+// is given, makes the communicator and all buffers, and only then loads the candidate, whose
+// process it is from there on. It is convenience, not trust: everything that counts is read from
+// outside.
 //
-//   cuco-rank CANDIDATE.so RANKS LIBRARIES
+//   cuco-rank CANDIDATE.so RANK RANKS LIBRARIES
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -327,45 +326,13 @@ class Rank {
   void (*teardown_)(void*) = nullptr;
 };
 
-/// Waits for all; the first that fails takes the others along.
-int wait_for_ranks(const std::vector<pid_t>& ranks) {
-  std::size_t left = ranks.size();
-  while (left > 0) {
-    int status = 0;
-    const pid_t pid = ::waitpid(-1, &status, 0);
-    if (pid < 0) return 122;
-    --left;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
-    int rank = 0;
-    while (ranks[static_cast<std::size_t>(rank)] != pid)
-      ++rank;
-    if (WIFSIGNALED(status)) {
-      std::fprintf(stderr, "rank %d was killed by signal %d\n", rank, WTERMSIG(status));
-    } else {
-      std::fprintf(stderr, "rank %d exited with %d\n", rank, WEXITSTATUS(status));
-    }
-    return 123;  // our end is the end of the sandbox, and of every process in it
-  }
-  return 0;
-}
-
 }  // namespace
 }  // namespace cuco::rank
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 124;
-  const int count = std::atoi(argv[2]);
-  std::vector<pid_t> ranks;
-  for (int rank = 0; rank < count; ++rank) {
-    const pid_t pid = ::fork();
-    if (pid < 0) return 125;
-    if (pid == 0) {
-      ::setenv("OMPI_COMM_WORLD_RANK", std::to_string(rank).c_str(), 1);
-      ::setenv("OMPI_COMM_WORLD_SIZE", argv[2], 1);
-      ::setenv("OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(rank).c_str(), 1);
-      cuco::rank::Rank(rank, argv[1], argv[3]).serve();
-    }
-    ranks.push_back(pid);
-  }
-  return cuco::rank::wait_for_ranks(ranks);
+  if (argc != 5) return 124;
+  ::setenv("OMPI_COMM_WORLD_RANK", argv[2], 1);
+  ::setenv("OMPI_COMM_WORLD_LOCAL_RANK", argv[2], 1);
+  ::setenv("OMPI_COMM_WORLD_SIZE", argv[3], 1);
+  cuco::rank::Rank(std::atoi(argv[2]), argv[1], argv[4]).serve();
 }

@@ -53,24 +53,68 @@ Result<TargetEvent> decode_event(const wire::Frame& frame) {
 
 class ProcessRanks final : public Ranks {
  public:
-  explicit ProcessRanks(system::Process process) : process_(std::move(process)) {}
+  ProcessRanks(std::vector<system::Process> ranks, system::Fd ended)
+      : ranks_(std::move(ranks)), ended_(std::move(ended)), outcomes_(ranks_.size()) {}
 
-  void kill() override { process_.kill(); }
+  void kill() override {
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      if (!outcomes_[i]) ranks_[i].kill();
+    }
+  }
+
   Result<std::optional<system::JobOutcome>> wait(
       std::optional<std::chrono::milliseconds> timeout) override {
-    return process_.wait(timeout);
+    using SteadyClock = std::chrono::steady_clock;
+    const auto end = SteadyClock::now() + timeout.value_or(std::chrono::hours(24));
+    std::optional<system::JobOutcome> failed;
+    for (std::size_t left = ranks_.size(); left > 0;) {
+      const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
+      if (rest.count() <= 0) return std::optional<system::JobOutcome>();
+      left = 0;
+      for (std::size_t i = 0; i < ranks_.size(); ++i) {
+        if (outcomes_[i]) continue;
+        CUCO_TRY_ASSIGN(outcomes_[i], ranks_[i].wait(std::min(rest, kTurn)));
+        if (!outcomes_[i]) ++left;
+        if (!outcomes_[i] || outcomes_[i]->succeeded()) continue;
+        // One that ended by itself says more than those that were ended with it.
+        if (!failed || failed->ending == system::Ending::Cancelled)
+          failed = named(i, *outcomes_[i]);
+        kill();
+      }
+    }
+    return failed ? std::move(failed) : std::optional(*outcomes_.front());
   }
-  [[nodiscard]] std::chrono::nanoseconds cpu_time() const override { return process_.cpu_time(); }
-  [[nodiscard]] int fd() const override { return process_.fd(); }
+
+  [[nodiscard]] std::vector<std::chrono::nanoseconds> cpu_times() const override {
+    std::vector<std::chrono::nanoseconds> times;
+    for (const system::Process& rank : ranks_)
+      times.push_back(rank.cpu_time());
+    return times;
+  }
+  [[nodiscard]] int fd() const override { return ended_.get(); }
 
  private:
-  system::Process process_;
+  static constexpr std::chrono::milliseconds kTurn{20};  // for each of those that are waited for
+
+  static system::JobOutcome named(std::size_t rank, system::JobOutcome outcome) {
+    if (outcome.ending == system::Ending::Exited || outcome.ending == system::Ending::Signalled)
+      outcome.err += fmt::format("\nrank {} {}", rank, describe(outcome));
+    return outcome;
+  }
+
+  std::vector<system::Process> ranks_;
+  system::Fd ended_;
+  std::vector<std::optional<system::JobOutcome>> outcomes_;
 };
 
 }  // namespace
 
-std::unique_ptr<Ranks> as_ranks(system::Process process) {
-  return std::make_unique<ProcessRanks>(std::move(process));
+Result<std::unique_ptr<Ranks>> as_ranks(std::vector<system::Process> ranks) {
+  std::vector<int> fds;
+  for (const system::Process& rank : ranks)
+    fds.push_back(rank.fd());
+  CUCO_TRY_ASSIGN(system::Fd ended, system::any_of(fds));
+  return std::unique_ptr<Ranks>(std::make_unique<ProcessRanks>(std::move(ranks), std::move(ended)));
 }
 
 Result<system::JobOutcome> ServedTarget::end_server() {

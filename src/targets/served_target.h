@@ -52,7 +52,7 @@ class ServedTarget : public Target {
   bool asked_ = false;  ///< A JudgeWait was sent and not yet answered.
 };
 
-/// The job of real processes as Ranks.
-[[nodiscard]] std::unique_ptr<Ranks> as_ranks(system::Process process);
+/// Real jobs, one for each rank.
+[[nodiscard]] Result<std::unique_ptr<Ranks>> as_ranks(std::vector<system::Process> ranks);
 
 }  // namespace cuco::targets

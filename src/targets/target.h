@@ -74,18 +74,25 @@ struct MemoryRange {
   std::uint64_t bytes = 0;
 };
 
-/// The job with the ranks' processes, which are the candidate's.
+/// The ranks' processes, which are the candidate's; each rank is a job of its own.
 class Ranks {
  public:
   virtual ~Ranks() = default;
-  /// Ends the whole job; wait() then gives the outcome.
+  /// Ends them all; wait() then gives the outcome.
   virtual void kill() = 0;
-  /// Nothing if `timeout` passed first. After an outcome, call no more.
+  /// Of all: of the first that failed, which takes the others along, if one did. Nothing if
+  /// `timeout` passed first. After an outcome, call no more.
   [[nodiscard]] virtual Result<std::optional<system::JobOutcome>> wait(
       std::optional<std::chrono::milliseconds> timeout) = 0;
-  /// Of all its processes so far.
-  [[nodiscard]] virtual std::chrono::nanoseconds cpu_time() const = 0;
-  /// Readable once the job has ended.
+  /// Of each rank's processes so far.
+  [[nodiscard]] virtual std::vector<std::chrono::nanoseconds> cpu_times() const = 0;
+  [[nodiscard]] std::chrono::nanoseconds cpu_time() const {
+    std::chrono::nanoseconds sum{};
+    for (const std::chrono::nanoseconds one : cpu_times())
+      sum += one;
+    return sum;
+  }
+  /// Readable once one of them has ended.
   [[nodiscard]] virtual int fd() const = 0;
 };
 

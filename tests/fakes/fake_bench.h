@@ -37,6 +37,7 @@ struct Act {
   std::uint64_t copied_to_host = 0;
   measure::Sample seen;  ///< On a real GPU.
   std::vector<check::Finding> findings;
+  double host_seconds = 0;    ///< Of processor time, on its first rank.
   bool breaks_guard = false;  ///< Writes beyond the end of its first output.
 };
 using Script = std::function<Act(const FakeRun&)>;
@@ -80,7 +81,7 @@ class FakeOracle final : public judge::Oracle {
 
 class FakeRanks final : public targets::Ranks {
  public:
-  explicit FakeRanks(bool ends) : ends_(ends) {}
+  FakeRanks(bool ends, const targets::Target& target);
 
   void kill() override { killed_ = true; }
   Result<std::optional<system::JobOutcome>> wait(
@@ -90,12 +91,13 @@ class FakeRanks final : public targets::Ranks {
     outcome.ending = killed_ ? system::Ending::Cancelled : system::Ending::Exited;
     return std::optional(outcome);
   }
-  [[nodiscard]] std::chrono::nanoseconds cpu_time() const override { return {}; }
+  [[nodiscard]] std::vector<std::chrono::nanoseconds> cpu_times() const override;
   [[nodiscard]] int fd() const override { return -1; }
 
  private:
   bool ends_;
   bool killed_ = false;
+  const targets::Target& target_;
 };
 
 class FakeTarget final : public targets::Target {
@@ -164,6 +166,7 @@ class FakeTarget final : public targets::Target {
     ++run_.number;
     const std::int64_t begin = now_ps_;
     end_ps_ = begin + static_cast<std::int64_t>(act_.seconds * 1e12);
+    host_seconds += act_.host_seconds;
     now_ps_ = end_ps_;
     for (int rank = 0; rank < run_.machine.ranks; ++rank)
       compute(rank, set);
@@ -186,6 +189,8 @@ class FakeTarget final : public targets::Target {
   }
   Result<std::string> profile() override { return std::string("{}"); }
   Result<void> forget_profile() override { return {}; }
+  double host_seconds = 0;  ///< So far.
+
   Result<std::vector<check::Finding>> findings() override {
     return run_.machine.check ? act_.findings : std::vector<check::Finding>();
   }
@@ -236,6 +241,14 @@ class FakeTarget final : public targets::Target {
   std::map<int, std::vector<targets::MemoryRange>> snapshots_;
 };
 
+inline FakeRanks::FakeRanks(bool ends, const targets::Target& target)
+    : ends_(ends), target_(target) {}
+
+inline std::vector<std::chrono::nanoseconds> FakeRanks::cpu_times() const {
+  const double seconds = static_cast<const FakeTarget&>(target_).host_seconds;
+  return {std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9))};
+}
+
 class FakeBenches final : public judge::BenchMaker {
  public:
   explicit FakeBenches(Script script, bool measured = false)
@@ -254,7 +267,7 @@ class FakeBenches final : public judge::BenchMaker {
     const std::lock_guard lock(mutex_);
     static_cast<const FakeTarget&>(target).load(spec.candidate.string(), spec.shape.name);
     trials.push_back(spec.candidate.string() + " " + spec.shape.name);
-    return std::unique_ptr<targets::Ranks>(std::make_unique<FakeRanks>(ranks_end));
+    return std::unique_ptr<targets::Ranks>(std::make_unique<FakeRanks>(ranks_end, target));
   }
 
   std::vector<std::string> trials;  ///< "object shape", in the order in which they were started.

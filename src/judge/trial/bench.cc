@@ -26,18 +26,15 @@ class ProcessBenches final : public BenchMaker {
                                                       const targets::Target& target) override {
     CUCO_TRY_ASSIGN(const system::Path program, system::find_helper("cuco-rank"));
     CUCO_TRY_ASSIGN(targets::RankAccess access, target.rank_access());
-    const auto ranks = static_cast<std::uint32_t>(spec.workload.ranks);
     const workload::Budget& budget = spec.workload.budget;
     system::JobSpec job;
-    job.command.argv = {program.string(), spec.candidate.string(), std::to_string(ranks),
-                        access.libraries};
     job.command.environment = std::move(access.environment);
     job.command.fds = std::move(access.fds);
     // A backstop: each step has its own limit.
     job.limits.wall = access.wall.value_or(
         in_ms(2 * budget.setup_seconds + (budget.iterations + 1) * budget.run_seconds));
-    job.limits.memory = (std::uint64_t{1} << 30U) + ranks * (std::uint64_t{512} << 20U);
-    job.limits.processes = 16 + 16 * ranks;
+    job.limits.memory = std::uint64_t{3} << 29U;
+    job.limits.processes = 32;
     job.limits.file_size = std::uint64_t{1} << 30U;  // bounce buffers are files to the kernel
     job.limits.output = std::size_t{64} << 10U;
     job.limits.output_ends_job = true;
@@ -46,8 +43,15 @@ class ProcessBenches final : public BenchMaker {
                                       .devices = std::move(access.devices)};
     job.sandbox->read_only.push_back(program.parent_path());
     job.sandbox->read_only.push_back(spec.candidate);
-    CUCO_TRY_ASSIGN(system::Process process, system::Process::start(job));
-    return targets::as_ranks(std::move(process));
+    // Each in a world of its own: no files, memory, names or processes to share.
+    std::vector<system::Process> started;
+    for (int rank = 0; rank < spec.workload.ranks; ++rank) {
+      job.command.argv = {program.string(), spec.candidate.string(), std::to_string(rank),
+                          std::to_string(spec.workload.ranks), access.libraries};
+      CUCO_TRY_ASSIGN(system::Process process, system::Process::start(job));
+      started.push_back(std::move(process));
+    }
+    return targets::as_ranks(std::move(started));
   }
 
  private:

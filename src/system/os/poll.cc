@@ -2,6 +2,7 @@
 #include "system/os/poll.h"
 
 #include <poll.h>
+#include <sys/epoll.h>
 
 #include <cerrno>
 #include <vector>
@@ -24,6 +25,17 @@ Result<bool> wait_for_any(std::span<Watched> list, std::chrono::milliseconds tim
     list[i].closed = (fds[i].revents & POLLHUP) != 0;
   }
   return true;
+}
+
+Result<Fd> any_of(std::span<const int> fds) {
+  Fd all(::epoll_create1(EPOLL_CLOEXEC));
+  if (!all.is_open()) return os_error("epoll_create1");
+  for (const int fd : fds) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (::epoll_ctl(all.get(), EPOLL_CTL_ADD, fd, &event) != 0) return os_error("epoll_ctl");
+  }
+  return all;
 }
 
 }  // namespace cuco::system

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/result.h"
+#include "system/os/fd.h"
 
 namespace cuco::system {
 
@@ -20,5 +21,8 @@ struct Watched {
 
 /// Waits until one of them is ready; false: `timeout` has passed, or a signal came first.
 [[nodiscard]] Result<bool> wait_for_any(std::span<Watched> list, std::chrono::milliseconds timeout);
+
+/// A descriptor that is readable as soon as one of these is.
+[[nodiscard]] Result<Fd> any_of(std::span<const int> fds);
 
 }  // namespace cuco::system

@@ -9,6 +9,7 @@
 #include "system/os/streams.h"
 #include "vcluster/calls/calls.h"
 #include "vcluster/device/devices.h"
+#include "vcluster/host/process_identity.h"
 #include "vcluster/host/processes.h"
 #include "vcluster/host/repeat_notice.h"
 #include "vcluster/host/sessions.h"
@@ -22,8 +23,7 @@ constexpr std::uint64_t kMaxBounceBytes = std::uint64_t{1} << 30U;
 
 void hello(const HostParts& parts, Session& session, const wire::Hello& request, wire::Bytes tail) {
   if (tail.size() > 4096) return session.refuse("a program name of more than 4096 bytes");
-  // The kernel's word for the pid, where there is a socket.
-  if (session.pid == 0) session.pid = request.pid;
+  session.pid = process_identity(session.pid, request);
   Process* process = parts.processes.join(session.pid, std::string(wire::text_of(tail)));
   if (process == nullptr) return session.refuse("too many processes");
   const auto host = parts.devices.memory().host_fd(process->index);

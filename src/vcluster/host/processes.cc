@@ -9,6 +9,7 @@
 #include "shims/wire/status.h"
 #include "vcluster/device/loaded_module.h"
 #include "vcluster/graph/cuda_graph.h"
+#include "vcluster/host/process_identity.h"
 
 namespace cuco::vcluster {
 
@@ -17,8 +18,8 @@ bool Process::sees(std::int32_t device) const {
 }
 
 std::string Process::name() const {
-  return rank >= 0 ? fmt::format("rank {} (pid {}, {})", rank, pid, program)
-                   : fmt::format("process {} (pid {}, {})", index, pid, program);
+  return rank >= 0 ? fmt::format("rank {} (pid {}, {})", rank, pid % kPidLimit, program)
+                   : fmt::format("process {} (pid {}, {})", index, pid % kPidLimit, program);
 }
 
 std::vector<WorkPtr> Process::unfinished() const {

@@ -6,6 +6,7 @@
 #include "shims/wire/messages_host.h"
 #include "shims/wire/messages_managed.h"
 #include "shims/wire/view.h"
+#include "vcluster/host/process_identity.h"
 
 namespace cuco::vcluster {
 namespace {
@@ -19,9 +20,7 @@ Reason against_hello(const Processes& processes, const Session& session, const w
   if (!hello) return std::nullopt;  // refused as too short
   if (hello->born_at >= 0) return "a thread that says when it was born";
   if (!processes.is_sealed()) return std::nullopt;
-  // The kernel's word where it has one; behind a pid namespace it has none, and theirs must do: it
-  // decides nothing but the words of the refusal.
-  const std::uint32_t pid = session.pid != 0 ? session.pid : hello->pid;
+  const std::uint32_t pid = process_identity(session.pid, *hello);
   const auto known = std::ranges::find_if(
       processes.all(), [&](const auto& entry) { return entry.second->pid == pid; });
   if (known == processes.all().end()) return "a process that is none of the ranks";

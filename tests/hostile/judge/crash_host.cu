@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: dies on the host
 // verdict: crashed
-// because: killed by signal 11
+// because: SIGSEGV
 // cuco: evolve begin host
 
 // common: state

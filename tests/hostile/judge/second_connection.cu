@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: works on a connection of its own, on a clock that nobody looks at
 // verdict: crashed
-// because: a second connection of a rank
+// because: a process that is none of the ranks
 // cuco: evolve begin preamble
 #include <cstring>
 
