@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "program/tokens.h"
 
 namespace cuco::agents {
 namespace {
@@ -61,6 +62,17 @@ Result<std::string> fenced(const std::vector<std::string_view>& lines, std::size
   return unusable("the last code block is not closed: the answer was cut off");
 }
 
+/// A name of NCCL's device API by which kernels reach peers, if the program uses one.
+std::optional<std::string> device_communication(std::string_view program) {
+  for (const std::string& token : program::tokens(program)) {
+    const bool reaches = token.starts_with("ncclGin") || token.starts_with("ncclGetLsa") ||
+                         token.starts_with("ncclGetPeerPointer") ||
+                         token.starts_with("ncclLsaBarrier") || token.starts_with("ncclBarrier");
+    if (reaches) return token;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<ParsedReply> parse_reply(std::string_view text) {
@@ -113,6 +125,10 @@ Result<std::string> apply_reply(const ParsedReply& reply,
   if (edit) {
     return unusable(fmt::format("frozen line {} was changed: '{}' instead of '{}'", edit->line,
                                 edit->is, edit->was));
+  }
+  if (reply.directive.backend == design::Backend::Host) {
+    if (const auto name = device_communication(edited))
+      return unusable(fmt::format("the directive says host, and the program uses {}", *name));
   }
   return edited;
 }

@@ -30,11 +30,13 @@ class JudgeCommand final : public Command {
     arguments.flag("--full", full_,
                    "also verify full shapes, every element against the GPU reference");
     arguments.flag("--check", check_,
-                   "watch every access on check and hidden shapes; a race becomes the verdict");
+                   "watch every access at lower fidelities, too; final always does");
     arguments.flag("--own", own_, "trust the code: run it even if a sandbox fence is missing");
   }
 
   Result<ExitCode> run(Context& context) override {
+    // Before anything is started: opening a pipe would wait for whoever writes to it.
+    CUCO_TRY(read_candidate());
     const judge::JudgeOptions options{.workload = workload_,
                                       .cache = system::cache_folder(system::Environment::current()),
                                       .seed = seed_,
@@ -44,7 +46,7 @@ class JudgeCommand final : public Command {
                                       .full = full_,
                                       .check = check_};
     CUCO_TRY_ASSIGN(const auto judge, judge::open_judge(options));
-    CUCO_TRY_ASSIGN(const std::string program, system::read_file(candidate_, 4U << 20U));
+    CUCO_TRY_ASSIGN(const std::string program, read_candidate());
     context.terminal.progress(fmt::format("judging {} …", candidate_.filename().string()));
     const auto fidelity = fidelity_ == "quick"      ? candidate::Fidelity::Quick
                           : fidelity_ == "standard" ? candidate::Fidelity::Standard
@@ -60,6 +62,21 @@ class JudgeCommand final : public Command {
   }
 
  private:
+  [[nodiscard]] Result<std::string> read_candidate() const {
+    std::error_code code;
+    const auto type = std::filesystem::status(candidate_, code).type();
+    using std::filesystem::file_type;
+    if (!code && type != file_type::regular && type != file_type::not_found) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("'{}' is {}, not a file with a program", candidate_.string(),
+                               type == file_type::directory ? "a folder"
+                               : type == file_type::fifo    ? "a pipe"
+                               : type == file_type::socket  ? "a socket"
+                                                            : "a device")};
+    }
+    return system::read_file(candidate_, 4U << 20U);
+  }
+
   /// No time, no schedules: the quickest answer to "is it right?".
   Result<ExitCode> check_only(Context& context,
                               judge::ProgramJudge& judge,

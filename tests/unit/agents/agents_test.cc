@@ -65,6 +65,18 @@ TEST(Reply, MayBeTheWholeProgramIfFrozenBytesAreKept) {
             "frozen line 5 was changed: 'extern int thawed;' instead of 'extern int frozen;'");
 }
 
+TEST(Reply, ADirectiveThatLiesIsRefused) {
+  const std::string head =
+      "DIRECTIVE: host, host-ordered, global barrier, block, whole\nREGION kernels\n```cuda\n";
+  const auto lie = parse_reply(head + "auto p = ncclGetLsaPointer(w, 0, 1);\n```\n");
+  ASSERT_TRUE(lie) << lie.error().message();
+  EXPECT_EQ(apply_reply(*lie, kSeed, kSeed).error().message(),
+            "the directive says host, and the program uses ncclGetLsaPointer");
+  const auto honest = parse_reply(head + "int x;  // no ncclGetLsaPointer\n```\n");
+  ASSERT_TRUE(honest);
+  EXPECT_TRUE(apply_reply(*honest, kSeed, kSeed));
+}
+
 TEST(Reply, SurvivesAnyText) {
   Rng rng(2);
   const std::vector<std::string> words = {"DIRECTIVE: ", "REGION ", "```", "\n", "LSA", "·",
