@@ -105,6 +105,44 @@ inline void fill(
   }
 }
 
+/* How the values of one input are distributed in one iteration: a program that is right only for
+ * uniform values of size 1 is not right. */
+struct Style {
+  float factor; /* A power of two. */
+  unsigned kind;
+};
+
+/* From the iteration's key, the same on every rank; factor from 2^low to 2^high. Take them as wide
+ * as the tolerance holds. */
+inline Style style(std::uint64_t key, std::uint64_t input, int low, int high) {
+  const Block made = block(key, ~input, ~std::uint64_t{0} - 1);
+  const int octave = low + static_cast<int>(made.words[0] % static_cast<unsigned>(high - low + 1));
+  const float factor = octave < 0 ? 1.0F / static_cast<float>(std::uint64_t{1} << -octave)
+                                  : static_cast<float>(std::uint64_t{1} << octave);
+  return {factor, made.words[1] % 3};
+}
+
+/* Element i of a stream in (-1, 1): uniform, bell-shaped, or mostly small with few large ones. */
+inline float styled(std::uint64_t stream_key, std::size_t i, unsigned kind) {
+  if (kind == 0) return uniform(stream_key, i);
+  if (kind == 1) return 0.5F * (uniform(stream_key, 2 * i) + uniform(stream_key, 2 * i + 1));
+  const float x = uniform(stream_key, i);
+  return x * x * x;
+}
+
+/* Fills a buffer with scale * factor * styled. */
+inline void fill(void* bytes,
+                 std::size_t n_bytes,
+                 bool bf16,
+                 std::uint64_t stream_key,
+                 float scale,
+                 const Style& style) {
+  const std::size_t count = n_bytes / (bf16 ? 2 : 4);
+  for (std::size_t i = 0; i < count; ++i) {
+    store(bytes, i, bf16, scale * style.factor * styled(stream_key, i, style.kind));
+  }
+}
+
 }  // namespace cuco_oracle
 
 #endif

@@ -93,7 +93,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Scored,
                                                 shapes,
                                                 checked_shapes,
                                                 checked_hidden_shapes,
-                                                checked_schedules)
+                                                checked_schedules,
+                                                left_out)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Comparison, faster, speedup, samples)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(
     Provenance, workload, hardware, topology, nvcc, nccl, cuco)

@@ -156,6 +156,7 @@ struct Scored {
   int checked_shapes = 0;
   int checked_hidden_shapes = 0;
   int checked_schedules = 0;
+  std::vector<std::string> left_out;  ///< What was not tried, or less often; empty: nothing.
   bool operator==(const Scored&) const = default;
 };
 

@@ -7,6 +7,7 @@
 
 #include "check/block_state.h"
 #include "check/checker.h"
+#include "check/entry.h"
 
 namespace cuco::check {
 namespace {
@@ -22,6 +23,20 @@ void Checker::explain_race(const Race& race, Finding& finding) {
       region != nullptr && region->kind == Region::Kind::Barriers) {
     return explain_barrier(race, finding);
   }
+  const auto is_by = [&](std::string_view call) {
+    return sites_[race.earlier.site].place.what == call ||
+           sites_[race.later.site].place.what == call;
+  };
+  if (is_by(kEntry)) {
+    finding.kind = Kind::GlobalRace;
+    finding.message =
+        "a peer's output is used without knowing that the peer has entered the same call of "
+        "cuco_run";
+    finding.hint =
+        "let every rank say that it has entered (a flag or barrier, release), and wait for it "
+        "(acquire) before the first access to its outputs";
+    return;
+  }
   for (const ActorId side : {race.earlier.actor, race.later.actor}) {
     if (communication_.find_put(side) != nullptr) return explain_put(race, side, finding);
   }
@@ -32,10 +47,6 @@ void Checker::explain_race(const Race& race, Finding& finding) {
   finding.message = fmt::format("{} and {} of the same bytes are not ordered",
                                 race.earlier_writes ? "a write" : "a read",
                                 race.later_writes ? "a write" : "a read");
-  const auto is_by = [&](std::string_view call) {
-    return sites_[race.earlier.site].place.what == call ||
-           sites_[race.later.site].place.what == call;
-  };
   if (is_by("cudaFreeAsync")) {
     finding.kind = Kind::UseAfterFree;
     finding.message = "memory is freed in one stream while work of another may still use it";

@@ -3,7 +3,6 @@
 /// What a fidelity means to the judge. The only place where it asks for one.
 #pragma once
 
-#include <algorithm>
 
 #include "candidate/evaluator.h"
 
@@ -13,11 +12,16 @@ struct Effort {
   bool every_shape = true;    ///< Or the first check shape and the first timed one.
   bool hidden_shapes = true;  ///< And on a real GPU the full ones, checked and timed.
   int schedules = 4;          ///< Adversarial ones, on each check shape.
+  int few_schedules = 1;      ///< On each other shape: hidden, near and timed.
+  bool watch = true;          ///< The checker sees every access, on every shape.
   bool profile = true;        ///< Where the time of each timed shape goes.
   bool device_only = false;   ///< Only what differs from the seed may be compiled.
 
+  /// On shapes of the size of the timed ones: plain, a rank held back, and late deliveries.
+  static constexpr int kLargeIterations = 2;
+
   /// Disturbed iterations among the timed ones.
-  [[nodiscard]] int surprises() const { return std::min(schedules, 2); }
+  [[nodiscard]] int surprises() const { return schedules > 0 ? 2 : 0; }
 };
 
 [[nodiscard]] inline Effort effort_of(candidate::Fidelity fidelity) {
@@ -26,11 +30,17 @@ struct Effort {
     return {.every_shape = false,
             .hidden_shapes = false,
             .schedules = 0,
+            .few_schedules = 0,
+            .watch = false,
             .profile = false,
             .device_only = true};
   }
   if (fidelity == Fidelity::Standard)
-    return {.hidden_shapes = false, .schedules = 1, .device_only = true};
+    return {.hidden_shapes = false,
+            .schedules = 1,
+            .few_schedules = 0,
+            .watch = false,
+            .device_only = true};
   // What is found worthy in the end is built as its user will build it.
   return {};
 }

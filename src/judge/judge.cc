@@ -9,6 +9,7 @@
 #include "judge/score.h"
 #include "targets/gpu/gpu_target.h"
 #include "workload/bound.h"
+#include "workload/draw.h"
 
 namespace cuco::judge {
 namespace {
@@ -58,6 +59,8 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
   CUCO_TRY_ASSIGN(workload::Workload workload, workload::load_workload(options.workload));
   CUCO_TRY_ASSIGN(const workload::Secret secret,
                   workload::Secret::load(options.cache, options.seed));
+  CUCO_TRY_ASSIGN(const auto drawn, workload::draw_shapes(workload, secret));
+  workload.shapes.insert(workload.shapes.end(), drawn.begin(), drawn.end());
   JudgeParts parts{.workload = std::move(workload), .secret = secret};
   CUCO_TRY(describe_machine(options, &parts));
   if (options.on_gpu) {
@@ -91,7 +94,6 @@ Judge::Judge(JudgeParts parts)
                .secret = parts_.secret,
                .machine = parts_.machine,
                .tier = parts_.tier,
-               .check = parts_.check,
                .stages = &stages_},
               *parts_.benches) {}
 
@@ -112,7 +114,7 @@ Result<Outcome> Judge::judge(const std::string& program, candidate::Fidelity fid
   const Effort effort = effort_of(fidelity);
   if (!is_measured()) {
     const std::size_t shapes = workload().shapes_for(workload::Use::Check).size();
-    CUCO_TRY(trials_.prepare(effort.every_shape ? shapes : 1));
+    CUCO_TRY(trials_.prepare(effort.every_shape ? shapes : 1, watches(effort)));
   }
   CUCO_TRY_ASSIGN(Built built, build_screened(*parts_.builder, workload().program, program,
                                               effort.device_only, &stages_));
@@ -129,12 +131,13 @@ void Judge::build_only(const std::string& program, candidate::Fidelity fidelity)
 
 Result<std::optional<Outcome>> Judge::check(const std::string& program) {
   const auto shapes = workload().shapes_for(workload::Use::Check);
-  if (!is_measured()) CUCO_TRY(trials_.prepare(shapes.size()));
+  if (!is_measured()) CUCO_TRY(trials_.prepare(shapes.size(), parts_.check));
   CUCO_TRY_ASSIGN(Built built,
                   build_screened(*parts_.builder, workload().program, program, true, &stages_));
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::optional(std::move(*outcome));
   for (const workload::Shape* shape : shapes) {
-    CUCO_TRY_ASSIGN(auto outcome, check_shape(std::get<system::Path>(built), *shape, 0));
+    CUCO_TRY_ASSIGN(auto outcome, check_shape(std::get<system::Path>(built), *shape, 0,
+                                              {.watch = parts_.check}, nullptr));
     if (outcome) return outcome;
   }
   return std::optional<Outcome>();
@@ -186,8 +189,12 @@ std::vector<MeasuredShape> Judge::measured() const {
 }
 
 std::string Judge::basis(const candidate::Scored& scored) const {
-  return fmt::format("correct: {} shapes, {} hidden shapes, {} schedules, every iteration verified",
-                     scored.checked_shapes, scored.checked_hidden_shapes, scored.checked_schedules);
+  std::string text =
+      fmt::format("correct: {} shapes, {} hidden shapes, {} schedules, every iteration verified",
+                  scored.checked_shapes, scored.checked_hidden_shapes, scored.checked_schedules);
+  for (const std::string& what : scored.left_out)
+    text += fmt::format("\n  left out: {}", what);
+  return text;
 }
 
 }  // namespace cuco::judge

@@ -2,11 +2,13 @@
 /// \file
 /// The judge: the cascade from source to score.
 ///
-///   screen -> build -> object screen -> check shapes -> [hidden shapes] -> timed shapes -> score
+///   screen -> build -> object screen -> check shapes -> [hidden] -> timed -> [near timed] -> score
 ///
-/// Check and hidden shapes are run plainly, with ranks held back, with late deliveries and under
-/// adversarial schedules; each element of each iteration is compared with the fp64 reference. On
-/// timed shapes that is a secret sample, and every element is compared with the seed's.
+/// Every shape is run plainly, with ranks held back, with late deliveries and under adversarial
+/// schedules, and at the highest fidelity the checker sees every access. On check and hidden shapes
+/// each element of each iteration is compared with the fp64 reference; on timed ones that is a
+/// secret sample, and every element is compared with the seed's. All but the timed and full shapes
+/// are drawn by the secret.
 #pragma once
 
 #include <map>
@@ -38,7 +40,7 @@ struct JudgeParts {
   hardware::GpuDescription gpu;  ///< What bounds are computed for, and virtual GPUs imitate.
   targets::VirtualSpec machine;
   system::Tier tier = system::Tier::Hostile;
-  bool check = false;
+  bool check = false;  ///< The checker watches at every fidelity, not only at the highest.
   candidate::Provenance provenance;
   std::optional<std::string> real_gpu;    ///< Its name; absent: times are predicted.
   std::optional<system::Path> reference;  ///< Built, if full shapes are wanted.
@@ -95,10 +97,20 @@ class Judge final : public ProgramJudge {
 
   // judge_on_virtual.cc: correctness, then predicted time.
   Result<candidate::Outcome> run_on_virtual(const system::Path& object, const Effort& effort);
-  /// Plain, and then under so many adversarial schedules.
+  /// Plain, and then under so many adversarial schedules. A schedule on a large shape that does not
+  /// end in time is left out.
   Result<OptionalOutcome> check_shape(const system::Path& object,
                                       const workload::Shape& shape,
-                                      int schedules);
+                                      int schedules,
+                                      Scrutiny scrutiny,
+                                      std::vector<std::string>* left_out);
+  /// Everything but the timed shapes, in the order of the cascade.
+  Result<OptionalOutcome> check_shapes(const system::Path& object,
+                                       const Effort& effort,
+                                       candidate::Scored* scored);
+  [[nodiscard]] bool watches(const Effort& effort) const { return parts_.check || effort.watch; }
+  /// What this effort does not look at.
+  [[nodiscard]] std::vector<std::string> left_out(const Effort& effort) const;
   /// All full shapes, if there is a reference; counts them.
   Result<OptionalOutcome> check_full_shapes(const system::Path& object, candidate::Scored* scored);
   Result<OptionalOutcome> time_shape(const system::Path& object,

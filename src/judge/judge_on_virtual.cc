@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cascade on virtual GPUs: check shapes, hidden shapes, full shapes, timed shapes.
+// The cascade on virtual GPUs: check, hidden, full and timed shapes, and those near the timed ones.
 #include <fmt/format.h>
 
 #include "judge/judge.h"
@@ -10,49 +10,98 @@ namespace cuco::judge {
 using candidate::Outcome;
 
 Result<Outcome> Judge::run_on_virtual(const system::Path& object, const Effort& effort) {
-  auto checks = workload().shapes_for(workload::Use::Check);
-  auto timed = workload().shapes_for(workload::Use::Time);
-  std::vector<const workload::Shape*> hidden;
-  if (!effort.every_shape) {
-    checks.resize(1);
-    timed.resize(1);
-  }
-  if (effort.hidden_shapes) hidden = workload().shapes_for(workload::Use::Hidden);
   candidate::Scored scored;
-  scored.checked_shapes = static_cast<int>(checks.size());
-  scored.checked_hidden_shapes = static_cast<int>(hidden.size());
-  // Held back, slow, late deliveries; and the adversarial ones.
-  scored.checked_schedules =
-      (workload().ranks > 1 ? workload().budget.iterations + 1 : 1) + effort.schedules;
-
-  for (const workload::Shape* shape : checks) {
-    CUCO_TRY_ASSIGN(auto outcome, check_shape(object, *shape, effort.schedules));
-    if (outcome) return *std::move(outcome);
-  }
-  for (const workload::Shape* shape : hidden) {
-    CUCO_TRY_ASSIGN(auto outcome, check_shape(object, *shape, 1));
-    if (outcome) return *std::move(outcome);
-  }
+  scored.left_out = left_out(effort);
+  CUCO_TRY_ASSIGN(auto wrong, check_shapes(object, effort, &scored));
+  if (wrong) return *std::move(wrong);
   CUCO_TRY_ASSIGN(auto wrong_at_size, check_full_shapes(object, &scored));
   if (wrong_at_size) return *std::move(wrong_at_size);
+  auto timed = workload().shapes_for(workload::Use::Time);
+  if (!effort.every_shape) timed.resize(1);
   for (const workload::Shape* shape : timed) {
     CUCO_TRY_ASSIGN(auto outcome, time_shape(object, *shape, effort, &scored));
     if (outcome) return *std::move(outcome);
   }
+  if (effort.hidden_shapes) {
+    for (const workload::Shape* shape : workload().shapes_for(workload::Use::Near)) {
+      CUCO_TRY_ASSIGN(auto outcome,
+                      check_shape(object, *shape, effort.few_schedules,
+                                  {.watch = watches(effort), .large = true}, &scored.left_out));
+      if (outcome) return *std::move(outcome);
+    }
+  }
   return score(std::move(scored));
+}
+
+Result<std::optional<Outcome>> Judge::check_shapes(const system::Path& object,
+                                                   const Effort& effort,
+                                                   candidate::Scored* scored) {
+  auto checks = workload().shapes_for(workload::Use::Check);
+  std::vector<const workload::Shape*> hidden;
+  if (!effort.every_shape) checks.resize(1);
+  if (effort.hidden_shapes) hidden = workload().shapes_for(workload::Use::Hidden);
+  const std::size_t near =
+      effort.hidden_shapes ? workload().shapes_for(workload::Use::Near).size() : 0;
+  scored->checked_shapes = static_cast<int>(checks.size());
+  scored->checked_hidden_shapes = static_cast<int>(hidden.size() + near);
+  // Held back, slow, late deliveries; and the adversarial ones.
+  scored->checked_schedules =
+      (workload().ranks > 1 ? workload().budget.iterations + 1 : 1) + effort.schedules;
+  const Scrutiny scrutiny{.watch = watches(effort)};
+  for (const workload::Shape* shape : checks) {
+    CUCO_TRY_ASSIGN(auto outcome,
+                    check_shape(object, *shape, effort.schedules, scrutiny, &scored->left_out));
+    if (outcome) return outcome;
+  }
+  for (const workload::Shape* shape : hidden) {
+    CUCO_TRY_ASSIGN(auto outcome,
+                    check_shape(object, *shape, effort.few_schedules, scrutiny, &scored->left_out));
+    if (outcome) return outcome;
+  }
+  return std::optional<Outcome>();
+}
+
+std::vector<std::string> Judge::left_out(const Effort& effort) const {
+  std::vector<std::string> list;
+  if (!effort.every_shape) list.emplace_back("all check and timed shapes but the first");
+  if (!effort.hidden_shapes) list.emplace_back("hidden shapes, and those near the timed ones");
+  if (effort.hidden_shapes && workload().ranges.empty()) {
+    list.emplace_back("shapes that are not listed: workload.toml has no [range] to draw them from");
+  }
+  if (!watches(effort)) list.emplace_back("the checker");
+  if (effort.schedules == 0) list.emplace_back("adversarial schedules");
+  if (effort.few_schedules < effort.schedules) {
+    list.push_back(fmt::format(
+        "{} of {} adversarial schedules on shapes other than check shapes{}",
+        effort.schedules - effort.few_schedules, effort.schedules,
+        effort.few_schedules == 0
+            ? ""
+            : fmt::format(", and all but {} iterations of the checked runs on those as large as "
+                          "the timed ones",
+                          Effort::kLargeIterations)));
+  }
+  return list;
 }
 
 Result<std::optional<Outcome>> Judge::check_shape(const system::Path& object,
                                                   const workload::Shape& shape,
-                                                  int schedules) {
+                                                  int schedules,
+                                                  Scrutiny scrutiny,
+                                                  std::vector<std::string>* left_out) {
   for (int i = 0; i <= schedules; ++i) {
     // Which schedules is a secret of the run, too; 0 is the plain one.
-    const std::uint64_t seed =
-        i == 0
-            ? 0
-            : 1 + parts_.secret.key(fmt::format("schedule {} {}", shape.name, i)) % 1'000'000'000;
-    CUCO_TRY_ASSIGN(TrialResult result, trials_.check(object, shape, seed));
+    if (i > 0) {
+      scrutiny.schedule_seed =
+          1 + parts_.secret.key(fmt::format("schedule {} {}", shape.name, i)) % 1'000'000'000;
+    }
+    CUCO_TRY_ASSIGN(TrialResult result, trials_.check(object, shape, scrutiny));
     if (auto* outcome = std::get_if<Outcome>(&result)) {
+      const bool late = std::holds_alternative<candidate::TimedOut>(*outcome);
+      if (late && scrutiny.large && i > 0) {
+        left_out->push_back(
+            fmt::format("an adversarial schedule on {}, which did not end in time", shape.name));
+        continue;
+      }
       explain(object, shape, outcome);
       return std::optional(std::move(*outcome));
     }
@@ -90,6 +139,14 @@ Result<std::optional<Outcome>> Judge::time_shape(const system::Path& object,
     return std::optional<Outcome>(
         candidate::Quarantined{time.seconds, time.bound_seconds, shape.name});
   }
+  // What is timed is what is checked: the same program, on the same shape.
+  if (effort.few_schedules > 0) {
+    CUCO_TRY_ASSIGN(auto wrong,
+                    check_shape(object, shape, effort.few_schedules,
+                                {.watch = watches(effort), .large = true, .like = &known->outputs},
+                                &scored->left_out));
+    if (wrong) return wrong;
+  }
   if (effort.profile) CUCO_TRY(add_profile(object, shape, &time));
   scored->shapes.push_back(std::move(time));
   return std::optional<Outcome>();
@@ -97,7 +154,7 @@ Result<std::optional<Outcome>> Judge::time_shape(const system::Path& object,
 
 void Judge::explain(const system::Path& object, const workload::Shape& shape, Outcome* outcome) {
   auto* wrong = std::get_if<candidate::WrongResult>(outcome);
-  if (wrong == nullptr || is_measured() || parts_.check) return;
+  if (wrong == nullptr || is_measured()) return;
   const Stages::Lap lap(&stages_, "why wrong");
   // The verdict stands, whatever becomes of this: no findings are no excuse.
   const auto again = trials_.watch(object, shape);

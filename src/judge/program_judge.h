@@ -25,7 +25,7 @@ struct JudgeOptions {
   std::string topology;  ///< Empty: the workload's.
   bool on_gpu = false;   ///< This machine's GPU instead of virtual ones; single-GPU workloads.
   bool full = false;     ///< Check the full shapes too; on a real GPU that is always done.
-  bool check = false;    ///< Watch every access on check and hidden shapes: races become verdicts.
+  bool check = false;    ///< Watch every access at lower fidelities, too; the highest always does.
   std::uint64_t server_memory = std::uint64_t{8} << 30U;  ///< Of each virtual cluster.
 };
 

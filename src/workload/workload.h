@@ -35,12 +35,28 @@ struct Tolerance {
   double scaled = 0;
 };
 
-enum class Use { Check, Hidden, Time, Full };
+enum class Use { Check, Hidden, Near, Time, Full };  ///< Near: beside a timed one, only drawn.
 
 struct Shape {
   std::string name;
   std::set<Use> uses;
   std::vector<long long> params;  ///< In the workload's order.
+};
+
+/// What a program must handle of one parameter: from, from + step, … up to `to`; or these values.
+struct Range {
+  long long from = 1;
+  long long to = 1;
+  long long step = 1;
+  std::vector<long long> values;
+};
+
+/// How many shapes are drawn from the ranges; see draw.h.
+struct Draws {
+  int check = 2;
+  int hidden = 2;
+  /// A formula that is above 0 for shapes that there are: "experts - top + 1". Empty: all are.
+  std::string positive;
 };
 
 /// A buffer of one shape.
@@ -70,6 +86,8 @@ struct Workload {
   std::vector<BufferRule> inputs;
   std::vector<BufferRule> outputs;
   std::map<Element, Tolerance> tolerance;
+  std::vector<Range> ranges;  ///< By parameter; empty: only the listed shapes are tried.
+  Draws draws;
   std::vector<Shape> shapes;
   std::map<std::string, std::string> baselines;  ///< Name -> file, besides program.cu.
   std::string flops;

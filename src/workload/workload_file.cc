@@ -319,6 +319,79 @@ void read_budget(const Reader& top, Budget& budget) {
   budget.sets = reader.count("sets", 16, 3);
 }
 
+/// "m = { from = 1, to = 4096, step = 16 }", or "bf16 = [0, 1]".
+Range read_range(const Reader& reader, const std::string& name) {
+  Range range;
+  const auto* node = reader.node(name);
+  const auto* list = node != nullptr ? node->as_array() : nullptr;
+  if (list != nullptr) {
+    for (const auto& item : *list) {
+      const auto value = item.value<std::int64_t>();
+      if (!value) reader.wrong(&item, fmt::format("'{}' must be a list of integers", name));
+      range.values.push_back(value.value_or(1));
+    }
+    if (range.values.empty()) reader.wrong(node, fmt::format("'{}' has no values", name));
+    return range;
+  }
+  auto tables = reader.tables(name);
+  if (tables.size() != 1) {
+    reader.wrong(node, fmt::format("needs '{0}': {0} = {{ from = 1, to = 4096, step = 16 }}, or "
+                                   "a list of values",
+                                   name));
+    return range;
+  }
+  tables[0].allow({"from", "to", "step"});
+  constexpr int kMost = 1 << 30;
+  range.from = static_cast<long long>(tables[0].number("from", 0));
+  range.to = tables[0].count("to", kMost);
+  range.step = tables[0].count("step", kMost, 1);
+  if (range.to < range.from) reader.wrong(node, fmt::format("'{}': 'to' is below 'from'", name));
+  return range;
+}
+
+bool holds(const Range& range, long long value) {
+  if (!range.values.empty()) return std::ranges::find(range.values, value) != range.values.end();
+  return value >= range.from && value <= range.to && (value - range.from) % range.step == 0;
+}
+
+/// [range]: what check and hidden shapes are drawn from. Every listed shape must lie in it.
+void read_ranges(const Reader& top, Workload& workload) {
+  auto tables = top.tables("range");
+  if (tables.empty()) return;
+  const Reader& reader = tables[0];
+  for (const auto& [key, node] : reader.table()) {
+    if (std::ranges::find(workload.params, key.str()) != workload.params.end()) continue;
+    reader.wrong(&node,
+                 fmt::format("unknown parameter (not in the workload's params): {}", key.str()));
+  }
+  for (const std::string& name : workload.params)
+    workload.ranges.push_back(read_range(reader, name));
+  for (const Shape& shape : workload.shapes) {
+    for (std::size_t p = 0; p < shape.params.size(); ++p) {
+      if (holds(workload.ranges[p], shape.params[p])) continue;
+      reader.wrong(reader.node(workload.params[p]),
+                   fmt::format("shape '{}' has {} = {}, which is outside", shape.name,
+                               workload.params[p], shape.params[p]));
+    }
+  }
+}
+
+void read_draws(const Reader& top, Workload& workload) {
+  auto tables = top.tables("draws");
+  if (tables.empty()) return;
+  tables[0].allow({"check", "hidden", "positive"});
+  Draws& draws = workload.draws;
+  draws.check = tables[0].count("check", 16, 2);
+  draws.hidden = tables[0].count("hidden", 16, 2);
+  if (tables[0].node("positive") == nullptr) return;
+  draws.positive = tables[0].text("positive");
+  try_on_shapes(tables[0], "positive", workload, [&](const Shape& shape) -> Result<void> {
+    CUCO_TRY_ASSIGN(const double value, evaluate(draws.positive, workload.variables(shape)));
+    if (value > 0) return {};
+    return Error{ErrorKind::InvalidInput, fmt::format("is {}", value)};
+  });
+}
+
 void read_shapes(const Reader& top, Workload& workload) {
   std::set<std::string> names;
   for (const Reader& reader : top.tables("shape")) {
@@ -326,16 +399,20 @@ void read_shapes(const Reader& top, Workload& workload) {
     check_unique(names, reader, workload.shapes.back().name);
   }
   if (top.was_meant("shape")) return;
-  for (const auto& [use, word] : {std::pair{Use::Check, "check"}, std::pair{Use::Time, "time"}}) {
-    if (!workload.shapes_for(use).empty()) continue;
-    top.wrong(nullptr, fmt::format("needs a [[shape]] with use = [\"{}\"]", word));
+  if (workload.shapes_for(Use::Time).empty())
+    top.wrong(nullptr, "needs a [[shape]] with use = [\"time\"]");
+  if (workload.shapes_for(Use::Check).empty() && top.node("range") == nullptr &&
+      !top.was_meant("range")) {
+    top.wrong(nullptr,
+              "needs a [range] of every parameter, from which check shapes are drawn: "
+              "m = { from = 1, to = 4096, step = 16 }");
   }
 }
 
 Workload read_workload(const toml::table& table, Faults& faults) {
   Reader top(table, faults, "");
   top.allow({"name", "summary", "ranks", "topology", "params", "input", "output", "tolerance",
-             "baseline", "shape", "bound", "budget"});
+             "baseline", "range", "draws", "shape", "bound", "budget"});
   Workload workload;
   workload.name = top.text("name");
   workload.summary = top.text("summary");
@@ -344,6 +421,8 @@ Workload read_workload(const toml::table& table, Faults& faults) {
   workload.params = top.texts("params");
   read_tolerance(top, workload);
   read_shapes(top, workload);
+  read_ranges(top, workload);
+  read_draws(top, workload);
   workload.inputs = read_buffers(top, "input", workload);
   workload.outputs = read_buffers(top, "output", workload);
   if (workload.outputs.empty() && !top.was_meant("output"))

@@ -12,7 +12,9 @@ extern "C" void cuco_oracle_input(
     const cuco_shape*, uint64_t key, int rank, int input, void* bytes, size_t n_bytes) {
   // Its own stream for each rank and input: no rank can compute its peers' answers itself.
   const auto owner = static_cast<std::uint64_t>(rank) * 8 + static_cast<std::uint64_t>(input);
-  fill(bytes, n_bytes, false, stream(key, owner), 1.0F);
+  // The size of the values and how they are distributed are drawn anew in each iteration.
+  fill(bytes, n_bytes, false, stream(key, owner), 1.0F,
+       style(key, static_cast<std::uint64_t>(input), -8, 8));
 }
 
 extern "C" void cuco_oracle_reference(const cuco_shape* shape,

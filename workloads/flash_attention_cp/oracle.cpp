@@ -15,7 +15,9 @@ extern "C" void cuco_oracle_input(
     const cuco_shape* shape, uint64_t key, int rank, int input, void* bytes, size_t n_bytes) {
   // Queries and keys large enough that the softmax is not flat: every key's place matters.
   const auto owner = static_cast<std::uint64_t>(rank) * 8 + static_cast<std::uint64_t>(input);
-  fill(bytes, n_bytes, shape->params[3] != 0, stream(key, owner), input == 2 ? 1.0F : 2.0F);
+  const auto which = static_cast<std::uint64_t>(input);
+  fill(bytes, n_bytes, shape->params[3] != 0, stream(key, owner), input == 2 ? 1.0F : 2.0F,
+       input == 2 ? style(key, which, -8, 8) : style(key, which, -1, 0));
 }
 
 extern "C" void cuco_oracle_reference(const cuco_shape* shape,

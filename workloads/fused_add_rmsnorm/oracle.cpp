@@ -19,7 +19,7 @@ extern "C" void cuco_oracle_input(
   const std::uint64_t values =
       stream(key, static_cast<std::uint64_t>(rank) * 8 + static_cast<std::uint64_t>(input));
   if (input != kWeight) {
-    fill(bytes, n_bytes, bf16, values, 2.0F);
+    fill(bytes, n_bytes, bf16, values, 2.0F, style(key, static_cast<std::uint64_t>(input), -4, 8));
     return;
   }
   // Weights around 1, none of them 1: a kernel that ignores them is wrong.

@@ -28,7 +28,8 @@ extern "C" void cuco_oracle_input(
   const Shape s = read(*shape);
   // A belongs to the rank, B (input 1) is shared.
   const std::uint64_t owner = input == 0 ? static_cast<std::uint64_t>(rank) + 1 : 0;
-  fill(bytes, n_bytes, s.bf16, stream(key, owner), 1.0F);
+  fill(bytes, n_bytes, s.bf16, stream(key, owner), 1.0F,
+       style(key, static_cast<std::uint64_t>(input), -8, 8));
 }
 
 extern "C" void cuco_oracle_reference(const cuco_shape* shape,

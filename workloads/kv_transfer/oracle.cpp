@@ -13,7 +13,8 @@ extern "C" void cuco_oracle_input(
     const cuco_shape* shape, uint64_t key, int rank, int input, void* bytes, size_t n_bytes) {
   // Rank 1 has inputs of its own, which mean nothing: a program that uses them is wrong.
   const auto owner = static_cast<std::uint64_t>(rank) * 8 + static_cast<std::uint64_t>(input);
-  fill(bytes, n_bytes, shape->params[3] != 0, stream(key, owner), 1.0F);
+  fill(bytes, n_bytes, shape->params[3] != 0, stream(key, owner), 1.0F,
+       style(key, static_cast<std::uint64_t>(input), -8, 8));
 }
 
 extern "C" void cuco_oracle_reference(const cuco_shape* shape,

@@ -16,8 +16,11 @@ extern "C" void cuco_oracle_input(
   const bool is_sum = input % 2 == 1;
   // Log-sum-exps far from 0 and up to 16 apart: exp() of them alone would overflow or vanish.
   const bool bf16 = !is_sum && shape->params[3] != 0;
-  fill(bytes, n_bytes, bf16, values, is_sum ? 8.0F : 2.0F);
-  if (!is_sum) return;
+  if (!is_sum) {
+    return fill(bytes, n_bytes, bf16, values, 2.0F,
+                style(key, static_cast<std::uint64_t>(input), -8, 8));
+  }
+  fill(bytes, n_bytes, bf16, values, 8.0F);
   for (std::size_t i = 0; i < n_bytes / 4; ++i) {
     store(bytes, i, false, static_cast<float>(load(bytes, i, false)) + 100.0F);
   }

@@ -119,7 +119,9 @@ extern "C" void cuco_oracle_input(
   } else {
     // The first product is of size 1, where the gate bends.
     const float scale = input == kW13 ? 4.0F / std::sqrt(static_cast<float>(s.hidden)) : 1.0F;
-    fill(bytes, n_bytes, s.bf16, own, scale);
+    const auto which = static_cast<std::uint64_t>(input);
+    fill(bytes, n_bytes, s.bf16, own, scale,
+         input == kW2 ? style(key, which, -8, 8) : style(key, which, -2, 0));
   }
 }
 

@@ -12,7 +12,8 @@ extern "C" void cuco_oracle_input(
     const cuco_shape* shape, uint64_t key, int rank, int input, void* bytes, size_t n_bytes) {
   // Gates from -6 to 6: both tails of the sigmoid count.
   const auto owner = static_cast<std::uint64_t>(rank) * 8 + static_cast<std::uint64_t>(input);
-  fill(bytes, n_bytes, shape->params[2] != 0, stream(key, owner), 6.0F);
+  fill(bytes, n_bytes, shape->params[2] != 0, stream(key, owner), 6.0F,
+       style(key, static_cast<std::uint64_t>(input), -6, 0));
 }
 
 extern "C" void cuco_oracle_reference(const cuco_shape* shape,

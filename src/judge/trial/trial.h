@@ -51,7 +51,7 @@ class Trial {
   /// ours.
   Result<std::optional<candidate::Outcome>> lost_buffers(const Error& error);
   Result<std::optional<candidate::Outcome>> finish();
-  /// The iterations in the order in which they are run; those from `budget.iterations` on are
+  /// The iterations in the order in which they are run; those beyond the wanted ones are
   /// extra.
   [[nodiscard]] std::vector<int> plan() const;
   /// What the checker has to say, if this run has one and it is not satisfied.

@@ -52,6 +52,9 @@ struct TrialSpec {
   Stages* stages = nullptr;
 
   /// A secret of this workload, shape and iteration.
+  [[nodiscard]] int wanted_iterations() const {
+    return iterations > 0 ? iterations : workload.budget.iterations;
+  }
   [[nodiscard]] std::uint64_t key(std::string_view purpose, int iteration) const {
     return secret.key(fmt::format("{} {}/{} {}", purpose, workload.name, shape.name, iteration));
   }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "judge/effort.h"
 #include "judge/oracle/gpu_reference.h"
 #include "judge/trial/trial.h"
 
@@ -17,18 +18,21 @@ constexpr std::size_t kMostStarts = 12;
 constexpr std::size_t kFullCheckLimit = 2048;
 // For the checker to say why a result is wrong: the verdict does not wait for it longer.
 constexpr std::chrono::seconds kWhyLimit{30};
+// For an adversarial schedule on a shape as large as a timed one: what does not end is left out.
+constexpr std::chrono::seconds kLargeScheduleLimit{20};
 
-targets::VirtualSpec plain_machine(const TrialSetting& setting) {
-  targets::VirtualSpec machine = setting.machine;
-  // The relation of what is ordered does not depend on the schedule: once is enough.
-  machine.check = setting.check;
+targets::VirtualSpec watched(targets::VirtualSpec machine) {
+  machine.check = true;
   return machine;
 }
 
 }  // namespace
 
 Trials::Trials(const TrialSetting& setting, BenchMaker& maker)
-    : setting_(setting), maker_(maker), pool_(maker, plain_machine(setting)) {}
+    : setting_(setting),
+      maker_(maker),
+      plain_(maker, setting.machine),
+      watched_(maker, watched(setting.machine)) {}
 
 TrialSpec Trials::spec(const system::Path& object, const workload::Shape& shape) const {
   return {.workload = setting_.workload,
@@ -51,16 +55,22 @@ Result<TrialResult> Trials::plain(const system::Path& object, const workload::Sh
 
 Result<TrialResult> Trials::check(const system::Path& object,
                                   const workload::Shape& shape,
-                                  std::uint64_t schedule_seed) {
+                                  const Scrutiny& scrutiny) {
   TrialSpec wanted = spec(object, shape);
   wanted.hold_back = true;
-  wanted.check_limit = kCheckAll;
-  if (schedule_seed == 0) {
-    CUCO_TRY_ASSIGN(Bench bench, pool_.take());
-    return run_trial(wanted, std::move(bench), maker_);
+  wanted.check_limit = scrutiny.large ? kTimedCheckLimit : kCheckAll;
+  wanted.like = scrutiny.like;
+  const bool adversarial = scrutiny.schedule_seed != 0;
+  if (scrutiny.large) wanted.iterations = adversarial ? 1 : Effort::kLargeIterations;
+  if (adversarial) {
+    // The relation of what is ordered does not depend on the schedule: it is watched once.
+    wanted.machine.schedule_seed = scrutiny.schedule_seed;
+    if (scrutiny.large) wanted.deadline = std::chrono::steady_clock::now() + kLargeScheduleLimit;
+    return run_on_new_bench(wanted);
   }
-  wanted.machine.schedule_seed = schedule_seed;
-  return run_on_new_bench(wanted);
+  wanted.machine.check = scrutiny.watch;
+  CUCO_TRY_ASSIGN(Bench bench, (scrutiny.watch ? watched_ : plain_).take());
+  return run_trial(wanted, std::move(bench), maker_);
 }
 
 Result<TrialResult> Trials::time(const system::Path& object,

@@ -18,8 +18,17 @@ struct TrialSetting {
   const workload::Secret& secret;
   targets::VirtualSpec machine;
   system::Tier tier = system::Tier::Hostile;
-  bool check = false;  ///< Watch every access in plain checks.
   Stages* stages = nullptr;
+};
+
+/// How closely a check looks.
+struct Scrutiny {
+  std::uint64_t schedule_seed =
+      0;               ///< An adversarial schedule; 0: ranks held back, late deliveries.
+  bool watch = false;  ///< Every access is seen by the checker.
+  /// The shape is as large as a timed one: fewer iterations, a sample of the elements.
+  bool large = false;
+  const TrialOutputs* like = nullptr;  ///< The seed's outputs, if they are known.
 };
 
 class Trials {
@@ -27,14 +36,16 @@ class Trials {
   Trials(const TrialSetting& setting, BenchMaker& maker);
 
   /// Starts what so many plain checks will need, so that it is there when the compiler is done.
-  [[nodiscard]] Result<void> prepare(std::size_t checks) { return pool_.fill(checks); }
+  [[nodiscard]] Result<void> prepare(std::size_t checks, bool watch) {
+    return (watch ? watched_ : plain_).fill(checks);
+  }
 
   /// Undisturbed; every element checked.
   [[nodiscard]] Result<TrialResult> plain(const system::Path& object, const workload::Shape& shape);
-  /// With ranks held back and late deliveries, or under an adversarial schedule (not 0).
+  /// With ranks held back and late deliveries, or under an adversarial schedule.
   [[nodiscard]] Result<TrialResult> check(const system::Path& object,
                                           const workload::Shape& shape,
-                                          std::uint64_t schedule_seed);
+                                          const Scrutiny& scrutiny);
   /// `like`: the seed's outputs; null: this is the seed, and its outputs are kept.
   [[nodiscard]] Result<TrialResult> time(const system::Path& object,
                                          const workload::Shape& shape,
@@ -60,7 +71,8 @@ class Trials {
 
   TrialSetting setting_;
   BenchMaker& maker_;
-  BenchPool pool_;
+  BenchPool plain_;
+  BenchPool watched_;
 };
 
 }  // namespace cuco::judge

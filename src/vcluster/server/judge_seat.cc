@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "check/entry.h"
 #include "shims/wire/status.h"
 #include "vcluster/watch/run_check.h"
 #include "vcluster/watch/watchers.h"
@@ -148,19 +149,54 @@ void JudgeSeat::command(const wire::JudgeCommand& request, wire::Bytes tail) {
   parts_.devices.set_extra_delay(request.delivery_delay_ps);
   delivered_before_ = parts_.devices.fabric().deliveries();
   const wire::JudgeReport::Reply reply{request.command, request.argument};
+  if (parts_.check != nullptr) {
+    // The judge has met them all.
+    for (auto& [rank, seat] : seats_) {
+      if (Session* session = parts_.sessions.find(seat.session))
+        parts_.check->learn_from_all(*session);
+    }
+  }
   for (auto& [rank, seat] : seats_) {
     if (!seat.arrived || (request.rank >= 0 && request.rank != rank)) continue;
     seat.arrived = false;
     if (Session* session = parts_.sessions.find(seat.session)) {
       seat.copied_before = session->process->copied_to_host;
-      // The judge has met them all.
-      if (parts_.check != nullptr) parts_.check->learn_from_all(*session);
-      session->move_clock_to(start + (rank == request.late_rank ? request.late_ps : 0));
+      const VTime enters = start + (rank == request.late_rank ? request.late_ps : 0);
+      session->move_clock_to(enters);
+      if (request.command == wire::JudgeReport::kRun) enter(rank, *session, enters);
       session->reply_with(wire::kSuccess, reply, tail);
     }
   }
   answer(wire::JudgeCommand::kType, wire::kSuccess,
          wire::bytes_of(wire::JudgeCommand::Reply{.time_ps = start}));
+}
+
+void JudgeSeat::enter(std::int32_t rank, Session& session, VTime time) {
+  const std::vector<Seat::Copy>& outputs = seats_[rank].copies;
+  if (parts_.check != nullptr) {
+    check::WorkInfo info;
+    info.what = check::kEntry;
+    info.rank = session.process->rank;
+    info.start = session.known;
+    const check::WorkId id = parts_.check->checker.begin(info);
+    for (const Seat::Copy& output : outputs) {
+      parts_.check->checker.claim(id, parts_.check->canonical(output.address),
+                                  output.bytes.size());
+    }
+    session.learn(parts_.check->checker.end(id));
+  }
+  if (time <= parts_.timeline.now()) return;
+  // Whoever has written there before it is too early, and has written for nothing.
+  std::vector<Seat::Copy> poison = outputs;
+  for (Seat::Copy& output : poison)
+    std::memcpy(output.bytes.data(), vgpu::Memory::at(output.address), output.bytes.size());
+  parts_.timeline.at(time, [this, poison = std::move(poison), time] {
+    for (const Seat::Copy& output : poison) {
+      if (!parts_.devices.memory().valid(output.address, output.bytes.size())) continue;
+      std::memcpy(vgpu::Memory::at(output.address), output.bytes.data(), output.bytes.size());
+      parts_.devices.memory().notify_write(output.address, output.bytes.size(), time);
+    }
+  });
 }
 
 void JudgeSeat::order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail) {

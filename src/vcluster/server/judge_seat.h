@@ -74,6 +74,9 @@ class JudgeSeat {
   void hold();
   void serve(const wire::Frame& frame);
   void command(const wire::JudgeCommand& request, wire::Bytes tail);
+  /// The rank's outputs are its own, and its peers', from here on; not before. See
+  /// include/cuco/workload.h.
+  void enter(std::int32_t rank, Session& session, VTime time);
   void order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail);
   void read_memory(const wire::JudgeRead& request);
   void profile(const wire::JudgeProfile& request);

@@ -231,7 +231,49 @@ TEST(JudgeRejects, WaitingByTheClockWhereItIsTimed) {
   const auto* wrong = std::get_if<candidate::WrongResult>(&outcome);
   ASSERT_NE(wrong, nullptr) << candidate::explanation(outcome);
   EXPECT_EQ(wrong->note, "never written");
-  EXPECT_THAT(wrong->schedule, testing::HasSubstr("late"));
+  EXPECT_THAT(wrong->schedule, testing::HasSubstr("slower"));
+}
+
+/// A solution of gemm_allgather with one text in the place of another.
+std::string spoiled(const std::string& solution, std::string_view from, std::string_view to) {
+  return replaced(*system::read_file(kRoot / "tests/solutions/gemm_allgather" / (solution + ".cu")),
+                  from, to);
+}
+
+TEST(JudgeRejects, WritingToAPeerThatHasNotEntered) {
+  // Found by what it leaves behind where a rank is late, and by the checker in any schedule.
+  const std::string early =
+      spoiled("fused_lsa", "barrier.wait(block, cuda::memory_order_acquire);", "");
+  const auto quick = judged("early_store", "writes before its peer has entered", early);
+  EXPECT_EQ(candidate::verdict(quick), "wrong-result") << candidate::explanation(quick);
+  EXPECT_THAT(candidate::explanation(quick), testing::HasSubstr("has entered the same call"));
+}
+
+TEST(JudgeRejects, AMissingFenceWithoutBeingAskedToCheck) {
+  const std::string program =
+      spoiled("one_kernel_lsa", "    __threadfence_system();\n    last =", "    last =");
+  const auto outcome = judged("missing_fence", "blocks count themselves done without a fence",
+                              program, candidate::Fidelity::Final);
+  EXPECT_EQ(candidate::verdict(outcome), "findings") << candidate::explanation(outcome);
+}
+
+TEST(JudgeRejects, ARawStringOverFrozenLines) {
+  const std::string program = replaced(
+      the_judge().workload().program, "// cuco: evolve end\n\n// cuco: evolve begin host\n",
+      "static const wchar_t kQuote = L'\"'; static const char* const kText = R\"x(\n"
+      "// cuco: evolve end\n\n// cuco: evolve begin host\n)x\";\n");
+  const auto outcome = judged("swallows", "a raw string swallows frozen lines", program);
+  EXPECT_EQ(candidate::verdict(outcome), "screen-rejected") << candidate::explanation(outcome);
+  EXPECT_THAT(candidate::explanation(outcome), testing::HasSubstr("reaches over frozen code"));
+}
+
+TEST(JudgeRejects, FrozenLinesThatAreBroughtInTwice) {
+  const std::string program =
+      replaced(the_judge().workload().program, "#include <nccl.h>\n",
+               "#include <nccl.h>\n#ifndef AGAIN\n#define AGAIN\n#if 0\n#include \"program.cu\"\n"
+               "#endif\n#endif\n");
+  const auto outcome = judged("self_include", "honest: an inclusion that does not happen", program);
+  EXPECT_EQ(candidate::verdict(outcome), "scored") << candidate::explanation(outcome);
 }
 
 TEST(JudgeRejects, ATimeBelowTheBoundIsQuarantined) {

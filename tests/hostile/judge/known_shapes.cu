@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: right only for the shapes that it knows
 // verdict: wrong-result
-// because: ragged
-// fidelity: final
+// because: never written
 // cuco: evolve begin host
 
 // common: state

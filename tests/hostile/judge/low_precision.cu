@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: bf16 on the wire where fp32 was asked for
 // verdict: wrong-result
-// because: (shape small fp32)
+// because: wrong result: C
 // cuco: evolve begin host
 
 // common: state

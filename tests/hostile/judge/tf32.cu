@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: multiplies fp32 with tf32 tensor cores
 // verdict: wrong-result
-// because: (shape small fp32)
+// because: wrong result: C
 // cuco: evolve begin host
 
 // common: state

@@ -39,18 +39,36 @@ __device__ void store_to_all(const Gathered& to, int rank, size_t byte, uint4 v)
   }
 }
 
+// A rank's outputs may be written once it has entered this run: every block says so when it starts,
+// and waits for its peers' blocks before its first store; in between it computes.
+struct Entry {
+  ncclCoopCta block;
+  ncclLsaBarrierSession<ncclCoopCta> barrier;
+
+  __device__ explicit Entry(const ncclDevComm& comm)
+      : barrier(block,
+                comm,
+                ncclTeamTagLsa(),
+                1 + (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x) {
+    barrier.arrive(block, cuda::memory_order_release);
+  }
+  __device__ void wait() { barrier.wait(block, cuda::memory_order_acquire); }
+};
+
 // fp32: 64 x 64 of C per block, 4 x 4 per thread.
 constexpr int kTile = 64;
 constexpr int kDepth = 16;
 constexpr int kThreads = 256;
 
-__global__ void __launch_bounds__(kThreads) gemm_fp32(const float* __restrict__ a,
+__global__ void __launch_bounds__(kThreads) gemm_fp32(ncclDevComm comm,
+                                                      const float* __restrict__ a,
                                                       const float* __restrict__ b,
                                                       Gathered c,
                                                       int rank,
                                                       int m,
                                                       int n,
                                                       int k) {
+  Entry entry(comm);
   __shared__ __align__(
       16) float a_tile[kDepth][kTile + 4];  // transposed, so that a thread reads 4 rows at once
   __shared__ __align__(16) float b_tile[kDepth][kTile + 4];
@@ -98,8 +116,9 @@ __global__ void __launch_bounds__(kThreads) gemm_fp32(const float* __restrict__ 
     __syncthreads();
   }
 
-  if (col0 + thread_col >= n) return;
-  for (int i = 0; i < 4 && row0 + thread_row + i < m; ++i) {
+  entry.wait();
+  const bool inside = col0 + thread_col < n;  // all threads stay for the end of `entry`
+  for (int i = 0; inside && i < 4 && row0 + thread_row + i < m; ++i) {
     const float4 v = make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
     store_to_all(c, rank, ((size_t)(row0 + thread_row + i) * n + col0 + thread_col) * sizeof(float),
                  *reinterpret_cast<const uint4*>(&v));
@@ -146,13 +165,15 @@ __device__ void fetch(StageBf16& stage,
   __pipeline_commit();
 }
 
-__global__ void __launch_bounds__(kThreads) gemm_bf16(const __nv_bfloat16* __restrict__ a,
+__global__ void __launch_bounds__(kThreads) gemm_bf16(ncclDevComm comm,
+                                                      const __nv_bfloat16* __restrict__ a,
                                                       const __nv_bfloat16* __restrict__ b,
                                                       Gathered c,
                                                       int rank,
                                                       int m,
                                                       int n,
                                                       int k) {
+  Entry entry(comm);
   using namespace nvcuda;
   __shared__ __align__(16) StageBf16 stages[kStages];
   __shared__ __align__(16) float staging[kThreads / 32][16][16];
@@ -197,6 +218,7 @@ __global__ void __launch_bounds__(kThreads) gemm_bf16(const __nv_bfloat16* __res
     __syncthreads();
   }
 
+  entry.wait();
   // Through shared memory to 16-byte stores: half a row of a fragment per lane.
   const int lane_row = lane / 2;
   const int lane_col = lane % 2 * 8;
@@ -237,6 +259,11 @@ struct State {
   ncclWindow_t* windows;  // one per buffer set
 };
 
+dim3 grid_of(const Shape& s) {
+  const int tile = s.bf16 ? kTileBf16 : kTile;
+  return dim3((s.n + tile - 1) / tile, (s.m + tile - 1) / tile);
+}
+
 int setup(const cuco_context& context, const Shape& shape, State** state) {
   *state = new State{context, shape, {}, new ncclWindow_t[context.sets]};
   for (int set = 0; set < context.sets; ++set) {
@@ -246,7 +273,8 @@ int setup(const cuco_context& context, const Shape& shape, State** state) {
     }
   }
   ncclDevCommRequirements requirements{};
-  requirements.lsaBarrierCount = 1;
+  const dim3 grid = grid_of(shape);
+  requirements.lsaBarrierCount = 1 + grid.x * grid.y;
   return ncclDevCommCreate(context.comm, &requirements, &(*state)->comm) == ncclSuccess ? 0 : 2;
 }
 
@@ -258,14 +286,14 @@ int run(State& state, int set, cudaStream_t stream) {
   const size_t mine = (size_t)context.rank * s.m * s.n * (s.bf16 ? 2 : 4);
   const Gathered c = {state.windows[set], mine, context.ranks};
 
-  const int tile = s.bf16 ? kTileBf16 : kTile;
-  const dim3 grid((s.n + tile - 1) / tile, (s.m + tile - 1) / tile);
+  const dim3 grid = grid_of(s);
   if (s.bf16) {
-    gemm_bf16<<<grid, kThreads, 0, stream>>>((const __nv_bfloat16*)a, (const __nv_bfloat16*)b, c,
-                                             context.rank, s.m, s.n, s.k);
+    gemm_bf16<<<grid, kThreads, 0, stream>>>(state.comm, (const __nv_bfloat16*)a,
+                                             (const __nv_bfloat16*)b, c, context.rank, s.m, s.n,
+                                             s.k);
   } else {
-    gemm_fp32<<<grid, kThreads, 0, stream>>>((const float*)a, (const float*)b, c, context.rank, s.m,
-                                             s.n, s.k);
+    gemm_fp32<<<grid, kThreads, 0, stream>>>(state.comm, (const float*)a, (const float*)b, c,
+                                             context.rank, s.m, s.n, s.k);
   }
   all_arrived<<<1, 32, 0, stream>>>(state.comm);
   return cudaGetLastError() == cudaSuccess ? 0 : 3;

@@ -39,6 +39,22 @@ __device__ bool last_block(unsigned* arrived) {
   return last;
 }
 
+// A rank's outputs may be written once it has entered this run: every block says so when it starts,
+// and waits for its peers' blocks before its first store; in between it computes.
+struct Entry {
+  ncclCoopCta block;
+  ncclLsaBarrierSession<ncclCoopCta> barrier;
+
+  __device__ explicit Entry(const ncclDevComm& comm)
+      : barrier(block,
+                comm,
+                ncclTeamTagLsa(),
+                1 + (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x) {
+    barrier.arrive(block, cuda::memory_order_release);
+  }
+  __device__ void wait() { barrier.wait(block, cuda::memory_order_acquire); }
+};
+
 // Meets the other ranks: all that was stored before is there afterwards, on all of them.
 __device__ void meet(const ncclDevComm& comm) {
   ncclCoopCta block;
@@ -52,8 +68,13 @@ constexpr int kDepth = 16;
 constexpr int kThreads = 256;
 
 template <typename Put>
-__device__ void gemm_fp32_tile(
-    const float* __restrict__ a, const float* __restrict__ b, int m, int n, int k, Put put) {
+__device__ void gemm_fp32_tile(const float* __restrict__ a,
+                               const float* __restrict__ b,
+                               int m,
+                               int n,
+                               int k,
+                               Entry& entry,
+                               Put put) {
   __shared__ __align__(16) float a_tile[2][kDepth][kTile + 4];  // transposed
   __shared__ __align__(16) float b_tile[2][kDepth][kTile + 4];
   const int thread = threadIdx.x;
@@ -98,6 +119,7 @@ __device__ void gemm_fp32_tile(
       }
     }
   }
+  entry.wait();
   if (col0 + thread_col >= n) return;
   for (int i = 0; i < 4 && row0 + thread_row + i < m; ++i) {
     const float4 v = make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
@@ -125,6 +147,7 @@ __device__ void gemm_bf16_tile(const __nv_bfloat16* __restrict__ a,
                                int m,
                                int n,
                                int k,
+                               Entry& entry,
                                Put put) {
   using namespace nvcuda;
   __shared__ __align__(16) StageBf16 stages[kStages];
@@ -186,6 +209,7 @@ __device__ void gemm_bf16_tile(const __nv_bfloat16* __restrict__ a,
     }
   }
   __pipeline_wait_prior(0);
+  entry.wait();
 
   // Through shared memory to 16-byte stores: half a row of a fragment per lane.
   const int lane_row = lane / 2;
@@ -229,7 +253,8 @@ __global__ void __launch_bounds__(kThreads) gemm_fp32(ncclDevComm comm,
                                                       int n,
                                                       int k,
                                                       unsigned* arrived) {
-  gemm_fp32_tile(a, b, m, n, k,
+  Entry entry(comm);
+  gemm_fp32_tile(a, b, m, n, k, entry,
                  [&](size_t at, uint4 v) { store_to_all(comm, c, at * sizeof(float), v); });
   if (last_block(arrived)) meet(comm);
 }
@@ -242,7 +267,8 @@ __global__ void __launch_bounds__(kThreadsBf16) gemm_bf16(ncclDevComm comm,
                                                           int n,
                                                           int k,
                                                           unsigned* arrived) {
-  gemm_bf16_tile(a, b, m, n, k,
+  Entry entry(comm);
+  gemm_bf16_tile(a, b, m, n, k, entry,
                  [&](size_t at, uint4 v) { store_to_all(comm, c, at * sizeof(__nv_bfloat16), v); });
   if (last_block(arrived)) meet(comm);
 }
@@ -259,6 +285,11 @@ struct State {
   unsigned* arrived;      // blocks of the running kernel that are done
 };
 
+dim3 grid_of(const Shape& s) {
+  const int tile = s.bf16 ? kTileBf16 : kTile;
+  return dim3((s.n + tile - 1) / tile, (s.m + tile - 1) / tile);
+}
+
 int setup(const cuco_context& context, const Shape& shape, State** state) {
   const int count = context.sets * context.n_outputs;
   State& s = *(*state = new State{context, shape, {}, new ncclWindow_t[count], nullptr});
@@ -270,7 +301,8 @@ int setup(const cuco_context& context, const Shape& shape, State** state) {
     }
   }
   ncclDevCommRequirements requirements{};
-  requirements.lsaBarrierCount = 1;
+  const dim3 grid = grid_of(shape);
+  requirements.lsaBarrierCount = 1 + grid.x * grid.y * grid.z;
   if (ncclDevCommCreate(context.comm, &requirements, &s.comm) != ncclSuccess) return 2;
   if (cudaMalloc(&s.arrived, sizeof(unsigned)) != cudaSuccess) return 3;
   return cudaMemset(s.arrived, 0, sizeof(unsigned)) == cudaSuccess ? 0 : 3;
@@ -283,8 +315,7 @@ int run(State& state, int set, cudaStream_t stream) {
   const void* b = context.inputs[set * context.n_inputs + 1];
   const size_t mine = (size_t)context.rank * s.m * s.n * (s.bf16 ? 2 : 4);
   const Gathered c = {state.windows[set], mine};
-  const int tile = s.bf16 ? kTileBf16 : kTile;
-  const dim3 grid((s.n + tile - 1) / tile, (s.m + tile - 1) / tile);
+  const dim3 grid = grid_of(s);
   if (s.bf16) {
     using T = const __nv_bfloat16*;
     gemm_bf16<<<grid, kThreadsBf16, 0, stream>>>(state.comm, (T)a, (T)b, c, s.m, s.n, s.k,

@@ -38,6 +38,22 @@ __device__ bool last_block(unsigned* arrived) {
   return last;
 }
 
+// A rank's outputs may be written once it has entered this run: every block says so when it starts,
+// and waits for its peers' blocks before its first store; in between it computes.
+struct Entry {
+  ncclCoopCta block;
+  ncclLsaBarrierSession<ncclCoopCta> barrier;
+
+  __device__ explicit Entry(const ncclDevComm& comm)
+      : barrier(block,
+                comm,
+                ncclTeamTagLsa(),
+                1 + (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x) {
+    barrier.arrive(block, cuda::memory_order_release);
+  }
+  __device__ void wait() { barrier.wait(block, cuda::memory_order_acquire); }
+};
+
 // Meets the other ranks: all that was stored before is there afterwards, on all of them.
 __device__ void meet(const ncclDevComm& comm) {
   ncclCoopCta block;
@@ -51,8 +67,13 @@ constexpr int kDepth = 16;
 constexpr int kThreads = 256;
 
 template <typename Put>
-__device__ void gemm_fp32_tile(
-    const float* __restrict__ a, const float* __restrict__ b, int m, int n, int k, Put put) {
+__device__ void gemm_fp32_tile(const float* __restrict__ a,
+                               const float* __restrict__ b,
+                               int m,
+                               int n,
+                               int k,
+                               Entry& entry,
+                               Put put) {
   __shared__ __align__(16) float a_tile[2][kDepth][kTile + 4];  // transposed
   __shared__ __align__(16) float b_tile[2][kDepth][kTile + 4];
   const int thread = threadIdx.x;
@@ -97,6 +118,7 @@ __device__ void gemm_fp32_tile(
       }
     }
   }
+  entry.wait();
   if (col0 + thread_col >= n) return;
   for (int i = 0; i < 4 && row0 + thread_row + i < m; ++i) {
     const float4 v = make_float4(sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
@@ -124,6 +146,7 @@ __device__ void gemm_bf16_tile(const __nv_bfloat16* __restrict__ a,
                                int m,
                                int n,
                                int k,
+                               Entry& entry,
                                Put put) {
   using namespace nvcuda;
   __shared__ __align__(16) StageBf16 stages[kStages];
@@ -185,6 +208,7 @@ __device__ void gemm_bf16_tile(const __nv_bfloat16* __restrict__ a,
     }
   }
   __pipeline_wait_prior(0);
+  entry.wait();
 
   // Through shared memory to 16-byte stores: half a row of a fragment per lane.
   const int lane_row = lane / 2;
@@ -226,8 +250,9 @@ __global__ void __launch_bounds__(kThreads) project_fp32(ncclDevComm comm,
                                                          int n,
                                                          int k,
                                                          unsigned* arrived) {
+  Entry entry(comm);
   const ncclWindow_t window = out.window[blockIdx.z];
-  gemm_fp32_tile(x, blockIdx.z == 0 ? wk : wv, m, n, k,
+  gemm_fp32_tile(x, blockIdx.z == 0 ? wk : wv, m, n, k, entry,
                  [=](size_t at, uint4 v) { store_to_both(window, at * sizeof(float), v); });
   if (last_block(arrived)) meet(comm);
 }
@@ -241,14 +266,16 @@ __global__ void __launch_bounds__(kThreadsBf16) project_bf16(ncclDevComm comm,
                                                              int n,
                                                              int k,
                                                              unsigned* arrived) {
+  Entry entry(comm);
   const ncclWindow_t window = out.window[blockIdx.z];
-  gemm_bf16_tile(x, blockIdx.z == 0 ? wk : wv, m, n, k,
+  gemm_bf16_tile(x, blockIdx.z == 0 ? wk : wv, m, n, k, entry,
                  [=](size_t at, uint4 v) { store_to_both(window, at * sizeof(*x), v); });
   if (last_block(arrived)) meet(comm);
 }
 
 __global__ void receive(ncclDevComm comm) {
-  meet(comm);
+  Entry(comm).wait();
+  if (blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0) meet(comm);
 }
 
 // cuco: evolve end
@@ -263,6 +290,11 @@ struct State {
   unsigned* arrived;      // blocks of the running kernel that are done
 };
 
+dim3 grid_of(const Shape& s) {
+  const int tile = s.bf16 ? kTileBf16 : kTile;
+  return dim3((s.width + tile - 1) / tile, (s.tokens + tile - 1) / tile, 2);
+}
+
 int setup(const cuco_context& context, const Shape& shape, State** state) {
   const int count = context.sets * context.n_outputs;
   State& s = *(*state = new State{context, shape, {}, new ncclWindow_t[count], nullptr});
@@ -274,7 +306,8 @@ int setup(const cuco_context& context, const Shape& shape, State** state) {
     }
   }
   ncclDevCommRequirements requirements{};
-  requirements.lsaBarrierCount = 1;
+  const dim3 grid = grid_of(shape);
+  requirements.lsaBarrierCount = 1 + grid.x * grid.y * grid.z;
   if (ncclDevCommCreate(context.comm, &requirements, &s.comm) != ncclSuccess) return 2;
   if (cudaMalloc(&s.arrived, sizeof(unsigned)) != cudaSuccess) return 3;
   return cudaMemset(s.arrived, 0, sizeof(unsigned)) == cudaSuccess ? 0 : 3;
@@ -285,10 +318,9 @@ int run(State& state, int set, cudaStream_t stream) {
   const Shape& s = state.shape;
   void* const* in = context.inputs + set * context.n_inputs;  // X, Wk, Wv
   const Outputs out = {{state.windows[2 * set], state.windows[2 * set + 1]}};
-  const int tile = s.bf16 ? kTileBf16 : kTile;
-  const dim3 grid((s.width + tile - 1) / tile, (s.tokens + tile - 1) / tile, 2);
+  const dim3 grid = grid_of(s);
   if (context.rank != 0) {
-    receive<<<1, 32, 0, stream>>>(state.comm);
+    receive<<<grid, 32, 0, stream>>>(state.comm);
   } else if (s.bf16) {
     using T = const __nv_bfloat16*;
     project_bf16<<<grid, kThreadsBf16, 0, stream>>>(state.comm, (T)in[0], (T)in[1], (T)in[2], out,

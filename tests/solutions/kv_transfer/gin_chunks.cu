@@ -205,16 +205,23 @@ struct Outputs {
   ncclWindow_t window[2];
 };
 
-constexpr ncclGinSignal_t kStrips = 0;  // strips that have arrived, ever
+constexpr ncclGinSignal_t kStrips = 0;   // strips that have arrived, ever
+constexpr ncclGinSignal_t kEntered = 1;  // runs that rank 1 has entered: its outputs may be written
 
 // Called by all blocks: the last one of a strip of `rows` rows sends it.
-__device__ void put_strip(
-    const ncclDevComm& comm, ncclWindow_t window, unsigned* arrived, int rows, int m, size_t row) {
+__device__ void put_strip(const ncclDevComm& comm,
+                          uint64_t launch,
+                          ncclWindow_t window,
+                          unsigned* arrived,
+                          int rows,
+                          int m,
+                          size_t row) {
   if (!last_of(&arrived[blockIdx.z * gridDim.y + blockIdx.y], gridDim.x)) return;
   if (threadIdx.x >= 32) return;
   ncclGin gin(comm, 0);
   const int first = blockIdx.y * rows;
   const size_t bytes = (size_t)(min(rows, m - first)) * row;
+  gin.waitSignal(ncclCoopWarp(), kEntered, launch);
   if (threadIdx.x == 0) {
     gin.put(ncclTeamWorld(comm), 1, window, first * row, window, first * row, bytes,
             ncclGin_SignalInc{kStrips});
@@ -224,6 +231,7 @@ __device__ void put_strip(
 }
 
 __global__ void __launch_bounds__(kThreads) project_fp32(ncclDevComm comm,
+                                                         uint64_t launch,
                                                          const float* x,
                                                          const float* wk,
                                                          const float* wv,
@@ -236,10 +244,11 @@ __global__ void __launch_bounds__(kThreads) project_fp32(ncclDevComm comm,
   float* mine = (float*)ncclGetLocalPointer(window, 0);
   gemm_fp32_tile(x, blockIdx.z == 0 ? wk : wv, m, n, k,
                  [=](size_t at, uint4 v) { *reinterpret_cast<uint4*>(&mine[at]) = v; });
-  put_strip(comm, window, arrived, kTile, m, n * sizeof(*x));
+  put_strip(comm, launch, window, arrived, kTile, m, n * sizeof(*x));
 }
 
 __global__ void __launch_bounds__(kThreadsBf16) project_bf16(ncclDevComm comm,
+                                                             uint64_t launch,
                                                              const __nv_bfloat16* x,
                                                              const __nv_bfloat16* wk,
                                                              const __nv_bfloat16* wv,
@@ -252,11 +261,12 @@ __global__ void __launch_bounds__(kThreadsBf16) project_bf16(ncclDevComm comm,
   __nv_bfloat16* mine = (__nv_bfloat16*)ncclGetLocalPointer(window, 0);
   gemm_bf16_tile(x, blockIdx.z == 0 ? wk : wv, m, n, k,
                  [=](size_t at, uint4 v) { *reinterpret_cast<uint4*>(&mine[at]) = v; });
-  put_strip(comm, window, arrived, kTileBf16, m, n * sizeof(*x));
+  put_strip(comm, launch, window, arrived, kTileBf16, m, n * sizeof(*x));
 }
 
 __global__ void receive(ncclDevComm comm, uint64_t strips) {
   ncclGin gin(comm, 0);
+  gin.signal(ncclTeamWorld(comm), 0, ncclGin_SignalInc{kEntered}, ncclCoopCta());
   gin.waitSignal(ncclCoopCta(), kStrips, strips);
 }
 
@@ -271,6 +281,7 @@ struct State {
   ncclWindow_t* windows;  // [set * 2 + output]
   unsigned* arrived;      // per strip: blocks that are done
   uint64_t expected;      // signals that rank 1 has waited for, ever
+  uint64_t launch;        // 1, 2, 3, …
 };
 
 // Strips of rows of K and V together.
@@ -281,7 +292,7 @@ size_t strips(const Shape& s) {
 
 int setup(const cuco_context& context, const Shape& shape, State** state) {
   const int count = context.sets * context.n_outputs;
-  State& s = *(*state = new State{context, shape, {}, new ncclWindow_t[count], nullptr, 0});
+  State& s = *(*state = new State{context, shape, {}, new ncclWindow_t[count], nullptr, 0, 0});
   for (int i = 0; i < count; ++i) {
     if (ncclCommWindowRegister(context.comm, context.outputs[i],
                                context.output_bytes[i % context.n_outputs], &s.windows[i],
@@ -290,7 +301,7 @@ int setup(const cuco_context& context, const Shape& shape, State** state) {
     }
   }
   ncclDevCommRequirements requirements{};
-  requirements.ginSignalCount = 1;
+  requirements.ginSignalCount = 2;
   if (ncclDevCommCreate(context.comm, &requirements, &s.comm) != ncclSuccess) return 2;
   if (cudaMalloc(&s.arrived, strips(shape) * sizeof(unsigned)) != cudaSuccess) return 3;
   return cudaMemset(s.arrived, 0, strips(shape) * sizeof(unsigned)) == cudaSuccess ? 0 : 3;
@@ -303,17 +314,20 @@ int run(State& state, int set, cudaStream_t stream) {
   const Outputs out = {{state.windows[2 * set], state.windows[2 * set + 1]}};
   const int tile = s.bf16 ? kTileBf16 : kTile;
   const dim3 grid((s.width + tile - 1) / tile, (s.tokens + tile - 1) / tile, 2);
+  ++state.launch;
   if (context.rank != 0) {
     state.expected += strips(s);
     receive<<<1, 32, 0, stream>>>(state.comm, state.expected);
   } else if (s.bf16) {
     using T = const __nv_bfloat16*;
-    project_bf16<<<grid, kThreadsBf16, 0, stream>>>(state.comm, (T)in[0], (T)in[1], (T)in[2], out,
-                                                    s.tokens, s.width, s.model, state.arrived);
+    project_bf16<<<grid, kThreadsBf16, 0, stream>>>(state.comm, state.launch, (T)in[0], (T)in[1],
+                                                    (T)in[2], out, s.tokens, s.width, s.model,
+                                                    state.arrived);
   } else {
     using T = const float*;
-    project_fp32<<<grid, kThreads, 0, stream>>>(state.comm, (T)in[0], (T)in[1], (T)in[2], out,
-                                                s.tokens, s.width, s.model, state.arrived);
+    project_fp32<<<grid, kThreads, 0, stream>>>(state.comm, state.launch, (T)in[0], (T)in[1],
+                                                (T)in[2], out, s.tokens, s.width, s.model,
+                                                state.arrived);
   }
   return cudaGetLastError() == cudaSuccess ? 0 : 4;
 }

@@ -122,6 +122,40 @@ TEST_F(Cascade, AdversarialSchedulesByFidelity) {
   EXPECT_EQ(count(Fidelity::Final), 4U);
 }
 
+TEST_F(Cascade, FinalWatchesEveryShapeAndDisturbsTheTimedOnes) {
+  std::set<std::string> watched;
+  std::set<std::string> scheduled;
+  const auto see = [&](const FakeRun& run) {
+    if (run.object != "candidate") return Act{};
+    if (run.machine.check) watched.insert(run.shape);
+    if (run.machine.schedule_seed != 0) scheduled.insert(run.shape);
+    return Act{};
+  };
+  start(see);
+  const auto all = ElementsAre("check one", "check two", "hidden", "timed one", "timed two");
+  const auto final = std::get<candidate::Scored>(judge(kCandidate, Fidelity::Final));
+  EXPECT_THAT(watched, all);
+  EXPECT_THAT(scheduled, all);
+  EXPECT_THAT(final.left_out, testing::Contains(HasSubstr("3 of 4 adversarial schedules")));
+  EXPECT_THAT(final.left_out, testing::Contains(HasSubstr("no [range]")));
+  watched.clear();
+  start(see);
+  const auto quick = std::get<candidate::Scored>(judge(kCandidate, Fidelity::Quick));
+  EXPECT_TRUE(watched.empty());
+  EXPECT_THAT(quick.left_out, testing::Contains("the checker"));
+}
+
+TEST_F(Cascade, AFindingOnATimedShapeIsTheVerdict) {
+  check::Finding race;
+  race.kind = check::Kind::GlobalRace;
+  race.message = "two writes";
+  start([&](const FakeRun& run) {
+    const bool here = run.object == "candidate" && run.shape == "timed two";
+    return here ? Act{.findings = {race}} : Act{};
+  });
+  EXPECT_TRUE(std::holds_alternative<candidate::Findings>(judge(kCandidate, Fidelity::Final)));
+}
+
 TEST_F(Cascade, AWrongResultIsExplainedByTheChecker) {
   check::Finding race;
   race.kind = check::Kind::GlobalRace;

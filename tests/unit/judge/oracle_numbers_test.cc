@@ -59,5 +59,24 @@ TEST(OracleNumbers, ChangeAltogetherWithOneBitOfTheKey) {
   }
 }
 
+TEST(OracleNumbers, StylesDifferByKeyAndStayInTheirRange) {
+  std::set<unsigned> kinds;
+  std::set<float> factors;
+  for (std::uint64_t key = 0; key < 200; ++key) {
+    const Style drawn = style(key, 1, -2, 3);
+    kinds.insert(drawn.kind);
+    factors.insert(drawn.factor);
+    const Style again = style(key, 1, -2, 3);
+    EXPECT_EQ(again.factor, drawn.factor);
+    EXPECT_EQ(again.kind, drawn.kind);
+  }
+  EXPECT_EQ(kinds, (std::set<unsigned>{0, 1, 2}));
+  EXPECT_EQ(factors, (std::set<float>{0.25F, 0.5F, 1, 2, 4, 8}));
+  for (unsigned kind = 0; kind < 3; ++kind) {
+    for (std::size_t i = 0; i < 1000; ++i)
+      EXPECT_LT(std::abs(styled(stream(7, 1), i, kind)), 1.0F);
+  }
+}
+
 }  // namespace
 }  // namespace cuco_oracle

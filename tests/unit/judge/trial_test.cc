@@ -69,6 +69,33 @@ TEST_F(TrialTest, RightInEveryIterationGivesTheSecondsOfEach) {
   EXPECT_TRUE(times.samples.empty()) << "nothing was measured";
 }
 
+TEST_F(TrialTest, HostTimeBeyondTheFreeIsOnTheClock) {
+  const auto seconds = [&](double host, bool measured) {
+    const TrialResult result = run(
+        spec(), [=](const FakeRun&) { return Act{.seconds = 1e-3, .host_seconds = host}; },
+        measured);
+    return std::get<TrialTimes>(result).seconds.front();
+  };
+  EXPECT_DOUBLE_EQ(seconds(0.004, false), 1e-3);
+  EXPECT_NEAR(seconds(0.210, false), 0.201, 1e-9);
+  EXPECT_DOUBLE_EQ(seconds(0.210, true), 1e-3) << "a real clock has seen it";
+}
+
+TEST_F(TrialTest, FewerIterationsStillHaveARankHeldBackAndLateDeliveries) {
+  TrialSpec few = spec(4);
+  few.hold_back = true;
+  few.iterations = 2;
+  std::vector<targets::Handicap> handicaps;
+  run(few, [&](const FakeRun& run) {
+    handicaps.push_back(run.handicap);
+    return Act{};
+  });
+  ASSERT_EQ(handicaps.size(), 3U);
+  EXPECT_EQ(handicaps[0].rank, -1);
+  EXPECT_GT(handicaps[1].ps, 0);
+  EXPECT_GT(handicaps[2].delivery_delay_ps, 0);
+}
+
 TEST_F(TrialTest, OneWrongIterationIsWrongAndSaysWhereAndWhy) {
   const auto wrong = failed<candidate::WrongResult>(spec(), only(1, {.kind = Act::Kind::Wrong}));
   EXPECT_EQ(wrong.shape, "check one");

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "workload/bound.h"
+#include "workload/draw.h"
 #include "workload/secret.h"
 
 namespace cuco::workload {
@@ -46,7 +47,7 @@ TEST(Workload, EveryShippedOneLoads) {
     const auto workload = load_workload(entry.path());
     ASSERT_TRUE(workload) << workload.error().message();
     EXPECT_EQ(workload->name, entry.path().filename().string());
-    EXPECT_FALSE(workload->shapes_for(Use::Hidden).empty()) << workload->name;
+    EXPECT_FALSE(workload->ranges.empty()) << workload->name;
     ++count;
   }
   EXPECT_GE(count, 6);
@@ -55,7 +56,7 @@ TEST(Workload, EveryShippedOneLoads) {
 TEST(Workload, SizesAndDemandsFollowTheShape) {
   const auto workload = load_workload(system::Path(CUCO_SOURCE_DIR) / "workloads/gemm_allgather");
   ASSERT_TRUE(workload) << workload.error().message();
-  const Shape& shape = *workload->shapes_for(Use::Check).at(1);
+  const Shape shape{.name = "any", .uses = {Use::Check}, .params = {128, 256, 64, 1}};
   const auto outputs = *workload->buffers(workload->outputs, shape);
   EXPECT_EQ(outputs.at(0).type, Element::Bf16);
   EXPECT_EQ(outputs.at(0).bytes(), 4U * 128 * 256 * 2);
@@ -80,9 +81,17 @@ TEST(Workload, MistakesNameFileLineAndKey) {
   EXPECT_THAT(message(with("ranks = 4", "ranks = 0")),
               HasSubstr("w.toml:4: 'ranks' must be an integer"));
   EXPECT_THAT(message(with("\"m * k\"", "\"m * z\"")), HasSubstr("unknown name: z"));
-  EXPECT_THAT(message(with("use = [\"check\"]", "use = [\"chek\"]")),
-              HasSubstr("unknown use: chek"));
-  EXPECT_THAT(message(with("{ m = 128,", "{ q = 128,")), HasSubstr("params needs an integer 'm'"));
+  EXPECT_THAT(message(with("use = [\"time\"]", "use = [\"tme\"]")), HasSubstr("unknown use: tme"));
+  EXPECT_THAT(message(with("{ m = 256,", "{ q = 256,")), HasSubstr("params needs an integer 'm'"));
+  EXPECT_THAT(message(with("[range]", "[ranges]")),
+              HasSubstr("unknown key: ranges (did you mean range)"));
+  EXPECT_THAT(message(with("bf16 = [0, 1]\n", "")), HasSubstr("needs 'bf16': bf16 = { from"));
+  EXPECT_THAT(message(with("bf16 = [0, 1]", "bf16 = [0]")),
+              HasSubstr("shape 'medium bf16' has bf16 = 1, which is outside"));
+  EXPECT_THAT(message(with("from = 16, to = 8192, step = 16", "from = 16, to = 8")),
+              HasSubstr("'to' is below 'from'"));
+  EXPECT_THAT(message(with("m = { from = 1, to = 2048 }", "q = { from = 1, to = 2048 }")),
+              HasSubstr("unknown parameter (not in the workload's params): q"));
   EXPECT_THAT(message(with("name = \"gemm", "name = gemm")), HasSubstr("w.toml:2"));
   EXPECT_THAT(message(with("fp32 = { relative = 1e-6, scaled = 5e-7 }", "")),
               HasSubstr("no tolerance for fp32"));
@@ -95,18 +104,17 @@ TEST(Workload, AllMistakesAreToldAtOnceInOrder) {
   };
   replace("[tolerance]", "[tolerence]");
   replace("elements = \"k * n\"", "elements = \"k * q\"");
-  replace("name = \"small bf16\"", "name = \"small fp32\"");
-  replace("use = [\"hidden\"]", "use = [\"hiden\"]");
+  replace("name = \"medium bf16\"\nuse = [\"time\"]", "name = \"medium fp32\"\nuse = [\"tim\"]");
   replace("iterations = 3", "iterations = 0");
   replace("run_seconds = 60", "run_seconds = -1");
   const auto workload = parse_workload(text, "w.toml");
   ASSERT_FALSE(workload);
   const std::string message = workload.error().message();
   const std::vector<std::string> wanted = {"'ranks' must be an integer from 1 to 64",
-                                           "'elements' on shape 'small fp32': unknown name: q",
+                                           "'elements' on shape 'medium fp32': unknown name: q",
                                            "unknown key: tolerence (did you mean tolerance)",
-                                           "duplicate name 'small fp32'",
-                                           "unknown use: hiden (did you mean hidden)",
+                                           "duplicate name 'medium fp32'",
+                                           "unknown use: tim (did you mean time)",
                                            "'run_seconds' must be a number",
                                            "'iterations' must be an integer"};
   std::size_t at = 0;
@@ -158,6 +166,105 @@ TEST(Bound, LeavesOutWhatMayStayInTheCache) {
     const double kept = std::min(written, static_cast<double>(h200().l2_bytes));
     EXPECT_NEAR(bound->hbm_seconds, (all - kept) / 4917e9, 1e-3 * bound->hbm_seconds);
   }
+}
+
+Workload shipped(const std::string& name) {
+  auto workload = load_workload(system::Path(CUCO_SOURCE_DIR) / "workloads" / name);
+  EXPECT_TRUE(workload) << workload.error().message();
+  return *std::move(workload);
+}
+
+TEST(Draw, TheSameSecretDrawsTheSameShapes) {
+  const Workload workload = shipped("gemm_allgather");
+  const auto params = [&](const Secret& secret) {
+    std::vector<std::vector<long long>> list;
+    const auto drawn = draw_shapes(workload, secret);
+    for (const Shape& shape : *drawn)
+      list.push_back(shape.params);
+    return list;
+  };
+  EXPECT_EQ(params(Secret::from("a", 1)), params(Secret::from("a", 1)));
+  EXPECT_NE(params(Secret::from("a", 1)), params(Secret::from("a", 2)));
+  EXPECT_NE(params(Secret::from("a", 1)), params(Secret::from("b", 1)));
+}
+
+TEST(Draw, ShapesLieInTheRangesAndAreSmall) {
+  for (const char* name :
+       {"gemm_allgather", "flash_attention_cp", "moe_dispatch_combine", "kv_transfer",
+        "silu_and_mul", "fused_add_rmsnorm", "merge_attn_states"}) {
+    const Workload workload = shipped(name);
+    double largest = 0;
+    for (const Shape* timed : workload.shapes_for(Use::Time))
+      largest = std::max(largest, workload.demand(*timed)->hbm_bytes);
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+      std::map<Use, int> uses;
+      const auto drawn = draw_shapes(workload, Secret::from("s", seed));
+      for (const Shape& shape : *drawn) {
+        ++uses[*shape.uses.begin()];
+        ASSERT_EQ(shape.params.size(), workload.params.size());
+        for (std::size_t p = 0; p < shape.params.size(); ++p) {
+          const Range& range = workload.ranges[p];
+          const long long value = shape.params[p];
+          if (!range.values.empty()) {
+            EXPECT_THAT(range.values, testing::Contains(value));
+          } else {
+            EXPECT_TRUE(value >= range.from && value <= range.to);
+            EXPECT_EQ((value - range.from) % range.step, 0);
+          }
+        }
+        if (!workload.draws.positive.empty()) {
+          EXPECT_GT(*evaluate(workload.draws.positive, workload.variables(shape)), 0);
+        }
+        const double bytes = workload.demand(shape)->hbm_bytes;
+        EXPECT_LE(bytes, shape.uses.contains(Use::Near) ? 1.3 * largest : largest / 4)
+            << name << " " << shape.name;
+      }
+      EXPECT_EQ(uses[Use::Check], 2);
+      EXPECT_EQ(uses[Use::Hidden], 2);
+      EXPECT_EQ(uses[Use::Near], 2);
+    }
+  }
+}
+
+TEST(Draw, BothElementTypesAreCheckedAndTheTimedShapesHaveNeighbours) {
+  const Workload workload = shipped("gemm_allgather");
+  const auto drawn = *draw_shapes(workload, Secret::from("s", 3));
+  const auto of = [&](Use use) {
+    std::vector<Shape> list;
+    for (const Shape& shape : drawn) {
+      if (shape.uses.contains(use)) list.push_back(shape);
+    }
+    return list;
+  };
+  EXPECT_NE(of(Use::Check)[0].params.back(), of(Use::Check)[1].params.back());
+  EXPECT_NE(of(Use::Hidden)[0].params.back(), of(Use::Hidden)[1].params.back());
+  EXPECT_EQ(of(Use::Hidden)[0].name, "hidden 1") << "no proposer may read what it was";
+  EXPECT_THAT(of(Use::Check)[0].name, HasSubstr("bf16="));
+  const std::vector<const Shape*> timed = workload.shapes_for(Use::Time);
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    const Shape near = of(Use::Near)[i];
+    EXPECT_EQ(near.name, "near " + timed[i]->name);
+    EXPECT_NE(near.params, timed[i]->params);
+    for (std::size_t p = 0; p < 3; ++p) {
+      EXPECT_LE(std::abs(near.params[p] - timed[i]->params[p]), 2 * workload.ranges[p].step);
+    }
+  }
+}
+
+TEST(Draw, AWorkloadWithListedShapesAloneHasNone) {
+  Workload workload = shipped("gemm_allgather");
+  workload.ranges.clear();
+  EXPECT_TRUE(draw_shapes(workload, Secret::from("s", 1))->empty());
+}
+
+TEST(Workload, NeedsARangeOrListedShapesToCheck) {
+  std::string text = with("[range]", "[range_]");
+  const std::size_t from = text.find("[range_]");
+  text.erase(from, text.find("[[shape]]") - from);
+  EXPECT_THAT(parse_workload(text, "w.toml").error().message(),
+              HasSubstr("needs a [range] of every parameter"));
+  text.replace(text.find("use = [\"time\"]"), 14, "use = [\"check\", \"time\"]");
+  EXPECT_TRUE(parse_workload(text, "w.toml"));
 }
 
 TEST(Secret, KeysAreRepeatableSecretAndApart) {
