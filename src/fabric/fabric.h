@@ -47,6 +47,8 @@ class Fabric {
   [[nodiscard]] const Lateness& lateness() const { return lateness_; }
   /// Transfers between GPUs and collectives so far: what lateness applies to.
   [[nodiscard]] std::uint64_t deliveries() const { return deliveries_; }
+  /// How late the next thing comes that is carried between GPUs. Once for each.
+  Time draw_lateness();
 
   /// The route that a peer copy or a host collective takes.
   [[nodiscard]] Route route(int source, int destination) const;
@@ -68,8 +70,6 @@ class Fabric {
   struct Ports {
     Pipe load_store_out, load_store_in, nic_out, nic_in, to_device, from_device;
   };
-
-  Time draw_lateness();  ///< Once for everything that is carried.
 
   Topology topology_;
   std::vector<Ports> ports_;

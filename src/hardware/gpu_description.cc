@@ -138,6 +138,8 @@ void read_costs(Reader& in, GpuDescription& gpu) {
   in.number("latency_cycles", "fence_cta", gpu.fence_cta);
   in.number("latency_cycles", "fence_gpu", gpu.fence_gpu);
   in.number("latency_cycles", "fence_sys", gpu.fence_sys);
+  in.number("atomics", "word_ns", gpu.atomic_word_ns);
+  in.number("atomics", "float_word_ns", gpu.atomic_float_word_ns);
   in.number("lanes_per_cycle", "float", gpu.float_lanes);
   in.number("lanes_per_cycle", "integer", gpu.integer_lanes);
   in.number("lanes_per_cycle", "double", gpu.double_lanes);

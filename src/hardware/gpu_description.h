@@ -52,6 +52,8 @@ struct GpuDescription {
   std::uint32_t l2_latency = 0;
   std::uint32_t hbm_latency = 0;
   std::uint32_t atomic_latency = 0;
+  double atomic_word_ns = 0;        ///< Of each lane's atomic on a word that others want, too.
+  double atomic_float_word_ns = 0;  ///< The same of floating-point additions.
   std::uint32_t barrier_latency = 0;
   std::uint32_t tensor_latency = 0;
   std::uint32_t fence_cta = 0;  ///< A fence behind stores.

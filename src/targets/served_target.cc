@@ -31,6 +31,8 @@ Result<TargetEvent> decode_event(const wire::Frame& frame) {
   if (!reply) return Error{ErrorKind::Protocol, "a short answer of the server"};
   wire::Bytes tail = payload.subspan(sizeof(*reply));
   if (reply->kind == wire::JudgeWait::kDeadLock) return TargetEvent(Deadlocked{lines_of(tail)});
+  if (reply->kind == wire::JudgeWait::kOutOfTime)
+    return TargetEvent(OutOfTime{std::string(trim(wire::text_of(tail)))});
   if (reply->kind == wire::JudgeWait::kDied) return TargetEvent(RanksDied{lines_of(tail)});
   const auto reports = wire::read_array<wire::RankReport>(tail, reply->count);
   if (!reports) return Error{ErrorKind::Protocol, "a short answer of the server"};

@@ -44,7 +44,9 @@ struct Deadlocked {
 struct RanksDied {
   std::vector<std::string> who;
 };
-struct OutOfTime {};
+struct OutOfTime {
+  std::string virtual_seconds;  ///< The limit, where it was one of virtual time.
+};
 /// The ranks' processes have used more processor time than they may.
 struct HostBusy {
   std::chrono::nanoseconds used{};

@@ -8,6 +8,7 @@
 #include "judge/trial/trial.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 
@@ -84,8 +85,11 @@ Result<Trial::Step> Trial::wait_for(std::string_view stage,
                   target_.wait(*ranks_, {in_ms(limit_seconds), limited ? before + cpu : cpu}));
   if (const auto* busy = std::get_if<targets::HostBusy>(&event))
     return Step(too_busy(busy->used - before));
-  if (std::holds_alternative<targets::OutOfTime>(event)) {
-    return Step(Outcome(candidate::TimedOut{std::string(stage), limit_seconds}));
+  if (const auto* late = std::get_if<targets::OutOfTime>(&event)) {
+    if (late->virtual_seconds.empty())
+      return Step(Outcome(candidate::TimedOut{std::string(stage), limit_seconds}));
+    return Step(Outcome(candidate::TimedOut{fmt::format("{} in virtual time", stage),
+                                            std::strtod(late->virtual_seconds.c_str(), nullptr)}));
   }
   if (auto* stuck = std::get_if<targets::Deadlocked>(&event)) {
     for (std::string& line : stuck->waits)

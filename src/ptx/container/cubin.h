@@ -13,16 +13,22 @@
 
 namespace cuco::ptx {
 
-/// Registers of a thread, by kernel.
-using RegisterCounts = std::map<std::string, std::uint32_t>;
+/// What a thread has.
+struct ThreadResources {
+  std::uint32_t registers = 0;
+  std::uint32_t frame_bytes = 0;  ///< Of local memory; spilled registers are there.
+  bool operator==(const ThreadResources&) const = default;
+};
+/// By kernel.
+using KernelResources = std::map<std::string, ThreadResources>;
 
 /// Of the kernels and functions of a cubin (ELF, as ptxas writes it). The bytes are not
 /// trusted.
-[[nodiscard]] Result<RegisterCounts> registers_of_cubin(std::span<const std::byte> cubin);
+[[nodiscard]] Result<KernelResources> resources_of_cubin(std::span<const std::byte> cubin);
 
 /// Of the kernels that a fat binary holds as machine code for exactly this GPU; empty if it holds
 /// none, or a damaged one: then occupancy is estimated.
-[[nodiscard]] RegisterCounts registers_of_fatbin(std::span<const std::byte> image,
-                                                 std::uint32_t sm);
+[[nodiscard]] KernelResources resources_of_fatbin(std::span<const std::byte> image,
+                                                  std::uint32_t sm);
 
 }  // namespace cuco::ptx

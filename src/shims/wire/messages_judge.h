@@ -52,9 +52,10 @@ struct RankReport {
 struct JudgeWait {
   static constexpr std::uint16_t kType = kJudgeSubject + 2;
   enum Kind : std::uint32_t {
-    kReports = 1,   ///< Tail: `count` RankReport, then their tails.
-    kDeadLock = 2,  ///< Tail: who waits for what, one line each.
-    kDied = 3,      ///< Tail: the ranks that vanished, one line each.
+    kReports = 1,    ///< Tail: `count` RankReport, then their tails.
+    kDeadLock = 2,   ///< Tail: who waits for what, one line each.
+    kDied = 3,       ///< Tail: the ranks that vanished, one line each.
+    kOutOfTime = 4,  ///< Tail: the seconds of virtual time that they had.
   };
   struct Reply {
     Kind kind = kReports;

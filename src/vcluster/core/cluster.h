@@ -53,6 +53,8 @@ class Cluster {
   [[nodiscard]] bool must_wait() const;
   /// Does the one thing with the lowest time. False: nothing can happen.
   bool advance();
+  /// Nothing can happen, because what would happen next is past the end of virtual time.
+  [[nodiscard]] bool is_out_of_time() const { return out_of_time_; }
   /// Who waits for what.
   [[nodiscard]] std::vector<ClusterWait> waits() const;
 
@@ -81,6 +83,7 @@ class Cluster {
   WorkGraph works_{timeline_};
   Ids ids_;
   JudgedRun judged_run_;
+  bool out_of_time_ = false;
   RepeatNotice repeat_notice_;
   Sessions sessions_{timeline_};
   Processes processes_{options_, works_};

@@ -3,6 +3,8 @@
 /// What a judge has said about the run: see judge_seat.h.
 #pragma once
 
+#include "vgpu/timing/time.h"
+
 namespace cuco::vcluster {
 
 class JudgedRun {
@@ -16,9 +18,14 @@ class JudgedRun {
   void let_go() { held_ = false; }
   [[nodiscard]] bool is_held() const { return held_; }
 
+  /// Virtual time that the ranks have for what they were told.
+  void allow_until(vgpu::VTime limit) { limit_ = limit; }
+  [[nodiscard]] vgpu::VTime limit() const { return limit_; }
+
  private:
   bool judged_ = false;
   bool held_ = false;
+  vgpu::VTime limit_ = vgpu::kEndOfTime;
 };
 
 }  // namespace cuco::vcluster

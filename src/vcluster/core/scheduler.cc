@@ -50,7 +50,8 @@ bool Cluster::advance() {
   for (const auto& candidate : devices_->gpus()) {
     if (const auto time = candidate->next_time(); time && offer(*time)) gpu = candidate.get();
   }
-  if (!found) return false;
+  out_of_time_ = found && best > judged_run_.limit();
+  if (!found || out_of_time_) return false;
   if (gpu != nullptr) {
     timeline_.advance_to(best);
     gpu->step(second);

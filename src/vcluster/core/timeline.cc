@@ -8,6 +8,7 @@
 namespace cuco::vcluster {
 
 void Timeline::at(VTime when, Action action) {
+  CUCO_ASSERT(when >= 0);  // Clocks end long before they overflow.
   entries_.push({when > now_ ? when : now_, next_order_++, std::move(action)});
 }
 

@@ -19,7 +19,8 @@ class Timeline {
  public:
   using Action = std::function<void()>;
 
-  /// Runs `action` at `when`, or now if that is past. Equal times run in the order asked for.
+  /// Runs `action` at `when`. GPUs run ahead by a microsecond, so that it may be past: then it runs
+  /// now. Equal times run in the order asked for.
   void at(VTime when, Action action);
 
   [[nodiscard]] std::optional<VTime> next_time() const;

@@ -8,7 +8,7 @@ namespace cuco::vcluster {
 Devices::Devices(const ClusterOptions& options)
     : options_(options),
       fabric_(options.topology),
-      kernel_ports_(options.topology),
+      kernel_ports_(fabric_),
       adversary_(make_schedule(options.schedule_seed, count())) {
   set_extra_delay(0);
 }
@@ -28,9 +28,8 @@ void Devices::add_gpus(const std::function<void(vgpu::Environment&)>& watch) {
     watch(environment);
     environment.seed = options_.seed;
     if (!schedule().gpus.empty()) environment.schedule = schedule().gpus[device];
-    environment.remote = [this, device](unsigned owner, std::uint64_t bytes, bool store,
-                                        VTime when) {
-      return kernel_ports_.access(device, owner, bytes, store, when);
+    environment.remote = [this, device](const vgpu::RemoteRequest& request) {
+      return kernel_ports_.access(device, request);
     };
     gpus_.push_back(
         std::make_unique<vgpu::Gpu>(device, options_.gpu, *memory_, std::move(environment)));

@@ -3,36 +3,55 @@
 
 #include <algorithm>
 
-#include "fabric/fabric.h"
-#include "vgpu/memory/memory.h"
-
 namespace cuco::vcluster {
 
 using vgpu::VTime;
 
-KernelPorts::KernelPorts(const fabric::Topology& topology)
-    : topology_(topology), ports_(static_cast<std::size_t>(topology.gpus())) {}
+KernelPorts::KernelPorts(fabric::Fabric& fabric)
+    : fabric_(fabric), ports_(static_cast<std::size_t>(fabric.topology().gpus())) {}
 
-VTime KernelPorts::access(
-    unsigned gpu, unsigned owner, std::uint64_t bytes, bool store, VTime when) {
-  const auto size = static_cast<double>(bytes);
+VTime KernelPorts::access(unsigned gpu, const vgpu::RemoteRequest& request) {
   Ports& own = ports_[gpu];
-  if (owner >= ports_.size()) {
-    const VTime wire = fabric::serialisation_time(size, topology_.host.gigabytes_per_second);
-    const VTime sent = own.host.reserve(when, wire) + topology_.host.latency;
-    return store ? sent : sent + topology_.host.latency;
+  const bool is_host = request.owners.size() == 1 && request.owners[0] >= ports_.size();
+  const VTime done = is_host         ? host_access(own, request)
+                     : request.store ? store(own, request)
+                                     : load(own, request);
+  return request.asynchronous && !is_host ? done + fabric_.draw_lateness() : done;
+}
+
+VTime KernelPorts::host_access(Ports& own, const vgpu::RemoteRequest& request) {
+  const fabric::Link& link = fabric_.topology().host;
+  const VTime wire =
+      fabric::serialisation_time(static_cast<double>(request.bytes), link.gigabytes_per_second);
+  const VTime sent = own.host.reserve(request.when, wire) + link.latency;
+  return request.store ? sent : sent + link.latency;
+}
+
+// The switch makes copies for all receivers: the sender's port carries the bytes once.
+VTime KernelPorts::store(Ports& own, const vgpu::RemoteRequest& request) {
+  const fabric::Link& link = fabric_.topology().load_store;
+  const VTime wire =
+      fabric::serialisation_time(static_cast<double>(request.bytes), link.gigabytes_per_second);
+  VTime done = own.out.reserve(request.when, wire) + link.latency;
+  for (const std::uint8_t owner : request.owners) {
+    if (owner >= ports_.size()) continue;
+    done = std::max(done, ports_[owner].in.reserve(request.when + link.latency, wire));
   }
-  Ports& peer = ports_[owner];
-  const fabric::Link& link = topology_.load_store;
-  const VTime wire = fabric::serialisation_time(size, link.gigabytes_per_second);
-  if (store) {
-    const VTime sent = own.out.reserve(when, wire);
-    return std::max(sent + link.latency, peer.in.reserve(when + link.latency, wire));
+  return done;
+}
+
+// The request travels there, the data back; of several, the switch sends on their sum.
+VTime KernelPorts::load(Ports& own, const vgpu::RemoteRequest& request) {
+  const fabric::Link& link = fabric_.topology().load_store;
+  const VTime wire =
+      fabric::serialisation_time(static_cast<double>(request.bytes), link.gigabytes_per_second);
+  const VTime asked = request.when + link.latency / 2;
+  VTime done = own.in.reserve(asked + link.latency, wire);
+  for (const std::uint8_t owner : request.owners) {
+    if (owner >= ports_.size()) continue;
+    done = std::max(done, ports_[owner].out.reserve(asked, wire) + link.latency);
   }
-  // The request travels there, the data back.
-  const VTime asked = when + link.latency / 2;
-  const VTime sent = peer.out.reserve(asked, wire);
-  return std::max(sent + link.latency, own.in.reserve(asked + link.latency, wire));
+  return done;
 }
 
 }  // namespace cuco::vcluster

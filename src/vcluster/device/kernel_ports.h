@@ -9,7 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "fabric/topology.h"
+#include "fabric/fabric.h"
+#include "vgpu/gpu/gpu.h"
 #include "vgpu/timing/pipe.h"
 #include "vgpu/timing/time.h"
 
@@ -17,12 +18,11 @@ namespace cuco::vcluster {
 
 class KernelPorts {
  public:
-  explicit KernelPorts(const fabric::Topology& topology);
+  /// `fabric` must live as long: it says how late copies arrive that nobody waits for.
+  explicit KernelPorts(fabric::Fabric& fabric);
 
-  /// An access by a kernel on GPU `gpu` to memory of `owner` (a GPU, or vgpu::kHostOwner): when the
-  /// data is there.
-  vgpu::VTime access(
-      unsigned gpu, unsigned owner, std::uint64_t bytes, bool store, vgpu::VTime when);
+  /// An access by a kernel on GPU `gpu` to memory of others: when the data is there.
+  vgpu::VTime access(unsigned gpu, const vgpu::RemoteRequest& request);
 
  private:
   struct Ports {
@@ -30,7 +30,11 @@ class KernelPorts {
     vgpu::Pipe<16, 1024> in;
     vgpu::Pipe<16, 1024> host;
   };
-  const fabric::Topology topology_;
+  vgpu::VTime host_access(Ports& own, const vgpu::RemoteRequest& request);
+  vgpu::VTime store(Ports& own, const vgpu::RemoteRequest& request);
+  vgpu::VTime load(Ports& own, const vgpu::RemoteRequest& request);
+
+  fabric::Fabric& fabric_;
   std::vector<Ports> ports_;
 };
 

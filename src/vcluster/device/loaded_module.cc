@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "ptx/container/fatbin.h"
 #include "ptx/parse/parse.h"
 #include "shims/wire/view.h"
@@ -67,7 +69,7 @@ std::shared_ptr<Module> make_module(std::uint64_t id,
       module->texts.emplace_back(text.substr(0, text.find('\0')));
       continue;
     }
-    module->registers.merge(ptx::registers_of_fatbin(image, sm));
+    module->resources.merge(ptx::resources_of_fatbin(image, sm));
     auto text = ptx::ptx_of_fatbin(image, sm);
     if (text) {
       module->texts.push_back(*std::move(text));
@@ -87,6 +89,23 @@ std::shared_ptr<Module> make_module(std::uint64_t id,
   return module;
 }
 
+namespace {
+
+/// ptxas would not have made a program of it. What several variables of a kernel need together is
+/// found at its launch.
+Result<void> check_static_shared(const ptx::Module& module, const hardware::GpuDescription& gpu) {
+  for (const ptx::Variable& variable : module.variables) {
+    if (variable.space != ptx::Space::Shared || variable.bytes <= gpu.shared_per_block) continue;
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("{} has {} bytes of static shared memory, {} are allowed: ptxas "
+                             "refuses it; take dynamic shared memory",
+                             variable.name, variable.bytes, gpu.shared_per_block)};
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<vgpu::Program*> program_on(const Devices& devices,
                                   RunCheck* check,
                                   Process& process,
@@ -99,6 +118,8 @@ Result<vgpu::Program*> program_on(const Devices& devices,
     if (parsed) {
       module.parsed = *std::move(parsed);
       module.texts.clear();
+      const auto fits = check_static_shared(*module.parsed, devices.gpu(device).description());
+      if (!fits) module.error = fits.error().message();
     } else {
       module.error = parsed.error().message();
     }
@@ -125,9 +146,9 @@ std::optional<std::uint32_t> find_kernel(const Module& module,
                                          vgpu::Program& program,
                                          const std::string& name) {
   const auto kernel = program.find_kernel(name);
-  const auto registers = module.registers.find(name);
-  if (kernel && registers != module.registers.end()) {
-    program.set_registers(*kernel, registers->second);
+  const auto found = module.resources.find(name);
+  if (kernel && found != module.resources.end() && found->second.registers != 0) {
+    program.set_registers(*kernel, found->second.registers, found->second.frame_bytes);
   }
   return kernel;
 }

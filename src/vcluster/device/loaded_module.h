@@ -24,7 +24,7 @@ struct Process;
 struct Module {
   std::uint64_t id = 0;
   std::vector<std::string> texts;             ///< PTX, one per image; several are linked.
-  ptx::RegisterCounts registers;              ///< From ptxas, where the program holds its code.
+  ptx::KernelResources resources;             ///< From ptxas, where the program holds its code.
   std::shared_ptr<const ptx::Module> parsed;  // shared with the programs of all devices
   std::string error;                          ///< Why it cannot be used; empty if it can.
   bool error_reported = false;

@@ -11,10 +11,8 @@
 namespace cuco::vcluster {
 
 void HostSync::sleep(Session& session, VTime duration) {
-  // Past a day of virtual time a sleep is for ever.
-  constexpr VTime kLongest = 86'400 * vgpu::kSecond;
   session.park(CallWait{"the end of its sleep"});
-  timeline_.at(session.clock() + std::clamp<VTime>(duration, 0, kLongest),
+  timeline_.at(vgpu::after(session.clock(), std::max<VTime>(duration, 0)),
                [this, number = session.number()] {
                  if (Session* sleeper = sessions_.find(number)) {
                    sleeper->reply(wire::kSuccess);
@@ -54,7 +52,8 @@ void HostSync::wait(Session& session, const Name& name, VTime timeout, wire::Hos
   const std::uint64_t ticket = next_ticket_++;
   semaphore.waiters.push_back({session.number(), ticket});
   if (timeout > 0) {
-    timeline_.at(session.clock() + timeout, [this, name, ticket] { give_up(name, ticket); });
+    timeline_.at(vgpu::after(session.clock(), timeout),
+                 [this, name, ticket] { give_up(name, ticket); });
   }
   session.park(HostThreadWait{kind});
 }

@@ -26,7 +26,7 @@ void Session::accept(wire::Frame frame, bool one_way) {
 }
 
 void Session::begin(VTime cost) {
-  clock_ += cost;
+  clock_ = vgpu::after(clock_, cost);
 }
 
 VTime Session::poll_cost(VTime cost) {
@@ -34,7 +34,8 @@ VTime Session::poll_cost(VTime cost) {
   constexpr VTime kFineness = 256;  // So what was waited for is noticed at most 0.4 % late.
   if (!polls_since_) polls_since_ = clock_;
   const VTime polled = clock_ - *polls_since_;
-  return polled < kPatience ? cost : std::max(cost, polled / kFineness);
+  return polled < kPatience ? cost
+                            : std::max(cost, std::min(polled / kFineness, vgpu::kLongestLeap));
 }
 
 void Session::reply(std::int32_t status, wire::Bytes head, wire::Bytes tail, int fd) {

@@ -12,6 +12,20 @@
 #include "vcluster/watch/watchers.h"
 
 namespace cuco::vcluster {
+namespace {
+
+/// Virtual time for one command: far more than any honest run, far less than clocks can hold.
+constexpr VTime kCommandTime = 2 * 3600 * vgpu::kSecond;
+/// Commands begin at multiples of this, which pipes have as a multiple of their buckets, and after
+/// a pause: what the ranks did before does not show in how long this takes.
+constexpr VTime kRound = VTime{1} << 24U;
+
+VTime next_round(VTime now) {
+  return (now / kRound + 2) * kRound;
+}
+
+}  // namespace
+
 JudgeSeat::JudgeSeat(const JudgeParts& parts, wire::Fd control)
     : parts_(parts), control_(std::move(control)) {
   parts_.run.begin();
@@ -135,7 +149,9 @@ void JudgeSeat::serve(const wire::Frame& frame) {
 
 void JudgeSeat::command(const wire::JudgeCommand& request, wire::Bytes tail) {
   // All go at the same time: the latest that any of them, or anything else, has reached.
+  parts_.timeline.advance_to(next_round(parts_.timeline.now()));
   const VTime start = parts_.timeline.now();
+  parts_.run.allow_until(vgpu::after(start, kCommandTime));
   parts_.run.let_go();
   if (request.command == wire::JudgeReport::kSetUpNow) parts_.processes.seal();
   // Rank r has device r: the judge starts one process that sees them all.
@@ -274,6 +290,10 @@ bool JudgeSeat::is_all_arrived() const {
 void JudgeSeat::update() {
   if (!waiting_) return;
   if (!deadlock_.empty()) return answer_lines(wire::JudgeWait::kDeadLock, deadlock_);
+  if (out_of_time_) {
+    const double seconds = static_cast<double>(kCommandTime) / vgpu::kSecond;
+    return answer_lines(wire::JudgeWait::kOutOfTime, {fmt::format("{}", seconds)});
+  }
   if (is_all_arrived()) {
     std::vector<std::byte> tail;
     for (const auto& [rank, seat] : seats_)
@@ -309,6 +329,11 @@ void JudgeSeat::report_deadlock(const std::vector<ClusterWait>& waits) {
   }
   deadlock_ = describe(waits);
   if (deadlock_.empty()) deadlock_.emplace_back("nothing can go on");
+  update();
+}
+
+void JudgeSeat::report_out_of_time() {
+  out_of_time_ = true;
   update();
 }
 

@@ -53,6 +53,8 @@ class JudgeSeat {
   void update();
   /// Nothing can go on. Reported once.
   void report_deadlock(const std::vector<ClusterWait>& waits);
+  /// The ranks have used up their virtual time.
+  void report_out_of_time();
 
  private:
   struct Seat {
@@ -93,6 +95,7 @@ class JudgeSeat {
   std::uint64_t delivered_before_ = 0;  ///< Between GPUs, before the last command.
   bool waiting_ = false;                ///< The judge has asked and not been answered.
   std::vector<std::string> deadlock_;
+  bool out_of_time_ = false;
 };
 
 }  // namespace cuco::vcluster

@@ -113,6 +113,16 @@ Result<Ending> Server::run() {
       if (!cluster_->must_wait()) CUCO_TRY(poll(0));
       continue;
     }
+    if (cluster_->is_out_of_time()) {
+      if (!judge_) {
+        fmt::print(stderr,
+                   "cuco: the program's virtual time has passed a day: it is not waited for\n");
+        return Ending::Deadlock;
+      }
+      judge_->report_out_of_time();
+      CUCO_TRY(poll(kSampleMs));
+      continue;
+    }
     const bool waits = somebody_waits();
     if (waits && idle_ms % kHelpSampleMs == 0) help = help_that_may_come();
     const int grace = help == Help::None      ? 0

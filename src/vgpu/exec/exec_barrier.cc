@@ -8,6 +8,7 @@
 #include "vgpu/exec/exec.h"
 #include "vgpu/gpu/grid.h"
 #include "vgpu/lower/lowering.h"
+#include "vgpu/memory/release.h"
 
 namespace cuco::vgpu {
 
@@ -83,8 +84,9 @@ void exec_warp_sync(Warp& w, const Op& op) {
 void exec_fence(Warp& w, const Op& op) {
   const MemoryAux aux = MemoryAux::unpack(op.aux);
   if (w.observer != nullptr) w.observer->on_fence(w, op, aux.order, aux.scope);
-  // A fence waits for the warp's own stores; what that costs grows with the scope.
-  w.spend(w.sm->timing->fence_cycles[static_cast<unsigned>(aux.scope)]);
+  // A fence waits for what the warp has stored, or has seen its block store; what that costs grows
+  // with the scope.
+  wait_for_stores(w, aux.scope);
 }
 
 bool lower_bar(Lowering& lowering, const ptx::Instruction& in) {

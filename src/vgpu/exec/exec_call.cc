@@ -54,7 +54,13 @@ void copy_slots(Warp& w,
   });
 }
 
+/// Of a call, and of the return: registers are saved, the code is fetched (bench/sanity,
+/// recursion).
+constexpr VTime kCallCycles = 60;
+
 void enter_function(Warp& w, const Op& op, std::uint32_t function, const CallPlan& plan) {
+  w.sync_clock();
+  w.clock += kCallCycles * w.sm->timing->cycle;
   const FunctionCode& code = w.kernel->functions[function];
   Frame* caller = w.splits[w.current].frame;
   const std::uint32_t base = caller->local_base + caller->code->frame_bytes;
@@ -166,6 +172,7 @@ Frame& add_frame(Warp& w, const FunctionCode& code) {
 
 void return_from_call(Warp& w, const Op& /*op*/) {
   w.flush_segment();
+  w.clock += kCallCycles * w.sm->timing->cycle;
   Split* split = &w.splits[w.current];
   Frame* frame = split->frame;
   Frame* caller = frame->parent;

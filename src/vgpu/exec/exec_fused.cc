@@ -129,6 +129,7 @@ template <typename Told>
     }
     rows.add(w, op[0], x);
     rows.add(w, op[1], y);
+    w.shared_passes += 2;
     add_products(sum, x, y);
     if ((op->list & (KeepFirst | KeepSecond)) != 0) [[unlikely]] {
       if ((op->list & KeepFirst) != 0) keep(lanes_of(w, op[0].dst), x);

@@ -173,7 +173,7 @@ Result<GridId> Gpu::launch(LaunchRequest request, VTime start, Done done) {
 }
 
 std::optional<VTime> Gpu::next_time() const {
-  VTime soonest = std::min(impl_->lowest(), impl_->next_arrival());
+  VTime soonest = std::min({impl_->lowest(), impl_->next_arrival(), impl_->next_copy()});
   if (!impl_->vacancies.empty()) soonest = std::min(soonest, impl_->vacancies.top().first);
   if (soonest == kNever) return std::nullopt;
   return soonest;
@@ -195,7 +195,7 @@ void Gpu::step(VTime limit) {
   Grid& grid = *w.grid;
   const VTime key = w.queue_key;
   const VTime neighbour = sm.key();
-  const VTime strict = std::min({limit, neighbour, impl_->lowest_of_others()});
+  const VTime strict = std::min({limit, neighbour, impl_->lowest_of_others(), impl_->next_copy()});
   const VTime end = std::min(
       {add(std::max(neighbour, key), slack), add(std::max(limit, key), slack), add(key, kQuantum)});
   const VTime before = w.clock;

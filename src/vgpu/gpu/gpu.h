@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,9 +32,17 @@ class WeakMemory;
 using Dim3 = std::array<std::uint32_t, 3>;
 using GridId = std::uint64_t;
 
-/// bytes to or from memory of `owner` (kHostOwner: the host) at `when` -> when it is done.
-using RemoteAccess =
-    std::function<VTime(unsigned owner, std::uint64_t bytes, bool store, VTime when)>;
+/// Bytes to or from memory that is not the GPU's own.
+struct RemoteRequest {
+  /// Devices, or kHostOwner. Several: a multicast, through the switch.
+  std::span<const std::uint8_t> owners;
+  std::uint64_t bytes = 0;  ///< To each of them.
+  bool store = false;
+  bool asynchronous = false;  ///< A copy that arrives by itself: it may be late.
+  VTime when = 0;
+};
+/// When it is done.
+using RemoteAccess = std::function<VTime(const RemoteRequest&)>;
 
 struct LaunchRequest {
   Program* program = nullptr;  ///< Must outlive the grid.

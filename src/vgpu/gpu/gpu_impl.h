@@ -30,6 +30,7 @@ struct Gpu::Impl final : Scheduler {
 
   // Scheduler
   void wake(Warp& warp, VTime when) override;
+  void deliver_at(Block& block, VTime when) override;
   void print(const Grid& grid, std::string_view text) override;
   Address heap_allocate(std::uint64_t bytes) override;
   void heap_free(Address address) override;
@@ -56,9 +57,13 @@ struct Gpu::Impl final : Scheduler {
   [[nodiscard]] std::uint32_t block_registers(const KernelInfo& kernel,
                                               std::uint32_t threads) const;
   [[nodiscard]] std::uint32_t block_shared(std::uint32_t shared_bytes) const;
+  /// That a thread can have in a block of so many.
+  [[nodiscard]] std::uint32_t thread_registers(const KernelInfo& kernel,
+                                               std::uint32_t threads) const;
 
   // Blocks on SMs: gpu_place.cc
   [[nodiscard]] VTime next_arrival() const;
+  [[nodiscard]] VTime next_copy() const;
   void place_arrived(VTime now);
   void refill(Sm& sm, VTime now);
   /// Places whatever starts before any warp can run.
@@ -92,18 +97,21 @@ struct Gpu::Impl final : Scheduler {
   /// ahead an SM has run.
   using Vacancy = std::pair<VTime, std::uint32_t>;
   std::priority_queue<Vacancy, std::vector<Vacancy>, std::greater<>> vacancies;
-  std::vector<VTime> sm_keys;  ///< Lowest clock of each SM.
-  std::size_t current = 0;     ///< The SM that ran last: it goes on while it is not too far ahead.
-  VTime others = kNever;       ///< Lowest clock of the other SMs, if others_known.
+  std::multimap<VTime, Block*> copies;  ///< When something arrives that a block is waiting for.
+  std::vector<VTime> sm_keys;           ///< Lowest clock of each SM.
+  std::size_t current = 0;  ///< The SM that ran last: it goes on while it is not too far ahead.
+  VTime others = kNever;    ///< Lowest clock of the other SMs, if others_known.
   bool others_known = false;
   /// Finished blocks by warps per block, and frames: used again, last in, first out.
   std::map<std::uint32_t, std::vector<std::unique_ptr<Block>>> spare_blocks;
   std::vector<std::unique_ptr<Frame>> spare_frames;
   std::vector<Address> free_slots;
   std::vector<Address> all_slots;
-  std::unordered_map<const Kernel*, std::unique_ptr<CostTable>> costs;
+  /// By kernel and the registers that a thread has.
+  std::map<std::pair<const Kernel*, std::uint32_t>, std::unique_ptr<CostTable>> costs;
   std::map<Address, std::uint64_t> heap;
   std::uint64_t heap_used = 0;
+  VTime dispatched = 0;  ///< When the last block was sent to its SM.
   GridId next_grid = 1;
   std::uint64_t next_sequence = 1;
   Rng adversary;  ///< What an adversarial schedule draws from.

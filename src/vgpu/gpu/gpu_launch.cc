@@ -44,6 +44,13 @@ std::uint32_t Gpu::Impl::block_registers(const KernelInfo& kernel, std::uint32_t
   return std::min(round_up(std::max(kernel.registers, 16U) * kLanes, 256), most) * warps;
 }
 
+std::uint32_t Gpu::Impl::thread_registers(const KernelInfo& kernel, std::uint32_t threads) const {
+  // ptxas goes by the launch bounds; without any, the block has to fit all the same.
+  const std::uint32_t bound = std::max(kernel.bound_threads, threads);
+  const std::uint32_t warps = (bound + kLanes - 1) / kLanes;
+  return std::min(kernel.max_registers, description.registers_per_sm / (warps * kLanes) / 8 * 8);
+}
+
 std::uint32_t Gpu::Impl::block_shared(std::uint32_t shared_bytes) const {
   return round_up(shared_bytes + description.shared_reserved, 128);
 }
@@ -71,6 +78,12 @@ Result<void> Gpu::Impl::check(const LaunchRequest& request, const KernelInfo& in
     return refuse(fmt::format("the block has {} threads, {} are allowed",
                               std::uint64_t{bx} * by * bz,
                               std::min(description.threads_per_block, info.max_threads)));
+  }
+  if (info.static_shared > description.shared_per_block) {
+    return refuse(
+        fmt::format("{} has {} bytes of static shared memory, {} are allowed: ptxas "
+                    "refuses it; take dynamic shared memory",
+                    info.name, info.static_shared, description.shared_per_block));
   }
   if (std::uint64_t{info.static_shared} + request.dynamic_shared >
       description.shared_per_block_optin) {
@@ -113,8 +126,12 @@ Result<std::unique_ptr<Grid>> Gpu::Impl::make_grid(LaunchRequest request, VTime 
   std::memset(Memory::at(grid->parameters + kWorkspaceOffset), 0,
               kLaunchSlotBytes - kWorkspaceOffset);
   std::memcpy(Memory::at(grid->parameters), request.arguments.data(), kernel.info.argument_bytes);
-  auto& table = costs[&kernel];
-  if (table == nullptr) table = std::make_unique<CostTable>(make_cost_table(kernel, description));
+  const std::uint32_t threads = request.block[0] * request.block[1] * request.block[2];
+  const std::uint32_t registers = thread_registers(kernel.info, threads);
+  auto& table = costs[{&kernel, registers}];
+  if (table == nullptr) {
+    table = std::make_unique<CostTable>(make_cost_table(kernel, description, registers));
+  }
   grid->id = next_grid++;
   grid->kernel = &kernel;
   grid->scheduler = this;

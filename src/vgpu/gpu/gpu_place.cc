@@ -15,6 +15,9 @@ namespace cuco::vgpu {
 namespace {
 
 constexpr VTime kBlockJitter = 2 * kMicrosecond;
+/// Blocks are sent to their SMs one by one: 40,000 of a warp each took an H200 26 us
+/// (bench/sanity).
+constexpr VTime kDispatchTime = 640;
 
 }  // namespace
 
@@ -39,7 +42,10 @@ void reset_warp(Warp& w, Block& block, std::uint32_t index, VTime start) {
   w.local.clear();
   w.local_stride = 0;
   w.async.clear();
-  if (std::exchange(w.uses_async, false)) w.async_groups.fill(0);
+  if (std::exchange(w.uses_async, false)) {
+    w.async_groups.fill(0);
+    w.bulk_groups.fill(0);
+  }
   w.progress = 0;
   w.reads_clock = false;
   w.departed = false;
@@ -98,13 +104,26 @@ bool Gpu::Impl::has_waiting_blocks() const {
   });
 }
 
+void Gpu::Impl::deliver_at(Block& block, VTime when) {
+  copies.emplace(when, &block);
+}
+
+VTime Gpu::Impl::next_copy() const {
+  return copies.empty() ? kNever : copies.begin()->first;
+}
+
 void Gpu::Impl::place_due() {
   while (true) {
     const VTime arrival = next_arrival();
     const VTime vacancy = vacancies.empty() ? kNever : vacancies.top().first;
-    const VTime due = std::min(arrival, vacancy);
+    const VTime copy = next_copy();
+    const VTime due = std::min({arrival, vacancy, copy});
     if (due == kNever || due > lowest()) return;
-    if (arrival <= vacancy) {
+    if (copy == due) {
+      Block* const block = copies.begin()->second;
+      copies.erase(copies.begin());
+      deliver_bulk(*block, copy);
+    } else if (arrival <= vacancy) {
       place_arrived(arrival);
     } else {
       const auto [when, index] = vacancies.top();
@@ -152,6 +171,8 @@ void Gpu::Impl::place_block(Grid& grid, Sm& sm, VTime start) {
   Sm::Pending pending{&grid, issued_block(grid, grid.next_block++), next_sequence,
                       start + timing.cycles(description.block_start_cycles)};
   next_sequence += grid.warps_per_block;
+  dispatched = std::max(dispatched + kDispatchTime, pending.start);
+  pending.start = dispatched;
   // A seed makes another run of the same machine: blocks start a little late, equal clocks in
   // another order.
   if (environment.seed != 0) {
@@ -199,12 +220,15 @@ void Gpu::Impl::start_block(Sm& sm, const Sm::Pending& pending) {
                   static_cast<std::uint32_t>(pending.number / dims[0] / dims[1])};
   block->live_threads = grid.threads;
   block->live_warps = grid.warps_per_block;
-  block->last_exit = pending.start;
+  block->slot = static_cast<std::uint32_t>(std::countr_one(sm.slots)) % kMostBlocks;
+  sm.slots |= 1U << block->slot;
+  block->last_exit = block->stored = pending.start;
   block->shared.assign(grid.shared_bytes, std::byte{0});
   for (; block->armed != 0; block->armed &= block->armed - 1) {
     block->barriers[static_cast<unsigned>(std::countr_zero(block->armed))] = Barrier{};
   }
   block->watches.clear();
+  block->copies.clear();
   block->place = static_cast<std::uint32_t>(grid.blocks.size());
   for (std::uint32_t i = 0; i < grid.warps_per_block; ++i) {
     Warp& w = *block->warps[i];
@@ -227,9 +251,12 @@ void Gpu::Impl::release_sm(const Grid& grid, Sm& sm, VTime when) const {
 }
 
 void Gpu::Impl::finish_block(Block& block) {
+  deliver_bulk(block, kNever);
+  std::erase_if(copies, [&](const auto& entry) { return entry.second == &block; });
   Grid& grid = *block.grid;
   Sm& sm = *block.sm;
   release_sm(grid, sm, block.last_exit);
+  sm.slots &= ~(1U << block.slot);
   grid.finish = std::max(grid.finish, block.last_exit);
   ++grid.finished_blocks;
   const VTime now = block.last_exit;
@@ -261,6 +288,7 @@ void Gpu::Impl::finish_counters(Grid& grid) const {
 }
 
 void Gpu::Impl::retire(Grid& grid) {
+  std::erase_if(copies, [&](const auto& entry) { return entry.second->grid == &grid; });
   for (const auto& block : grid.blocks) {
     for (const auto& w : block->warps) {
       dequeue(*w);
@@ -268,6 +296,7 @@ void Gpu::Impl::retire(Grid& grid) {
       grid.finish = std::max(grid.finish, w->clock);
     }
     release_sm(grid, *block->sm, grid.finish);
+    block->sm->slots &= ~(1U << block->slot);
   }
   for (const auto& sm : sms) {
     const std::size_t dropped = std::erase_if(

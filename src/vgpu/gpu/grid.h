@@ -16,9 +16,13 @@
 #include "vgpu/gpu/gpu.h"
 #include "vgpu/gpu/run_queue.h"
 #include "vgpu/gpu/warp.h"
+#include "vgpu/memory/bulk.h"
 #include "vgpu/timing/timing.h"
 
 namespace cuco::vgpu {
+
+inline constexpr std::uint32_t kMostBlocks = 32;  ///< On an SM.
+inline constexpr std::uint32_t kMostWarps = 32;   ///< Of a block.
 
 /// What the interpreter needs of the GPU around it.
 class Scheduler {
@@ -26,6 +30,8 @@ class Scheduler {
   virtual ~Scheduler() = default;
   /// A split of the warp became runnable at `when`.
   virtual void wake(Warp& warp, VTime when) = 0;
+  /// Something of the block's copies arrives then.
+  virtual void deliver_at(Block& block, VTime when) = 0;
   virtual void print(const Grid& grid, std::string_view text) = 0;
   /// Device heap: 0 if it is full.
   virtual Address heap_allocate(std::uint64_t bytes) = 0;
@@ -56,12 +62,15 @@ struct Sm {
   SmPipe issue;
   SmPipe lsu;
   CacheTags l1;
+  /// Pages of kGranule whose translation is at hand.
+  std::array<std::uint32_t, 256> pages{};
   std::uint32_t blocks = 0;
   std::uint32_t threads = 0;
   std::uint32_t registers = 0;
   std::uint32_t shared = 0;
-  VTime freed = 0;       ///< When the last block left.
-  GridId last_grid = 0;  ///< Of the block placed last: L1 does not outlive a kernel.
+  std::uint32_t slots = 0;  ///< Taken by blocks that have started, by bit.
+  VTime freed = 0;          ///< When the last block left.
+  GridId last_grid = 0;     ///< Of the block placed last: L1 does not outlive a kernel.
   RunQueue queue;
   /// Blocks that have their place but did not start: their warps are made when their time comes,
   /// out of what the last block left in the host's cache. By start.
@@ -85,7 +94,9 @@ struct Block {
   std::array<std::uint32_t, 3> index{};
   std::uint32_t live_threads = 0;
   std::uint32_t live_warps = 0;
+  std::uint32_t slot = 0;  ///< Of the SM's kMostBlocks: where its local memory lies.
   VTime last_exit = 0;
+  VTime stored = 0;  ///< When its stores so far have arrived: fences wait for them.
   AlignedBytes shared;
   std::array<Barrier, 16> barriers;
   std::uint32_t armed = 0;  ///< Barriers at which somebody has arrived, by bit.
@@ -98,6 +109,7 @@ struct Block {
     Warp* warp = nullptr;
   };
   std::vector<SharedWatch> watches;
+  std::vector<BulkCopy> copies;  ///< Under way.
 };
 
 /// A launch's slot of device memory: arguments, then the workspace of grid barriers.

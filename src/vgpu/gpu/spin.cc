@@ -212,7 +212,7 @@ void note_strong_read(Warp& w,
   } else if (is_back && !log.overflow && w.reads_clock) {
     const VTime waited = w.clock - log.began;
     if (waited > kPatience) return park(w, op, kNever);
-    if (waited > kPollTime) return park(w, op, w.clock + waited / 16);
+    if (waited > kPollTime) return park(w, op, w.clock + std::min(waited / 16, kLongestLeap));
   } else if (is_back && !log.overflow && log.visits > kMaxTries) {
     return park(w, op, kNever);
   } else if (is_back && !log.overflow &&
@@ -268,7 +268,7 @@ void note_clock_read(Warp& w) {
   log.digest = static_cast<std::uint64_t>(w.clock);
   if (since < 0 || since > kLookTime) restart(w, log);
   if (++log.visits < kClockLooks) return;
-  w.clock += (w.clock - log.began) / 64;
+  w.clock += std::min((w.clock - log.began) / 64, kLongestLeap);
   log.digest = static_cast<std::uint64_t>(w.clock);
 }
 

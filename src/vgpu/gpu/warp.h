@@ -129,12 +129,13 @@ struct Warp {
   std::uint32_t local_stride = 0;
   std::vector<AsyncCopy> async;                      ///< cp.async in flight.
   std::array<std::uint64_t, kLanes> async_groups{};  ///< Groups committed, per lane.
+  std::array<std::uint64_t, kLanes> bulk_groups{};   ///< The same of bulk copies.
   std::uint64_t progress = 0;  ///< Counts writes: spins start anew after each.
   bool reads_clock = false;    ///< A clock was read since the last progress.
   bool running = false;        ///< Inside run_warp: wake-ups need no queueing.
   bool is_tail = false;        ///< Last warp of a block that is not a multiple of 32 threads.
   bool departed = false;       ///< The running split has no lanes left.
-  bool uses_async = false;     ///< async_groups has been written.
+  bool uses_async = false;     ///< async_groups or bulk_groups has been written.
   bool meeting = false;        ///< Inside an op that serves lanes of several places.
   std::uint64_t tickets = 0;   ///< Parks so far.
   std::uint32_t queue_index = UINT32_MAX;  ///< Place in the run queue.

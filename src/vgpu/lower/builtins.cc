@@ -19,6 +19,9 @@ namespace cuco::vgpu {
 
 namespace {
 
+/// Of malloc or free of one lane: they come one after the other (bench/sanity, heap).
+constexpr std::uint32_t kHeapCycles = 2500;
+
 constexpr std::array<std::string_view, 4> kNames = {"vprintf", "__assertfail", "malloc", "free"};
 enum Builtin : std::int32_t { Vprintf, AssertFail, Malloc, Free };
 constexpr std::size_t kMaxText = 1U << 16U;
@@ -238,6 +241,9 @@ void run_builtin(Warp& w, const Op& op, const CallPlan& plan) {
         break;
     }
   });
+  if (plan.builtin == Malloc || plan.builtin == Free) {
+    w.spend(static_cast<std::uint32_t>(std::popcount(w.active)) * kHeapCycles);
+  }
   note_progress(w);
 }
 

@@ -81,6 +81,8 @@ struct Kernel {
   /// block (0: none), and whether it begins a block.
   std::vector<std::array<std::uint8_t, 4>> producers;
   std::vector<bool> leaders;
+  /// Registers that hold values which are still wanted, per op: what does not fit is spilled.
+  std::vector<std::uint16_t> pressure;
 };
 
 }  // namespace cuco::vgpu

@@ -33,9 +33,10 @@ std::uint32_t take(std::uint32_t& used, std::uint64_t bytes, std::uint32_t align
 bool is_load(const ptx::Instruction& instruction) {
   using ptx::Opcode;
   if (instruction.opcode == Opcode::Atom || instruction.opcode == Opcode::Wmma) return true;
+  if (instruction.opcode == Opcode::Multimem) return instruction.has(ptx::Modifier::LdReduce);
   if (instruction.opcode != Opcode::Ld && instruction.opcode != Opcode::Ldu) return false;
   const ptx::Space space = Lowering::memory_aux(instruction).space;
-  return space == ptx::Space::Global || space == ptx::Space::Generic;
+  return space == ptx::Space::Global || space == ptx::Space::Generic || space == ptx::Space::Local;
 }
 
 constexpr std::uint64_t local_key(std::uint32_t function, std::uint32_t variable) {
@@ -313,6 +314,7 @@ void KernelBuilder::lower_function(std::uint32_t index) {
        [&](std::uint32_t op, Ref ref) { return dies(code.first_op + op, ref); });
   join_settled(std::span(kernel_->ops).subspan(code.first_op));
   if (index == 0) entry_words_ = live_words_;
+  note_pressure(code.first_op, function);
   code.register_bytes = register_bytes_;
   code.predicates = predicates_;
   code.registers = registers_;
@@ -409,6 +411,26 @@ bool KernelBuilder::dies(std::uint32_t op, Ref ref) const {
   return true;
 }
 
+void KernelBuilder::note_pressure(std::uint32_t first_op, const ptx::Function& function) {
+  constexpr std::array<std::int32_t, ptx::kRegisterClasses> words{0, 1, 2, 4};
+  std::vector<std::int32_t> change(function.instructions.size() + 2, 0);
+  for (std::size_t reg = 0; reg < intervals_.size(); ++reg) {
+    const ptx::LiveInterval& interval = intervals_[reg];
+    if (interval.is_empty()) continue;
+    const auto kind = static_cast<std::size_t>(ptx::class_of(function.registers[reg].type));
+    change[interval.first] += words[kind];
+    change[interval.last + 1] -= words[kind];
+  }
+  std::int32_t live = 0;
+  kernel_->pressure.resize(first_op, 0);
+  for (std::size_t i = 0; i < function.instructions.size(); ++i) {
+    live += change[i];
+    kernel_->pressure.resize(op_of_instruction_[i + 1],
+                             static_cast<std::uint16_t>(std::clamp(live, 0, 0xFFFF)));
+  }
+  kernel_->pressure.resize(kernel_->ops.size(), 0);
+}
+
 void KernelBuilder::finish_info() {
   const FunctionCode& entry = kernel_->functions.front();
   KernelInfo& info = kernel_->info;
@@ -421,9 +443,12 @@ void KernelBuilder::finish_info() {
   info.local_bytes = entry.frame_bytes + callees;
   // What is live at once, and a few for addresses: near enough until ptxas says better.
   info.registers = std::clamp(round_up(8 + entry_words_, 8), 16U, 255U);
+  if (entry.function->max_registers != 0) {
+    info.max_registers = std::min(info.max_registers, entry.function->max_registers);
+  }
   if (entry.function->max_threads) {
     const auto& limit = *entry.function->max_threads;
-    info.max_threads = std::min(1024U, limit[0] * limit[1] * limit[2]);
+    info.max_threads = info.bound_threads = std::min(1024U, limit[0] * limit[1] * limit[2]);
   }
 }
 

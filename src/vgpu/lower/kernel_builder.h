@@ -96,6 +96,9 @@ class KernelBuilder {
   std::uint32_t register_bytes_ = 0;
   std::uint32_t predicates_ = 0;
   std::uint32_t live_words_ = 0;
+  /// How many registers are live at each op of a function that has just been lowered.
+  void note_pressure(std::uint32_t first_op, const ptx::Function& function);
+
   std::uint32_t entry_words_ = 0;
   std::unordered_map<std::uint64_t, Ref> constants32_;
   std::unordered_map<std::uint64_t, Ref> constants64_;

@@ -281,6 +281,7 @@ MemoryOperand Lowering::memory_operand(const ptx::Operand& address, ptx::Type ty
       break;
     case Place::Kind::Frame: {
       out.aux.space = ptx::Space::Local;
+      if (instruction_->has(ptx::Modifier::Param)) out.aux.user = kInRegisters;
       out.base = temporary(8);
       Op& frame = emit(exec_frame_address, CostClass::Move);
       frame.dst = out.base;

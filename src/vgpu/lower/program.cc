@@ -113,9 +113,13 @@ const KernelInfo& Program::kernel_info(std::uint32_t index) {
   return kernel(index).info;
 }
 
-void Program::set_registers(std::uint32_t index, std::uint32_t registers) {
+void Program::set_registers(std::uint32_t index, std::uint32_t registers, std::uint32_t frame) {
   (void)kernel(index);
-  kernels_[index]->info.registers = registers;
+  KernelInfo& info = kernels_[index]->info;
+  info.registers = registers;
+  info.registers_known = true;
+  // What PTX itself keeps in local memory is in the frame, too.
+  info.spilled_bytes = frame > info.local_bytes ? frame - info.local_bytes : 0;
 }
 
 std::optional<SymbolInfo> Program::find_symbol(std::string_view name) const {

@@ -32,9 +32,13 @@ struct KernelInfo {
   std::vector<ParameterInfo> parameters;
   std::uint32_t argument_bytes = 0;
   std::uint32_t static_shared = 0;
-  std::uint32_t local_bytes = 0;  ///< Per thread, without the frames of recursive calls.
-  std::uint32_t registers = 32;   ///< Per thread: from ptxas if known, else estimated.
+  std::uint32_t local_bytes = 0;    ///< Per thread, without the frames of recursive calls.
+  std::uint32_t registers = 32;     ///< Per thread: from ptxas if known, else estimated.
+  bool registers_known = false;     ///< They are ptxas's, and so is what it spills.
+  std::uint32_t spilled_bytes = 0;  ///< Per thread, if known.
   std::uint32_t max_threads = 1024;
+  std::uint32_t bound_threads = 0;  ///< .maxntid: what ptxas was told; 0: nothing.
+  std::uint32_t max_registers = 255;
 };
 
 struct SymbolInfo {
@@ -64,8 +68,8 @@ class Program {
   [[nodiscard]] const KernelInfo& kernel_info(std::uint32_t kernel);
   [[nodiscard]] std::optional<SymbolInfo> find_symbol(std::string_view name) const;
 
-  /// Sets what ptxas says, for occupancy.
-  void set_registers(std::uint32_t kernel, std::uint32_t registers);
+  /// Sets what ptxas says: registers of a thread, and bytes of its stack frame, spills included.
+  void set_registers(std::uint32_t kernel, std::uint32_t registers, std::uint32_t frame = 0);
 
   [[nodiscard]] const Kernel& kernel(std::uint32_t kernel);
   [[nodiscard]] const ptx::Module& module() const { return *module_; }

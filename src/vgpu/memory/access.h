@@ -49,6 +49,15 @@ struct MemoryAux {
   }
 };
 
+/// MemoryAux::user of ld and st: a function's parameter, which a GPU passes in registers.
+inline constexpr std::uint8_t kInRegisters = 1;
+
+/// MemoryAux::user of atomics: what decides their price.
+enum AtomicBit : std::uint8_t {
+  AtomicIsUniform = 1,  ///< ptxas sees that all lanes mean one word, and has the warp add up first.
+  AtomicIsFloat = 2,    ///< Slower in the L2, and a loop of compare-and-swap in shared memory.
+};
+
 using LaneAddresses = std::array<Address, kLanes>;
 
 /// Addresses of the memory operand: register op.a + op.imm, in the space's own terms.
@@ -62,18 +71,41 @@ void gather_addresses(const Warp& w, const Op& op, LaneAddresses& out);
 /// Tells watchers, and the spin detector that this warp made progress. `space` as in resolve.
 void after_write(Warp& w, ptx::Space space, Address address, std::uint32_t bytes);
 
-/// Observer, counters and time of one warp-wide access. `bytes` per lane, all elements.
-/// For loads it also sets the scoreboard slot of the op.
+/// Tells the observer of one warp-wide access, by the spaces that the lanes really go to. There is
+/// an observer.
+void observe(
+    Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes);
+
+/// Observer, counters and time of one warp-wide access. `bytes` per lane, all elements. Each lane
+/// pays for the memory that it goes to: shared, local, constant, this GPU's, a peer's, the host's,
+/// or all members of a multicast. For loads it also sets the scoreboard slots of the op.
 void account(
+    Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes);
+
+/// The time of multimem: all active lanes have multicast addresses. The observer is the caller's
+/// business.
+void account_multicast(
     Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes);
 
 /// Tells the observer of a row, before account_range. There is an observer.
 void observe_row(const Warp& w, RowEvent row);
 
-/// The same for a contiguous range of the device's own memory that all 32 lanes share out, and the
-/// count of shared-memory passes.
+/// The same for a contiguous range of the device's own memory that all 32 lanes share out.
 void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes);
-void count_bank_conflicts(Warp& w, const LaneAddresses& addresses, std::uint32_t bytes);
+/// When a copy of a contiguous range of anybody's memory, which a lane has only begun, is there.
+[[nodiscard]] VTime bulk_time(
+    Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes);
+
+/// Passes of shared memory for these lanes.
+void count_bank_conflicts(Warp& w,
+                          std::uint32_t lanes,
+                          const LaneAddresses& addresses,
+                          std::uint32_t bytes);
+void count_shared_atomics(Warp& w,
+                          const Op& op,
+                          std::uint32_t lanes,
+                          const LaneAddresses& addresses,
+                          std::uint32_t bytes);
 
 /// After a strong load, or an atomic that changed nothing: `digest` stands for the values read.
 /// If nothing changes between two visits, the split is parked on all it has read meanwhile, and

@@ -48,6 +48,8 @@ constexpr bool is_shared(Address a) {
 constexpr bool is_local(Address a) {
   return (a >> 40U) == (kLocalWindow >> 40U);
 }
+/// Of an address in a thread's local memory, generic or not.
+inline constexpr Address kLocalOffset = 0xFF'FFFF'FFFF;
 constexpr bool is_mapped_region(Address a) {
   return a >= kMapBase && a < kMapEnd;
 }

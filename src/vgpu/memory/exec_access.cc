@@ -4,13 +4,16 @@
 #include <array>
 #include <bit>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "base/assert.h"
 #include "vgpu/exec/exec.h"
 #include "vgpu/gpu/grid.h"
 #include "vgpu/gpu/plain_spin.h"
 #include "vgpu/memory/access.h"
+#include "vgpu/memory/release.h"
 #include "vgpu/timing/warp_clock.h"
 
 namespace cuco::vgpu {
@@ -20,30 +23,63 @@ namespace {
 /// How long a store may be under way before its warp has to wait: more than any wire's latency.
 constexpr VTime kStoreWindow = 2 * kMicrosecond;
 
-/// Distinct 128-byte lines of an access, each with the sectors asked for.
+/// Cycles of the SM's memory path, as measured on an H200 (bench/sanity).
+constexpr unsigned kPartialStoreCycles = 2;  ///< A sector that is not written whole.
+constexpr unsigned kConstantCycles = 8;      ///< Each further word of constant memory.
+constexpr unsigned kSharedAtomicCycles = 2;  ///< Each lane on one word.
+constexpr unsigned kSharedUniformCycles =
+    12;                                     ///< All lanes on one word, which ptxas adds up first.
+constexpr unsigned kSharedLoopCycles = 45;  ///< Each lane on one word, where it is a CAS loop.
+
+/// Pages that are not at hand: 1,024 of 2 MiB by turns (bench/sanity, far_pages). A few come in
+/// time.
+constexpr VTime kTranslationTime = 500 * kNanosecond;
+constexpr unsigned kPagesAtOnce = 4;
+
+/// Distinct 128-byte lines of an access, each with the sectors and bytes asked for.
 struct Lines {
-  std::array<std::uint64_t, 2 * kLanes> line;
-  std::array<std::uint32_t, 2 * kLanes> sectors;
+  static constexpr unsigned kMost = 8 * kLanes;  ///< 32 bytes of local memory lie in 8 lines.
+  struct Bytes {
+    std::array<std::uint32_t, 4> of_sector;
+  };
+  std::array<std::uint64_t, kMost> line;
+  std::array<std::uint32_t, kMost> sectors;
+  std::array<Bytes, kMost> bytes;
   unsigned count = 0;
 
-  void add(Address first, Address last) {
-    for (Address sector = first >> 5U; sector <= last >> 5U; ++sector) {
-      const std::uint64_t wanted = sector >> 2U;
-      const std::uint32_t bit = 1U << (sector & 3U);
-      if (count != 0 && line[count - 1] == wanted) {
-        sectors[count - 1] |= bit;
-        continue;
-      }
-      unsigned i = 0;
-      while (i < count && line[i] != wanted)
-        ++i;
-      if (i == count) {
-        if (count == line.size()) return;
-        line[count] = wanted;
-        sectors[count++] = 0;
-      }
-      sectors[i] |= bit;
+  void add(Address at, std::uint32_t size) {
+    while (size != 0) {
+      const auto within = static_cast<std::uint32_t>(at & 31U);
+      const std::uint32_t part = std::min(size, 32 - within);
+      const unsigned i = find(at >> 7U);
+      const auto sector = static_cast<unsigned>(at >> 5U & 3U);
+      sectors[i] |= 1U << sector;
+      bytes[i].of_sector[sector] |=
+          static_cast<std::uint32_t>(((std::uint64_t{1} << part) - 1) << within);
+      at += part;
+      size -= part;
     }
+  }
+  /// Sectors of which only a part is asked for.
+  [[nodiscard]] std::uint32_t partial(unsigned i) const {
+    std::uint32_t out = 0;
+    for (unsigned s = 0; s < 4; ++s) {
+      if ((sectors[i] >> s & 1U) != 0 && bytes[i].of_sector[s] != ~0U) out |= 1U << s;
+    }
+    return out;
+  }
+
+ private:
+  unsigned find(std::uint64_t wanted) {
+    if (count != 0 && line[count - 1] == wanted) return count - 1;
+    for (unsigned i = 0; i < count; ++i) {
+      if (line[i] == wanted) return i;
+    }
+    CUCO_ASSERT(count < kMost);
+    line[count] = wanted;
+    sectors[count] = 0;
+    bytes[count].of_sector.fill(0);
+    return count++;
   }
 };
 
@@ -55,39 +91,81 @@ struct Line {
   return {w.sm->l1.prefetch(line), w.sm->timing->l2_tags.prefetch(line)};
 }
 
+/// What is asked of a line.
+struct Wish {
+  std::uint32_t sectors = 0;
+  std::uint32_t partial = 0;  ///< Of these, stored in part.
+  bool store = false;
+  bool use_l1 = false;
+};
+
 /// Time of a line's sectors through L1, L2 and HBM: when the data is there, or, of a store, when
 /// the memory system has taken it.
-[[gnu::always_inline]] inline VTime line_time(
-    Warp& w, const Line& line, std::uint32_t sectors, bool store, bool use_l1) {
+[[gnu::always_inline]] inline VTime line_time(Warp& w, const Line& line, const Wish& wish) {
   Timing& timing = *w.sm->timing;
   Counters& counters = w.grid->counters;
+  std::uint32_t sectors = wish.sectors;
   counters.sectors += static_cast<std::uint64_t>(std::popcount(sectors));
-  if (use_l1) {
+  if (wish.use_l1) {
     const std::uint32_t hit = w.sm->l1.touch(line.l1, sectors).hit;
-    counters.l1_hits += static_cast<std::uint64_t>(std::popcount(hit));
-    sectors &= ~hit;
+    if (!wish.store) {
+      counters.l1_hits += static_cast<std::uint64_t>(std::popcount(hit));
+      sectors &= ~hit;
+    }
     if (sectors == 0) return 0;
   }
   const auto asked = static_cast<unsigned>(std::popcount(sectors));
   const VTime l2_done = timing.l2.reserve(w.clock, timing.l2_sectors[asked]);
-  const auto [hit, written] = timing.l2_tags.touch(line.l2, sectors, store);
+  const auto [hit, written] = timing.l2_tags.touch(line.l2, sectors, wish.store);
   counters.l2_hits += static_cast<std::uint64_t>(std::popcount(hit));
   // Whole sectors are stored without being read; dirty ones are written when they leave.
-  sectors = store ? 0 : sectors & ~hit;
+  sectors = (wish.store ? wish.partial : sectors) & ~hit;
   const VTime ready = l2_done + timing.l2_latency;
   if ((sectors | written) == 0) return ready;
   const auto moved = static_cast<unsigned>(std::popcount(sectors) + std::popcount(written));
   counters.hbm_bytes += 32U * moved;
   const VTime hbm_done = timing.hbm.reserve(w.clock, timing.hbm_sectors[moved]);
-  return std::max(ready, sectors != 0 ? hbm_done + timing.hbm_latency : hbm_done);
+  // Nobody waits for what a store in part has to read.
+  const bool read = sectors != 0 && !wish.store;
+  return std::max(ready, read ? hbm_done + timing.hbm_latency : hbm_done);
 }
 
-VTime remote_time(Warp& w, std::uint8_t owner, std::uint32_t sectors, bool store) {
+/// Time of bytes that go to or come from other memories than this GPU's.
+VTime remote_time(Warp& w, RemoteRequest request) {
   Timing& timing = *w.sm->timing;
-  w.grid->counters.sectors += static_cast<std::uint64_t>(std::popcount(sectors));
-  const std::uint64_t bytes = 32U * static_cast<unsigned>(std::popcount(sectors));
-  return timing.remote ? timing.remote(owner, bytes, store, w.clock)
-                       : w.clock + timing.remote_latency;
+  w.grid->counters.remote_bytes += request.bytes;
+  request.when = w.clock;
+  const VTime ready = timing.remote ? timing.remote(request) : w.clock + timing.remote_latency;
+  // Of the GPU's own memory, a fence's price says it all.
+  if (request.store) w.block->stored = std::max(w.block->stored, ready);
+  return ready;
+}
+
+/// Local memory lies in the GPU's memory, word by word, the lanes of a warp side by side: the same
+/// word of all of them is one line. Each warp that can be resident has a place of its own.
+std::uint64_t local_line(const Warp& w, Address offset) {
+  constexpr std::uint64_t kRegion = std::uint64_t{1} << 56U;  // No address of a program.
+  const std::uint64_t place =
+      (std::uint64_t{w.sm->index} * kMostBlocks + w.block->slot) * kMostWarps + w.index;
+  return kRegion | place << 24U | offset >> 2U;
+}
+
+void add_local(const Warp& w, unsigned lane, Address at, std::uint32_t size, Lines& lines) {
+  while (size != 0) {
+    const auto within = static_cast<std::uint32_t>(at & 3U);
+    const std::uint32_t part = std::min(size, 4 - within);
+    lines.add((local_line(w, at) << 7U) + lane * 4 + within, part);
+    at += part;
+    size -= part;
+  }
+}
+
+/// The op's results are there at `ready`. A slot may hold several: the latest counts.
+[[gnu::always_inline]] inline void set_ready(Warp& w, const Op& op, VTime ready) {
+  for (std::uint32_t slots = op.set_slots; slots != 0; slots &= slots - 1) {
+    VTime& slot = w.load_ready[static_cast<unsigned>(std::countr_zero(slots))];
+    slot = std::max(slot, ready);
+  }
 }
 
 /// The access is done at `ready`: who has to know.
@@ -95,11 +173,11 @@ VTime remote_time(Warp& w, std::uint8_t owner, std::uint32_t sectors, bool store
                                                  const Op& op,
                                                  AccessKind kind,
                                                  VTime ready) {
+  // A full memory system pushes back, and the block ends when all is done.
+  w.clock = std::max(w.clock, ready - kStoreWindow);
+  w.block->last_exit = std::max(w.block->last_exit, ready);
   if (kind == AccessKind::Store) {
     ++w.grid->counters.global_stores;
-    // Stores are posted; a full memory system pushes back. The block ends when they are done.
-    w.clock = std::max(w.clock, ready - kStoreWindow);
-    w.block->last_exit = std::max(w.block->last_exit, ready);
     return;
   }
   ++w.grid->counters.global_loads;
@@ -107,35 +185,178 @@ VTime remote_time(Warp& w, std::uint8_t owner, std::uint32_t sectors, bool store
     ++w.grid->counters.atomics;
     ready = std::max(ready, w.clock + w.sm->timing->atomic_latency);
   }
-  for (std::uint32_t slots = op.set_slots; slots != 0; slots &= slots - 1) {
-    w.load_ready[static_cast<unsigned>(std::countr_zero(slots))] = ready;
-  }
+  set_ready(w, op, ready);
 }
 
 bool uses_l1(const Op& op, AccessKind kind) {
-  return kind == AccessKind::Load && (op.aux >> 21U & 1U) == 0;  // MemoryAux::no_l1
+  const bool weak = (op.aux >> 3U & 7U) == static_cast<std::uint32_t>(Order::Weak);
+  return kind == AccessKind::Load && weak && (op.aux >> 21U & 1U) == 0;  // MemoryAux::no_l1
 }
 
-/// When the L1 pipe has taken that many lines.
-[[gnu::always_inline]] inline VTime enter_l1(Warp& w, unsigned lines) {
+/// When the SM's memory path has taken that many cycles' worth.
+[[gnu::always_inline]] inline VTime enter_l1(Warp& w, unsigned cycles) {
   const Timing& timing = *w.sm->timing;
-  return w.sm->lsu.reserve(w.clock, lines * timing.cycle) + timing.l1_latency;
+  return w.sm->lsu.reserve(w.clock, cycles * timing.cycle) + timing.l1_latency;
 }
 
-void finish_global(Warp& w, const Op& op, AccessKind kind, const Lines& lines) {
-  w.sync_clock();
-  const bool store = kind == AccessKind::Store;
-  const bool use_l1 = uses_l1(op, kind);
+/// Cycles of a line on its way in or out: 64 bytes each, at least one.
+unsigned path_cycles(const Wish& wish) {
+  const auto whole = static_cast<unsigned>(std::popcount(wish.sectors & ~wish.partial));
+  const auto partial = static_cast<unsigned>(std::popcount(wish.partial));
+  if (!wish.store) return 1;
+  return std::max(1U, (whole + 1) / 2 + partial * kPartialStoreCycles);
+}
+
+/// Is the SM without the translation of this page? Then it gets it.
+bool is_far(Warp& w, Address address) {
+  const auto page = static_cast<std::uint32_t>(address >> kGranuleShift) + 1;
+  std::uint32_t& place = w.sm->pages[page % w.sm->pages.size()];
+  return std::exchange(place, page) != page;
+}
+
+/// The lines of an access, local memory included: when all of them are done.
+VTime time_of(Warp& w, const Lines& lines, bool store, bool global_l1, bool local) {
+  VTime ready = 0;
+  unsigned cycles = 0;
+  unsigned far_pages = 0;
+  for (unsigned i = 0; i < lines.count; ++i) {
+    const Wish wish{.sectors = lines.sectors[i],
+                    .partial = store ? lines.partial(i) : 0,
+                    .store = store,
+                    .use_l1 = local || global_l1};
+    cycles += path_cycles(wish);
+    const std::uint8_t owner =
+        local ? w.grid->device : w.memory->granule(lines.line[i] << 7U).owner;
+    const auto asked = static_cast<std::uint64_t>(std::popcount(wish.sectors));
+    if (owner == w.grid->device) {
+      ready = std::max(ready, line_time(w, find_line(w, lines.line[i]), wish));
+      if (!local) far_pages += is_far(w, lines.line[i] << 7U) ? 1 : 0;
+    } else {
+      w.grid->counters.sectors += asked;
+      ready = std::max(
+          ready, remote_time(w, {.owners = {&owner, 1}, .bytes = 32 * asked, .store = store}));
+    }
+    if (local) w.grid->counters.local_sectors += asked;
+  }
+  if (far_pages > kPagesAtOnce) ready += kTranslationTime;
+  return std::max(ready, enter_l1(w, cycles));
+}
+
+/// Lanes of an access by the memory that they go to.
+struct Parts {
+  std::uint32_t shared = 0;
+  std::uint32_t local = 0;
+  std::uint32_t constant = 0;  ///< And parameters.
+  std::uint32_t global = 0;
+};
+
+Parts parts_of(ptx::Space space, std::uint32_t active, const LaneAddresses& addresses) {
+  switch (space) {
+    case ptx::Space::Shared:
+      return {.shared = active};
+    case ptx::Space::Local:
+      return {.local = active};
+    case ptx::Space::Const:
+    case ptx::Space::Param:
+      return {.constant = active};
+    case ptx::Space::Generic:
+      break;
+    default:
+      return {.global = active};
+  }
+  Parts parts;
+  for_active(active, [&](unsigned l) {
+    if (is_shared(addresses[l])) {
+      parts.shared |= 1U << l;
+    } else if (is_local(addresses[l])) {
+      parts.local |= 1U << l;
+    } else {
+      parts.global |= 1U << l;
+    }
+  });
+  return parts;
+}
+
+/// Constant memory gives one word at a time to all lanes that want it.
+void count_constants(Warp& w, std::uint32_t lanes, const LaneAddresses& addresses) {
+  unsigned distinct = 0;
+  std::array<Address, kLanes> seen;
+  for_active(lanes, [&](unsigned l) {
+    const auto end = seen.begin() + distinct;
+    if (std::find(seen.begin(), end, addresses[l]) == end) seen[distinct++] = addresses[l];
+  });
+  if (distinct > 1) w.shared_passes += (distinct - 1) * kConstantCycles;
+}
+
+constexpr bool is_multicast(Address a) {
+  return (a >> 40U) >= (kMulticastBase >> 40U) && a < kHostBase;
+}
+
+std::uint32_t multicast_lanes(std::uint32_t lanes, const LaneAddresses& addresses) {
+  std::uint32_t out = 0;
+  for_active(lanes, [&](unsigned l) { out |= (is_multicast(addresses[l]) ? 1U : 0U) << l; });
+  return out;
+}
+
+/// Through the switch: the sender's link carries stored bytes once, every member's link all of
+/// them; of a reduction every member sends, and what comes back is one of them.
+VTime multicast_time(Warp& w,
+                     AccessKind kind,
+                     std::uint32_t lanes,
+                     const LaneAddresses& addresses,
+                     std::uint32_t bytes) {
+  Lines lines;
+  for_active(lanes, [&](unsigned l) { lines.add(addresses[l], bytes); });
   VTime ready = enter_l1(w, lines.count);
   for (unsigned i = 0; i < lines.count; ++i) {
-    const Granule& granule = w.memory->granule(lines.line[i] << 7U);
-    ready = std::max(
-        ready, granule.owner == w.grid->device
-                   ? line_time(w, find_line(w, lines.line[i]), lines.sectors[i], store, use_l1)
-                   : remote_time(w, granule.owner, lines.sectors[i], store));
+    const Multicast* cast = w.memory->find_multicast(lines.line[i] << 7U);
+    if (cast == nullptr) continue;  // The access has trapped, or will.
+    std::vector<std::uint8_t> owners;
+    for (const Address member : cast->members)
+      owners.push_back(w.memory->granule(member).owner);
+    const auto sectors = static_cast<std::uint64_t>(std::popcount(lines.sectors[i]));
+    w.grid->counters.sectors += sectors;
+    ready = std::max(ready, remote_time(w, {.owners = owners,
+                                            .bytes = 32 * sectors,
+                                            .store = kind != AccessKind::Load}));
   }
-  finish_access(w, op, kind, ready);
+  return ready;
 }
+
+/// Atomics on one word come one after the other, wherever they come from. Places of the table are
+/// shared by words that hash alike, as the units of an L2 are.
+VTime serialise_atomics(Warp& w,
+                        const Op& op,
+                        std::uint32_t lanes,
+                        const LaneAddresses& addresses) {
+  Timing& timing = *w.sm->timing;
+  const std::uint8_t user = MemoryAux::unpack(op.aux).user;
+  const VTime unit = (user & AtomicIsFloat) != 0 ? timing.atomic_float_unit : timing.atomic_unit;
+  VTime ready = 0;
+  std::uint32_t open = lanes;
+  while (open != 0) {
+    const Address line = addresses[static_cast<unsigned>(std::countr_zero(open))] >> 7U;
+    // Different words of a sector are changed side by side.
+    std::array<std::uint8_t, 64> on_word{};
+    std::array<std::uint8_t, 4> most{};
+    for_active(open, [&](unsigned l) {
+      if (addresses[l] >> 7U != line) return;
+      open &= ~(1U << l);
+      std::uint8_t& sector = most[addresses[l] >> 5U & 3U];
+      sector = std::max(sector, ++on_word[addresses[l] >> 1U & 63U]);
+    });
+    VTime turns = 0;
+    for (const std::uint8_t sector : most)
+      turns += (user & AtomicIsUniform) != 0 ? std::min<VTime>(sector, 1) : sector;
+    const std::uint64_t unit_number =
+        line * 0x9E37'79B9'7F4A'7C15ULL >> (64 - Timing::kAtomicUnitBits);
+    ready = std::max(ready, timing.atomic_units[unit_number].reserve(w.clock, turns * unit) +
+                                timing.atomic_latency);
+  }
+  return ready;
+}
+
+}  // namespace
 
 [[gnu::noinline]] void observe(
     Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes) {
@@ -176,6 +397,13 @@ void finish_global(Warp& w, const Op& op, AccessKind kind, const Lines& lines) {
                      .addresses = own};
     w.observer->on_access(w, op, part);
   }
+}
+
+namespace {
+
+bool is_in_constants(const Warp& w, Address address, std::uint32_t bytes) {
+  const Program& program = *w.grid->request.program;
+  return program.is_constant(address) && program.is_constant(address + bytes - 1);
 }
 
 std::byte* bad_address(
@@ -240,6 +468,10 @@ std::byte* resolve(
     }
     return Memory::at(w.grid->parameters + address);
   }
+  if (space == ptx::Space::Const && !is_in_constants(w, address, bytes)) {
+    return bad_address(w, op, lane, address, bytes,
+                       "outside of constant memory: a GPU would give another value");
+  }
   const Granule& granule = w.memory->granule(address);
   if ((granule.flags & Granule::Valid) == 0) {
     return bad_address(w, op, lane, address, bytes,
@@ -277,6 +509,17 @@ void after_write(Warp& w, ptx::Space space, Address address, std::uint32_t bytes
   }
 }
 
+void wait_for_result(Warp& w, const Op& op) {
+  for (std::uint32_t slots = op.set_slots; slots != 0; slots &= slots - 1) {
+    w.clock = std::max(w.clock, w.load_ready[static_cast<unsigned>(std::countr_zero(slots))]);
+  }
+}
+
+void wait_for_stores(Warp& w, Scope scope) {
+  w.spend(w.sm->timing->fence_cycles[static_cast<unsigned>(scope)]);
+  if (scope >= Scope::Gpu) w.clock = std::max(w.clock, w.block->stored);
+}
+
 void observe_row(const Warp& w, RowEvent row) {
   if (row.space == ptx::Space::Const) row.space = ptx::Space::Global;
   if (row.space == ptx::Space::Global && is_mapped_region(row.first)) {
@@ -288,25 +531,51 @@ void observe_row(const Warp& w, RowEvent row) {
 void account(
     Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes) {
   if (w.observer != nullptr) observe(w, op, kind, addresses, bytes);
-  auto space = static_cast<ptx::Space>(op.aux & 7U);
-  const Address first = addresses[static_cast<unsigned>(std::countr_zero(w.active))];
-  if (space == ptx::Space::Generic && is_shared(first)) space = ptx::Space::Shared;
-  if (space == ptx::Space::Generic && is_local(first)) space = ptx::Space::Local;
-  if (space == ptx::Space::Global || space == ptx::Space::Generic) {
-    Lines lines;
-    for_active(w.active, [&](unsigned l) { lines.add(addresses[l], addresses[l] + bytes - 1); });
-    finish_global(w, op, kind, lines);
-    return;
-  }
-  if (space == ptx::Space::Shared) count_bank_conflicts(w, addresses, bytes);
-  if (kind == AccessKind::Atomic) ++w.grid->counters.atomics;
-  if (op.set_slots != 0) {
-    w.sync_clock();
-    const VTime done = w.clock + w.sm->timing->shared_latency;
-    for (std::uint32_t slots = op.set_slots; slots != 0; slots &= slots - 1) {
-      w.load_ready[static_cast<unsigned>(std::countr_zero(slots))] = done;
+  const auto space = static_cast<ptx::Space>(op.aux & 7U);
+  if (space == ptx::Space::Local && op.aux >> 24U == kInRegisters) return;
+  const Parts parts = parts_of(space, w.active, addresses);
+  if (parts.shared != 0) {
+    if (kind == AccessKind::Atomic) {
+      count_shared_atomics(w, op, parts.shared, addresses, bytes);
+    } else {
+      count_bank_conflicts(w, parts.shared, addresses, bytes);
     }
   }
+  if (parts.constant != 0) count_constants(w, parts.constant, addresses);
+  if ((parts.local | parts.global) == 0) {
+    if (kind == AccessKind::Atomic) ++w.grid->counters.atomics;
+    if (op.set_slots == 0) return;
+    w.sync_clock();
+    return set_ready(w, op, w.clock + w.sm->timing->shared_latency);
+  }
+  w.sync_clock();
+  const bool store = kind == AccessKind::Store;
+  VTime ready = parts.shared != 0 ? w.clock + w.sm->timing->shared_latency : 0;
+  if (parts.local != 0) {
+    Lines lines;
+    for_active(parts.local,
+               [&](unsigned l) { add_local(w, l, addresses[l] & kLocalOffset, bytes, lines); });
+    ready = std::max(ready, time_of(w, lines, store, true, true));
+  }
+  if (parts.global != 0) {
+    Lines lines;
+    for_active(parts.global, [&](unsigned l) {
+      if (!is_multicast(addresses[l])) lines.add(addresses[l], bytes);
+    });
+    ready = std::max(ready, time_of(w, lines, store, uses_l1(op, kind), false));
+    if (kind == AccessKind::Atomic) {
+      ready = std::max(ready, serialise_atomics(w, op, parts.global, addresses));
+    }
+    const std::uint32_t cast = multicast_lanes(parts.global, addresses);
+    if (cast != 0) ready = std::max(ready, multicast_time(w, kind, cast, addresses, bytes));
+  }
+  finish_access(w, op, kind, ready);
+}
+
+void account_multicast(
+    Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes) {
+  w.sync_clock();
+  finish_access(w, op, kind, multicast_time(w, kind, w.active, addresses, bytes));
 }
 
 namespace {
@@ -317,37 +586,65 @@ template <AccessKind kKind>
   const Line line = find_line(w, number);
   constexpr bool kStore = kKind == AccessKind::Store;
   advance_clock(w);
-  const VTime entered = enter_l1(w, 1);
-  finish_access(w, op, kKind,
-                std::max(entered, line_time(w, line, 0xF, kStore, uses_l1(op, kKind))));
-}
-
-[[gnu::noinline]] void account_lines(
-    Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes) {
-  w.sync_clock();
-  const bool store = kind == AccessKind::Store;
-  const bool use_l1 = uses_l1(op, kind);
-  const Address first = start >> 5U;
-  const Address last = (start + bytes - 1) >> 5U;
-  VTime ready = enter_l1(w, static_cast<unsigned>((last >> 2U) - (first >> 2U) + 1));
-  for (Address sector = first; sector <= last;) {
-    // All wanted sectors of this line at once.
-    const Address end = std::min(last, sector | 3U);
-    const std::uint32_t sectors = ((2U << (end & 3U)) - 1) & ~((1U << (sector & 3U)) - 1);
-    ready = std::max(ready, line_time(w, find_line(w, sector >> 2U), sectors, store, use_l1));
-    sector = end + 1;
-  }
-  finish_access(w, op, kind, ready);
+  const Wish wish{.sectors = 0xF, .store = kStore, .use_l1 = uses_l1(op, kKind)};
+  const VTime entered = enter_l1(w, path_cycles(wish));
+  finish_access(w, op, kKind, std::max(entered, line_time(w, line, wish)));
 }
 
 }  // namespace
+
+VTime range_time(Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes) {
+  w.sync_clock();
+  const bool store = kind == AccessKind::Store;
+  VTime ready = 0;
+  unsigned cycles = 0;
+  for (Address at = start, end = start + bytes; at < end;) {
+    const Address next = std::min(end, (at | 127U) + 1);  // All that is wanted of this line.
+    Lines line;
+    line.add(at, static_cast<std::uint32_t>(next - at));
+    const Wish wish{.sectors = line.sectors[0],
+                    .partial = store ? line.partial(0) : 0,
+                    .store = store,
+                    .use_l1 = uses_l1(op, kind)};
+    cycles += path_cycles(wish);
+    ready = std::max(ready, line_time(w, find_line(w, at >> 7U), wish));
+    at = next;
+  }
+  return std::max(ready, enter_l1(w, cycles));
+}
+
+VTime bulk_time(Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes) {
+  const bool store = kind == AccessKind::Store;
+  VTime ready = 0;
+  for (Address at = start, end = start + bytes; at < end;) {
+    const Address next = std::min(end, (at | (kGranule - 1)) + 1);
+    const auto size = static_cast<std::uint32_t>(next - at);
+    const std::uint8_t owner = w.memory->granule(at).owner;
+    if (owner == w.grid->device) {
+      ready = std::max(ready, range_time(w, op, kind, at, size));
+    } else {
+      w.sync_clock();
+      // Sectors travel whole.
+      const std::uint64_t sectors = ((next - 1) >> 5U) - (at >> 5U) + 1;
+      w.grid->counters.sectors += sectors;
+      ready = std::max(ready, remote_time(w, {.owners = {&owner, 1},
+                                              .bytes = 32 * sectors,
+                                              .store = store,
+                                              .asynchronous = true}));
+    }
+    at = next;
+  }
+  w.block->last_exit = std::max(w.block->last_exit, ready);
+  ++(store ? w.grid->counters.global_stores : w.grid->counters.global_loads);
+  return ready;
+}
 
 void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes) {
   if ((start & 127U) == 0 && bytes == 128) {
     return kind == AccessKind::Store ? account_line<AccessKind::Store>(w, op, start >> 7U)
                                      : account_line<AccessKind::Load>(w, op, start >> 7U);
   }
-  account_lines(w, op, kind, start, bytes);
+  finish_access(w, op, kind, range_time(w, op, kind, start, bytes));
 }
 
 namespace {
@@ -389,24 +686,55 @@ bool is_one_row(const Address* addresses, unsigned group, std::uint32_t bytes) {
   return ((high + bytes - 1) >> 2U) - (low >> 2U) < 32;
 }
 
-}  // namespace
-
-void count_bank_conflicts(Warp& w, const LaneAddresses& addresses, std::uint32_t bytes) {
+/// Passes of the lanes in `lanes`: words of different rows in one bank get into each other's way.
+std::uint32_t count_passes(const LaneAddresses& addresses,
+                           std::uint32_t lanes,
+                           std::uint32_t bytes) {
   // Wide accesses are served by halves or quarters of the warp, 128 bytes at a time.
   const unsigned group = bytes <= 4 ? 32 : std::max(128 / bytes, 1U);
-  const bool all = w.active == kFullMask;
   std::uint32_t passes = 0;
   for (unsigned start = 0; start < kLanes; start += group) {
-    passes += all && is_one_row(addresses.data() + start, group, bytes)
+    passes += lanes == kFullMask && is_one_row(addresses.data() + start, group, bytes)
                   ? 1
-                  : passes_of(addresses.data() + start, group, w.active >> start, bytes);
+                  : passes_of(addresses.data() + start, group, lanes >> start, bytes);
   }
-  if (passes <= 1) return;
+  return passes;
+}
+
+}  // namespace
+
+void count_bank_conflicts(Warp& w,
+                          std::uint32_t lanes,
+                          const LaneAddresses& addresses,
+                          std::uint32_t bytes) {
+  const std::uint32_t passes = count_passes(addresses, lanes, bytes);
   // Passes beyond what the width needs anyway are conflicts.
   const std::uint32_t needed =
-      std::max(1U, static_cast<std::uint32_t>(std::popcount(w.active)) * bytes / 128);
+      std::max(1U, static_cast<std::uint32_t>(std::popcount(lanes)) * bytes / 128);
   if (passes > needed) w.grid->counters.bank_conflicts += passes - needed;
-  w.shared_passes += passes - 1;
+  w.shared_passes += passes;
+}
+
+void count_shared_atomics(Warp& w,
+                          const Op& op,
+                          std::uint32_t lanes,
+                          const LaneAddresses& addresses,
+                          std::uint32_t bytes) {
+  const std::uint8_t user = MemoryAux::unpack(op.aux).user;
+  if ((user & AtomicIsUniform) != 0) {
+    w.shared_passes += kSharedUniformCycles;
+    return;
+  }
+  std::uint32_t most = 0;  // Lanes on one word.
+  for (std::uint32_t open = lanes; open != 0;) {
+    const Address word = addresses[static_cast<unsigned>(std::countr_zero(open))];
+    std::uint32_t same = 0;
+    for_active(open, [&](unsigned l) { same |= (addresses[l] == word ? 1U : 0U) << l; });
+    most = std::max(most, static_cast<std::uint32_t>(std::popcount(same)));
+    open &= ~same;
+  }
+  const unsigned each = (user & AtomicIsFloat) != 0 ? kSharedLoopCycles : kSharedAtomicCycles;
+  w.shared_passes += std::max(count_passes(addresses, lanes, bytes), most) * each;
 }
 
 }  // namespace cuco::vgpu

@@ -11,6 +11,7 @@
 #include "vgpu/exec/exec.h"
 #include "vgpu/lower/lowering.h"
 #include "vgpu/memory/access.h"
+#include "vgpu/memory/bulk.h"
 #include "vgpu/memory/mbarrier.h"
 
 namespace cuco::vgpu {
@@ -95,7 +96,7 @@ void report(Warp& w, const AsyncCopy* first, const AsyncCopy* last) {
     addresses[copy->lane] = copy->shared;
     w.active |= 1U << copy->lane;
   }
-  account(w, store, AccessKind::Store, addresses, first->bytes);
+  observe(w, store, AccessKind::Store, addresses, first->bytes);
   w.active = active;
 }
 

@@ -4,13 +4,16 @@
 // One run of the cluster is one thread, so an atomic is a read and a write with nobody in between;
 // what remains is the order in virtual time, the lanes of a warp one after the other, and telling
 // watchers and the spin detector what changed.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <vector>
 
+#include "ptx/flow/uniform.h"
 #include "vgpu/exec/exec.h"
 #include "vgpu/lower/lowering.h"
 #include "vgpu/memory/access.h"
+#include "vgpu/memory/release.h"
 #include "vgpu/numbers/float_kinds.h"
 #include "vgpu/numbers/rounding.h"
 
@@ -149,6 +152,7 @@ void exec_atomic(Warp& w, const Op& op) {
     return;
   }
   const MemoryAux aux = MemoryAux::unpack(op.aux);
+  if (aux.space != Space::Shared) release_stores(w, aux);
   const std::uint32_t bytes = aux.vector * static_cast<std::uint32_t>(sizeof(T));
   LaneAddresses addresses;
   gather_addresses(w, op, addresses);
@@ -280,10 +284,34 @@ Handler choose(const ptx::Instruction& instruction, Type type, bool returns) {
   return nullptr;
 }
 
+/// AtomicBits: what ptxas and the L2 make of it.
+std::uint8_t price_of(const ptx::Function& function,
+                      const ptx::Instruction& instruction,
+                      const ptx::Operand& address,
+                      Type type) {
+  switch (type) {
+    case Type::F16:
+    case Type::Bf16:
+    case Type::F16x2:
+    case Type::Bf16x2:
+    case Type::F32:
+    case Type::F64:
+      return AtomicIsFloat;
+    default:
+      break;
+  }
+  constexpr std::array kAddedUp{Modifier::Add, Modifier::Min, Modifier::Max,
+                                Modifier::And, Modifier::Or,  Modifier::Xor};
+  const bool can_be_added_up =
+      ptx::size_of(type) == 4 &&
+      std::ranges::any_of(kAddedUp, [&](Modifier m) { return instruction.has(m); });
+  return can_be_added_up && ptx::is_uniform(function, address) ? AtomicIsUniform : 0;
+}
+
 }  // namespace
 
 bool lower_atomic(Lowering& lowering, const ptx::Instruction& instruction) {
-  if (instruction.types.empty()) return false;
+  if (instruction.types.empty() || instruction.has(Modifier::Async)) return false;
   const Type type = instruction.types.back();
   const bool returns = instruction.opcode == ptx::Opcode::Atom;
   const Handler handler = choose(instruction, type, returns);
@@ -298,6 +326,7 @@ bool lower_atomic(Lowering& lowering, const ptx::Instruction& instruction) {
   const bool has_scope = instruction.has(Modifier::Cta) || instruction.has(Modifier::Cluster) ||
                          instruction.has(Modifier::Gpu) || instruction.has(Modifier::Sys);
   if (!has_scope) memory.aux.scope = Scope::Gpu;
+  memory.aux.user = price_of(lowering.function(), instruction, operands[first], type);
   const ptx::Operand& data = operands[first + 1];
   std::array<Ref, 2 * kMaxVector> list{};
   if (memory.aux.vector > 1) {

@@ -16,6 +16,7 @@
 #include "vgpu/lower/lowering.h"
 #include "vgpu/memory/access.h"
 #include "vgpu/memory/patterns.h"
+#include "vgpu/memory/release.h"
 #include "vgpu/weak/weak_memory.h"
 
 namespace cuco::vgpu {
@@ -65,11 +66,16 @@ bool asks_weak_memory(const Warp& w, Space space) {
     if (first >= w.shared_bytes || bytes > w.shared_bytes - first) return nullptr;
     return w.shared + first;
   }
-  if (space != Space::Global && space != Space::Const) return nullptr;
+  if (space != Space::Global) return nullptr;
   const Granule& granule = w.memory->granule(first);
   if ((granule.flags & Granule::Valid) == 0 || granule.owner != w.grid->device) return nullptr;
   if (((first ^ (first + bytes - 1)) >> kGranuleShift) != 0) return nullptr;
   return Memory::at(first);
+}
+
+/// Passes of shared memory for a row of 32 lanes.
+constexpr std::uint32_t shared_row_passes(std::uint32_t lane_bytes) {
+  return std::max(1U, lane_bytes / 4);
 }
 
 /// resolve(), with what nearly every lane needs of it inlined.
@@ -182,8 +188,8 @@ bool load_pattern(Warp& w, const Op& op) {
       __builtin_prefetch(from + bytes + 64);
     }
     account_range(w, op, AccessKind::Load, first, bytes);
-  } else if (row && kLaneBytes > 4) {
-    w.shared_passes += kLaneBytes / 4 - 1;
+  } else {
+    w.shared_passes += row ? shared_row_passes(kLaneBytes) : 1;
   }
   copy_in<E, S, V>(w, op, from, row);
   return true;
@@ -258,7 +264,7 @@ void exec_load_shared(Warp& w, const Op& op) {
       if (w.observer != nullptr) {
         observe_row(w, {&op, first, kLaneBytes, AccessKind::Load, Space::Shared, !row});
       }
-      if (row && kLaneBytes > 4) w.shared_passes += kLaneBytes / 4 - 1;
+      w.shared_passes += row ? shared_row_passes(kLaneBytes) : 1;
       copy_in<E, S, V>(w, op, w.shared + first, row);
       return;
     }
@@ -314,6 +320,7 @@ void exec_strong_load(Warp& w, const Op& op) {
   load_lanes<E, S, V>(w, op, a, space);
   if (w.trapped()) return;
   if (!accounted) account(w, op, AccessKind::Load, a, sizeof(E) * V);
+  if (static_cast<Order>(op.aux >> 3U & 7U) == Order::Acquire) wait_for_result(w, op);
   // What was seen is not what is there: nobody could wake it from waiting for a change.
   if (weak != nullptr && weak->after_load(w, op)) return note_progress(w);
   note_strong_read(w, op, a, sizeof(E) * V, digest_of<S, V>(w, op));
@@ -373,8 +380,8 @@ bool store_row(Warp& w, const Op& op) {
   }
   if (space == Space::Global) {
     account_range(w, op, AccessKind::Store, first, kLaneBytes * kLanes);
-  } else if (kLaneBytes > 4) {
-    w.shared_passes += kLaneBytes / 4 - 1;
+  } else {
+    w.shared_passes += shared_row_passes(kLaneBytes);
   }
   const Ref* refs = V == 1 ? &op.b : w.kernel->refs.data() + op.list;
   for (unsigned v = 0; v < V; ++v) {
@@ -396,9 +403,7 @@ template <typename E, typename S, unsigned V>
   WeakMemory* const weak = is_weak_space(space) ? w.grid->weak : nullptr;
   const Ref* refs = V == 1 ? &op.b : w.kernel->refs.data() + op.list;
   if (weak != nullptr && weak->before_store(w, op, a, {refs, V, sizeof(S), sizeof(E) * V})) return;
-  if (w.observer != nullptr || space != Space::Local) {
-    account(w, op, AccessKind::Store, a, sizeof(E) * V);
-  }
+  account(w, op, AccessKind::Store, a, sizeof(E) * V);
   store_lanes<E, S, V>(w, op, a, space);
   if (weak != nullptr) weak->after_store(w, op);
 }
@@ -416,6 +421,8 @@ void exec_strong_store(Warp& w, const Op& op) {
     yield_before(w, op);
     return;
   }
+  const MemoryAux aux = MemoryAux::unpack(op.aux);
+  if (is_weak_space(aux.space)) release_stores(w, aux);
   exec_store<E, S, V>(w, op);
 }
 
@@ -502,10 +509,10 @@ Handler pick_handler(Access access, ptx::Type type, unsigned vector, std::uint32
   }
 }
 
-CostClass cost_of(Space space) {
-  switch (space) {
+CostClass cost_of(const MemoryAux& aux) {
+  if (aux.user == kInRegisters) return CostClass::Move;
+  switch (aux.space) {
     case Space::Shared:
-    case Space::Local:
       return CostClass::Shared;
     case Space::Param:
     case Space::Const:
@@ -564,7 +571,7 @@ bool lower_load(Lowering& lowering, const ptx::Instruction& instruction, ptx::Ty
   const Handler handler = pick_handler(access, type, memory.aux.vector, slot);
   if (handler == nullptr) return false;
   const std::uint32_t list = refs.size() > 1 ? lowering.list(refs) : 0;
-  Op& op = lowering.emit(handler, cost_of(memory.aux.space));
+  Op& op = lowering.emit(handler, cost_of(memory.aux));
   memory.apply(op);
   op.dst = refs[0];
   op.list = list;
@@ -580,7 +587,7 @@ bool lower_store(Lowering& lowering, const ptx::Instruction& instruction, ptx::T
   const Handler handler = pick_handler(access, type, memory.aux.vector, slot);
   if (handler == nullptr) return false;
   const std::uint32_t list = refs.size() > 1 ? lowering.list(refs) : 0;
-  Op& op = lowering.emit(handler, cost_of(memory.aux.space));
+  Op& op = lowering.emit(handler, cost_of(memory.aux));
   memory.apply(op);
   op.b = refs[0];
   op.list = list;
@@ -591,6 +598,7 @@ bool lower_store(Lowering& lowering, const ptx::Instruction& instruction, ptx::T
 
 bool lower_memory(Lowering& lowering, const ptx::Instruction& instruction) {
   if (instruction.operands.size() < 2 || instruction.types.empty()) return false;
+  if (instruction.has(ptx::Modifier::Async)) return false;  // Of clusters, which there are none of.
   const ptx::Type type = instruction.types[0];
   return instruction.opcode == ptx::Opcode::St ? lower_store(lowering, instruction, type)
                                                : lower_load(lowering, instruction, type);

@@ -12,6 +12,7 @@
 #include "vgpu/exec/exec.h"
 #include "vgpu/lower/lowering.h"
 #include "vgpu/memory/access.h"
+#include "vgpu/memory/release.h"
 #include "vgpu/numbers/float_kinds.h"
 
 namespace cuco::vgpu {
@@ -120,6 +121,7 @@ template <typename F>
 void for_each_member(Warp& w, const Op& op, AccessKind kind, unsigned bytes, F&& f) {
   LaneAddresses addresses;
   gather_addresses(w, op, addresses);
+  account_multicast(w, op, kind, addresses, bytes);
   for_active(w.active, [&](unsigned l) {
     if (w.trapped()) return;
     const Multicast* cast = multicast_of(w, op, l, addresses[l], bytes);
@@ -165,6 +167,7 @@ template <typename T, typename F>
 void exec_update(Warp& w, const Op& op) {
   if (must_wait(w, op)) return;
   const MemoryAux aux = MemoryAux::unpack(op.aux);
+  release_stores(w, aux);
   const Ref* refs = w.kernel->refs.data() + op.list;
   constexpr AccessKind kKind = std::is_void_v<F> ? AccessKind::Store : AccessKind::Atomic;
   for_each_member(w, op, kKind, aux.vector * sizeof(T),

@@ -40,6 +40,9 @@ struct Counters {
   std::uint64_t l1_hits = 0;  ///< Sectors.
   std::uint64_t l2_hits = 0;
   std::uint64_t hbm_bytes = 0;
+  std::uint64_t local_sectors = 0;   ///< Of local memory, in `sectors` too.
+  std::uint64_t remote_bytes = 0;    ///< Of other GPUs and the host; sectors travel whole.
+  std::uint64_t shared_cycles = 0;   ///< Passes of shared memory, and of constants that differ.
   std::uint64_t bank_conflicts = 0;  ///< Extra shared-memory passes.
   std::uint64_t divergent_branches = 0;
   std::uint64_t barriers = 0;  ///< Arrivals of warps.

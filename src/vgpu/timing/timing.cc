@@ -20,6 +20,38 @@ std::uint32_t issue_cost(double lanes, std::uint32_t schedulers) {
   return static_cast<std::uint32_t>(std::lround(std::max(1.0, 32.0 * schedulers / lanes) * 16));
 }
 
+/// Cycles of an SM for one warp of what is a whole routine, or a slow unit's, in machine code, as
+/// measured on an H200 (tests/conformance/records/h200_calibration.json, bench/sanity); 0: it is
+/// what its class says.
+double routine_cycles(const ptx::Instruction& instruction) {
+  using ptx::Opcode;
+  const std::uint32_t bytes =
+      instruction.types.empty() ? 4 : ptx::size_of(instruction.types.front());
+  const bool is_float =
+      !instruction.types.empty() &&
+      (instruction.types.front() == ptx::Type::F32 || instruction.types.front() == ptx::Type::F64);
+  const bool is_approximate =
+      instruction.has(ptx::Modifier::Approx) || instruction.has(ptx::Modifier::Full);
+  switch (instruction.opcode) {
+    case Opcode::Div:
+    case Opcode::Rem:
+      if (is_float) return bytes == 8 ? 7.5 : is_approximate ? 0 : 4.3;
+      return bytes == 8 ? 34 : 7;
+    case Opcode::Sqrt:
+    case Opcode::Rcp:
+      return is_float && bytes == 8 ? 7.5 : 0;
+    case Opcode::Popc:
+    case Opcode::Brev:
+    case Opcode::Clz:
+    case Opcode::Bfind:
+      return 2 * (bytes == 8 ? 2 : 1);
+    case Opcode::Match:
+      return 25;
+    default:
+      return 0;
+  }
+}
+
 std::array<ClassCost, static_cast<std::size_t>(CostClass::Count)> class_costs(
     const hardware::GpuDescription& gpu) {
   std::array<ClassCost, static_cast<std::size_t>(CostClass::Count)> out{};
@@ -128,7 +160,51 @@ Timing::SectorCosts sector_costs(double gigabytes_per_second) {
 
 }  // namespace
 
-CostTable make_cost_table(const Kernel& kernel, const hardware::GpuDescription& gpu) {
+namespace {
+
+/// What ptxas spills, guessed from the PTX: values that are live beyond the registers go to local
+/// memory and come back when they are wanted. PTX keeps more alive than machine code does
+/// (addresses are computed anew there), so half as many again are taken to fit.
+class Spills {
+ public:
+  Spills(const Kernel& kernel, std::uint32_t registers)
+      : kernel_(kernel), fit_(kernel.info.registers_known ? 0 : registers + registers / 2) {}
+
+  /// The part of an op's operands that is in local memory.
+  [[nodiscard]] double part(std::size_t op) const {
+    if (kernel_.info.registers_known) return known_part(op);
+    const std::uint32_t live = op < kernel_.pressure.size() ? kernel_.pressure[op] : 0;
+    return live <= fit_ ? 0 : static_cast<double>(live - fit_) / live;
+  }
+  /// Operands of most instructions: two that are read and one that is written.
+  static constexpr double kReads = 2;
+  static constexpr double kWrites = 1;
+  // Cycles of an SM's memory path, and of a warp that waits, as on an H200 (bench/sanity).
+  static constexpr double kReadCycles = 4;
+  static constexpr double kWriteCycles = 4;
+
+ private:
+  /// ptxas says how much it spilled, not where: where most is live.
+  [[nodiscard]] double known_part(std::size_t op) const {
+    const std::uint32_t words = kernel_.info.spilled_bytes / 4;
+    if (words == 0 || op >= kernel_.pressure.size()) return 0;
+    const std::uint32_t live = kernel_.pressure[op];
+    const std::uint32_t kept = kernel_.info.registers;
+    return live <= kept ? 0 : static_cast<double>(std::min(words, live - kept)) / live;
+  }
+
+  const Kernel& kernel_;
+  std::uint32_t fit_;
+};
+
+}  // namespace
+
+CostTable make_cost_table(const Kernel& kernel,
+                          const hardware::GpuDescription& gpu,
+                          std::uint32_t registers) {
+  const Spills spills(kernel, registers);
+  double more_latency = 0;
+  double more_path = 0;
   const auto costs = class_costs(gpu);
   const double cycle_ps = 1000.0 / gpu.clock_ghz;
   CostTable table;
@@ -138,9 +214,10 @@ CostTable make_cost_table(const Kernel& kernel, const hardware::GpuDescription& 
   std::uint64_t cycle = 0;
   std::uint64_t slots = 0;
   const auto set = [&](std::size_t i) {
-    const auto latency = static_cast<std::uint64_t>(static_cast<double>(issued[i]) * cycle_ps);
-    const auto issue =
-        static_cast<std::uint64_t>(static_cast<double>(slots) * cycle_ps / (16.0 * gpu.schedulers));
+    const auto latency =
+        static_cast<std::uint64_t>((static_cast<double>(issued[i]) + more_latency) * cycle_ps);
+    const auto issue = static_cast<std::uint64_t>(
+        (static_cast<double>(slots) / (16.0 * gpu.schedulers) + more_path) * cycle_ps);
     table.before[i] = {static_cast<std::uint32_t>(latency), static_cast<std::uint32_t>(issue)};
   };
   for (std::size_t i = 0; i < count; ++i) {
@@ -152,6 +229,16 @@ CostTable make_cost_table(const Kernel& kernel, const hardware::GpuDescription& 
     }
     issued[i] = start;
     set(i);
+    const double routine = kernel.ops[i].cost == CostClass::Tensor
+                               ? 0
+                               : routine_cycles(*kernel.origins[kernel.ops[i].source].instruction);
+    // A warp alone waits for its steps one by one, which are as long as four warps' work.
+    more_latency += routine * gpu.schedulers;
+    more_path += routine;
+    const double part = spills.part(i);
+    more_latency += part * Spills::kReads * gpu.l1_latency;
+    more_path +=
+        part * (Spills::kReads * Spills::kReadCycles + Spills::kWrites * Spills::kWriteCycles);
     cycle = start + 1;  // What follows cannot issue before the next cycle.
     slots += kernel.ops[i].cost == CostClass::Tensor
                  ? tensor_cost(*kernel.origins[kernel.ops[i].source].instruction, gpu)
@@ -174,6 +261,9 @@ Timing::Timing(const hardware::GpuDescription& gpu)
       l2_sectors(sector_costs(gpu.l2_gbs)),
       hbm_sectors(sector_costs(gpu.hbm_gbs)),
       schedulers(gpu.schedulers),
-      l2_tags(gpu.l2_bytes, 8) {}
+      l2_tags(gpu.l2_bytes, 8),
+      atomic_unit(static_cast<VTime>(gpu.atomic_word_ns * kNanosecond)),
+      atomic_float_unit(static_cast<VTime>(gpu.atomic_float_word_ns * kNanosecond)),
+      atomic_units(std::size_t{1} << kAtomicUnitBits) {}
 
 }  // namespace cuco::vgpu

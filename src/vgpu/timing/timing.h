@@ -77,7 +77,10 @@ struct CostTable {
   };
   std::vector<Before> before;  ///< [ops + 1]
 };
-[[nodiscard]] CostTable make_cost_table(const Kernel& kernel, const hardware::GpuDescription& gpu);
+/// `registers`: those that a thread has; what is live beyond them is spilled.
+[[nodiscard]] CostTable make_cost_table(const Kernel& kernel,
+                                        const hardware::GpuDescription& gpu,
+                                        std::uint32_t registers = 255);
 
 /// What all SMs of a GPU share.
 struct Timing {
@@ -98,6 +101,11 @@ struct Timing {
   MemoryPipe hbm;
   CacheTags l2_tags;
   RemoteAccess remote;
+  /// Atomics on one line come one after the other: its unit, which others may share.
+  using AtomicUnit = Pipe<16, 512>;
+  VTime atomic_unit, atomic_float_unit;
+  std::vector<AtomicUnit> atomic_units;  ///< 2^kAtomicUnitBits of them.
+  static constexpr unsigned kAtomicUnitBits = 10;
 };
 
 }  // namespace cuco::vgpu

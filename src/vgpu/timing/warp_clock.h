@@ -24,6 +24,7 @@ namespace cuco::vgpu {
   w.clock = std::max(began + (end.latency - begin.latency),
                      w.sm->issue.reserve(began, end.issue - begin.issue));
   if (w.shared_passes != 0) {
+    w.grid->counters.shared_cycles += w.shared_passes;
     w.clock = std::max(w.clock, w.sm->lsu.reserve(began, w.shared_passes * w.sm->timing->cycle));
     w.shared_passes = 0;
   }

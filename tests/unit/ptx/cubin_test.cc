@@ -17,6 +17,7 @@ namespace cuco::ptx {
 namespace {
 
 using ::testing::Each;
+using ::testing::Field;
 using ::testing::Ge;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -32,12 +33,12 @@ std::vector<std::byte> image(const std::string& name) {
 }
 
 TEST(Cubin, RegistersComeFromTheCodeOfThisGpu) {
-  const RegisterCounts counts = registers_of_fatbin(image("none.fatbin"), 90);
+  const KernelResources counts = resources_of_fatbin(image("none.fatbin"), 90);
   EXPECT_THAT(counts, Not(IsEmpty()));
-  EXPECT_THAT(counts, Each(Pair(Not(IsEmpty()), Ge(1U))));
-  EXPECT_EQ(registers_of_fatbin(image("zstd.fatbin"), 90), counts);
-  EXPECT_EQ(registers_of_fatbin(image("lz4.fatbin"), 90), counts);
-  EXPECT_THAT(registers_of_fatbin(image("none.fatbin"), 80), IsEmpty());
+  EXPECT_THAT(counts, Each(Pair(Not(IsEmpty()), Field(&ThreadResources::registers, Ge(1U)))));
+  EXPECT_EQ(resources_of_fatbin(image("zstd.fatbin"), 90), counts);
+  EXPECT_EQ(resources_of_fatbin(image("lz4.fatbin"), 90), counts);
+  EXPECT_THAT(resources_of_fatbin(image("none.fatbin"), 80), IsEmpty());
 }
 
 TEST(Cubin, DamagedCodeIsAnErrorOrAnEstimateNeverACrash) {
@@ -52,9 +53,9 @@ TEST(Cubin, DamagedCodeIsAnErrorOrAnEstimateNeverACrash) {
     for (int k = 0; k < 4; ++k)
       damaged[rng.below(damaged.size())] = static_cast<char>(rng.next());
     damaged.resize(1 + rng.below(damaged.size()));
-    (void)registers_of_cubin(std::as_bytes(std::span(damaged))).has_value();
+    (void)resources_of_cubin(std::as_bytes(std::span(damaged))).has_value();
   }
-  EXPECT_FALSE(registers_of_cubin(std::as_bytes(std::span(*bytes).first(40))));
+  EXPECT_FALSE(resources_of_cubin(std::as_bytes(std::span(*bytes).first(40))));
 }
 
 }  // namespace

@@ -8,6 +8,33 @@
 namespace cuco::vgpu {
 namespace {
 
+TEST(Time, DurationsThatAProgramChoosesEndWithTime) {
+  EXPECT_EQ(after(5, 7), 12);
+  EXPECT_GT(after(5, kNever), kEndOfTime);
+  EXPECT_GT(after(kEndOfTime, kSecond), kEndOfTime);
+  EXPECT_LT(after(after(kEndOfTime, kNever), kNever), kNever / 8);
+}
+
+TEST(Time, ASpinOnTheClockSkipsNoMoreThanALeap) {
+  // Waits for `delay` ns, and says how much longer it took.
+  const auto gpu = load(R"(
+.visible .entry k(.param .u64 delay, .param .u64 out)
+{
+  .reg .b64 %rd<8>; .reg .pred %p<2>;
+  ld.param.u64 %rd1, [delay]; ld.param.u64 %rd2, [out]; mov.u64 %rd3, %globaltimer;
+LOOP: mov.u64 %rd4, %globaltimer; sub.u64 %rd5, %rd4, %rd3; setp.lt.u64 %p1, %rd5, %rd1;
+  @%p1 bra LOOP;
+  sub.u64 %rd5, %rd5, %rd1; st.global.u64 [%rd2], %rd5; ret;
+})");
+  const Address out = gpu->allocate(8);
+  for (const std::uint64_t seconds : {1, 30, 600}) {
+    run_ok(*gpu, "k", {}, seconds * 1'000'000'000, out);
+    const VTime late = static_cast<VTime>(gpu->download<std::uint64_t>(out, 1)[0]) * kNanosecond;
+    EXPECT_LE(late, kLongestLeap);
+    EXPECT_LE(late, static_cast<VTime>(seconds) * kSecond / 60);
+  }
+}
+
 TEST(Pipe, LateCallersFindUnusedCapacity) {
   Pipe<10, 64> pipe;  // 1024 ps per bucket
   EXPECT_EQ(pipe.reserve(50'000, 100), 50'100);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// cp.async.bulk of one dimension: copies that a thread only begins. They take effect when they
+/// arrive, not before: a program that does not wait for them gets old data here.
+#pragma once
+
+#include <cstdint>
+
+#include "vgpu/lower/lowering.h"
+#include "vgpu/lower/op.h"
+#include "vgpu/memory/address_map.h"
+#include "vgpu/timing/time.h"
+
+namespace cuco::vgpu {
+
+struct Block;
+struct Warp;
+
+/// One copy under way between global memory, anybody's, and the block's shared memory.
+struct BulkCopy {
+  const Op* op = nullptr;  ///< The instruction that began it,
+  Warp* warp = nullptr;    ///< and who did.
+  Address global = 0;
+  Address shared = 0;
+  Address object = 0;  ///< The mbarrier that is told of the arrival, of copies to shared memory.
+  std::uint32_t bytes = 0;
+  std::uint8_t lane = 0;
+  bool to_shared = false;
+  bool performed = false;
+  std::uint64_t group = 0;  ///< Of copies to global memory: the lane's commit number.
+  VTime read = 0;           ///< When the source has been read.
+  VTime done = 0;           ///< When it has arrived.
+};
+
+/// Performs the block's copies that have arrived by `now`.
+void deliver_bulk(Block& block, VTime now);
+
+bool lower_bulk(Lowering& lowering, const ptx::Instruction& instruction);
+
+}  // namespace cuco::vgpu
