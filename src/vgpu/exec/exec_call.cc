@@ -56,7 +56,7 @@ void copy_slots(Warp& w,
 
 /// Of a call, and of the return: registers are saved, the code is fetched (bench/sanity,
 /// recursion).
-constexpr VTime kCallCycles = 60;
+constexpr VTime kCallCycles = 80;
 
 void enter_function(Warp& w, const Op& op, std::uint32_t function, const CallPlan& plan) {
   w.sync_clock();

@@ -215,7 +215,8 @@ bool is_far(Warp& w, Address address) {
 }
 
 /// The lines of an access, local memory included: when all of them are done.
-VTime time_of(Warp& w, const Lines& lines, bool store, bool global_l1, bool local) {
+VTime time_of(Warp& w, const Lines& lines, AccessKind kind, bool global_l1, bool local) {
+  const bool store = kind == AccessKind::Store;
   VTime ready = 0;
   unsigned cycles = 0;
   unsigned far_pages = 0;
@@ -224,7 +225,7 @@ VTime time_of(Warp& w, const Lines& lines, bool store, bool global_l1, bool loca
                     .partial = store ? lines.partial(i) : 0,
                     .store = store,
                     .use_l1 = local || global_l1};
-    cycles += path_cycles(wish);
+    cycles += path_cycles(wish) + (kind == AccessKind::Atomic ? 1 : 0);  // There, and back.
     const std::uint8_t owner =
         local ? w.grid->device : w.memory->granule(lines.line[i] << 7U).owner;
     const auto asked = static_cast<std::uint64_t>(std::popcount(wish.sectors));
@@ -345,9 +346,11 @@ VTime serialise_atomics(Warp& w,
       std::uint8_t& sector = most[addresses[l] >> 5U & 3U];
       sector = std::max(sector, ++on_word[addresses[l] >> 1U & 63U]);
     });
+    // What the lanes get back of their sum is made from what comes back of the warp's.
+    const VTime uniform = op.set_slots != 0 ? 3 : 1;
     VTime turns = 0;
     for (const std::uint8_t sector : most)
-      turns += (user & AtomicIsUniform) != 0 ? std::min<VTime>(sector, 1) : sector;
+      turns += (user & AtomicIsUniform) != 0 ? std::min<VTime>(sector, uniform) : sector;
     const std::uint64_t unit_number =
         line * 0x9E37'79B9'7F4A'7C15ULL >> (64 - Timing::kAtomicUnitBits);
     ready = std::max(ready, timing.atomic_units[unit_number].reserve(w.clock, turns * unit) +
@@ -549,20 +552,19 @@ void account(
     return set_ready(w, op, w.clock + w.sm->timing->shared_latency);
   }
   w.sync_clock();
-  const bool store = kind == AccessKind::Store;
   VTime ready = parts.shared != 0 ? w.clock + w.sm->timing->shared_latency : 0;
   if (parts.local != 0) {
     Lines lines;
     for_active(parts.local,
                [&](unsigned l) { add_local(w, l, addresses[l] & kLocalOffset, bytes, lines); });
-    ready = std::max(ready, time_of(w, lines, store, true, true));
+    ready = std::max(ready, time_of(w, lines, kind, true, true));
   }
   if (parts.global != 0) {
     Lines lines;
     for_active(parts.global, [&](unsigned l) {
       if (!is_multicast(addresses[l])) lines.add(addresses[l], bytes);
     });
-    ready = std::max(ready, time_of(w, lines, store, uses_l1(op, kind), false));
+    ready = std::max(ready, time_of(w, lines, kind, uses_l1(op, kind), false));
     if (kind == AccessKind::Atomic) {
       ready = std::max(ready, serialise_atomics(w, op, parts.global, addresses));
     }
@@ -711,8 +713,9 @@ void count_bank_conflicts(Warp& w,
   // Passes beyond what the width needs anyway are conflicts.
   const std::uint32_t needed =
       std::max(1U, static_cast<std::uint32_t>(std::popcount(lanes)) * bytes / 128);
-  if (passes > needed) w.grid->counters.bank_conflicts += passes - needed;
-  w.shared_passes += passes;
+  const std::uint32_t conflicts = passes > needed ? passes - needed : 0;
+  w.grid->counters.bank_conflicts += conflicts;
+  w.shared_passes += passes + (bytes >= 16 ? conflicts : 0);  // Wide ones take two cycles.
 }
 
 void count_shared_atomics(Warp& w,
