@@ -2,6 +2,7 @@
 #include "vcluster/device/loaded_module.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -93,13 +94,21 @@ namespace {
 
 /// ptxas would not have made a program of it. What several variables of a kernel need together is
 /// found at its launch.
-Result<void> check_static_shared(const ptx::Module& module, const hardware::GpuDescription& gpu) {
-  for (const ptx::Variable& variable : module.variables) {
-    if (variable.space != ptx::Space::Shared || variable.bytes <= gpu.shared_per_block) continue;
+Result<void> check_static_shared(std::span<const ptx::Variable> variables, std::uint64_t most) {
+  for (const ptx::Variable& variable : variables) {
+    if (variable.space != ptx::Space::Shared || variable.bytes <= most) continue;
     return Error{ErrorKind::InvalidInput,
                  fmt::format("{} has {} bytes of static shared memory, {} are allowed: ptxas "
                              "refuses it; take dynamic shared memory",
-                             variable.name, variable.bytes, gpu.shared_per_block)};
+                             variable.name, variable.bytes, most)};
+  }
+  return {};
+}
+
+Result<void> check_static_shared(const ptx::Module& module, const hardware::GpuDescription& gpu) {
+  CUCO_TRY(check_static_shared(module.variables, gpu.shared_per_block));
+  for (const ptx::Function& function : module.functions) {
+    CUCO_TRY(check_static_shared(function.variables, gpu.shared_per_block));
   }
   return {};
 }
