@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tries: more static shared memory than ptxas allows
-// verdict: crashed
-// because: static shared memory
+// tries: more static shared memory than ptxas allows: the program does not load
+// verdict: wrong-result
+// because: never written
 // cuco: evolve begin host
 
 // common: state
