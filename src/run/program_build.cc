@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "base/printable.h"
 #include "base/text.h"
 #include "system/os/environment.h"
 #include "toolchain/nvcc.h"
@@ -155,7 +156,8 @@ void tell_nccl_warnings(const std::vector<program::NcclWarning>& warnings,
                         const system::Path& file) {
   for (const program::NcclWarning& warning : warnings) {
     fmt::print(stderr, "cuco: warning: {}:{}: {}\n",
-               warning.file.empty() ? file.string() : warning.file, warning.line, warning.message);
+               printable(warning.file.empty() ? file.string() : warning.file), warning.line,
+               printable(warning.message));
   }
 }
 

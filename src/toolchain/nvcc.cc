@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "toolchain/library_flags.h"
-#include "toolchain/printable.h"
 
 namespace cuco::toolchain {
 

@@ -32,7 +32,7 @@ class ShowCommand final : public Command {
     CUCO_TRY_ASSIGN(const StoredRun run, load_run(context.config, run_));
     if (events_) {
       CUCO_TRY_ASSIGN(const auto events, store::load_events(run.folder));
-      context.terminal.write(store::to_recording(events));
+      context.terminal.write_file(store::to_recording(events));
       return ExitCode::Done;
     }
     if (!number_) {
@@ -45,10 +45,10 @@ class ShowCommand final : public Command {
     CUCO_TRY_ASSIGN(const Entry* entry, find_entry(run, *number_));
     if (code_) {
       for (const auto& file : entry->candidate.source.files())
-        context.terminal.write(file.text);
+        context.terminal.write_file(file.text);
     } else if (diff_) {
-      context.terminal.write(program::unified_diff(run.state.entries.front().candidate.source,
-                                                   entry->candidate.source));
+      context.terminal.write_file(program::unified_diff(run.state.entries.front().candidate.source,
+                                                        entry->candidate.source));
     } else {
       context.terminal.write(context.json ? to_text(as_json(*entry)) + "\n"
                                           : in_full(*entry, context.terminal));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/printable.h"
 #include "system/terminal/tty.h"
 
 namespace cuco::cli {
@@ -31,6 +32,15 @@ std::string_view sequence_of(Style style) {
       return "\033[36m";
   }
   return "";
+}
+
+/// The colour sequence at the front, if it is one of ours.
+std::string_view own_sequence(std::string_view text) {
+  for (const Style style :
+       {Style::Bold, Style::Dim, Style::Good, Style::Bad, Style::Warning, Style::Accent}) {
+    if (text.starts_with(sequence_of(style))) return sequence_of(style);
+  }
+  return text.starts_with(kReset) ? kReset : std::string_view();
 }
 
 /// Length in bytes of the unit at the front: a colour sequence (no columns) or a code point (one).
@@ -61,21 +71,41 @@ Terminal::Settings Terminal::detect(std::FILE* out, std::FILE* error) {
   // https://no-color.org: set and not empty means no colour.
   settings.colour =
       system::is_terminal(out) && !dumb && (no_color == nullptr || no_color[0] == '\0');
+  settings.shown = system::is_terminal(out);
   settings.live = system::is_terminal(error) && !dumb;
   settings.width = system::terminal_columns(out).value_or(settings.width);
   return settings;
 }
 
+std::string Terminal::shown(std::string_view text) const {
+  if (!settings_.colour) return printable(text);
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t escape = std::min(text.find('\033'), text.size());
+    result += printable(text.substr(0, escape));
+    text.remove_prefix(escape);
+    if (text.empty()) break;
+    const std::string_view ours = own_sequence(text);
+    result += ours.empty() ? printable(text.substr(0, 1)) : ours;
+    text.remove_prefix(std::max<std::size_t>(ours.size(), 1));
+  }
+  return result;
+}
+
 void Terminal::write(std::string_view text) {
+  pass_on(shown(text));
+}
+
+void Terminal::pass_on(std::string_view bytes) {
   clear_progress();
-  std::fwrite(text.data(), 1, text.size(), out_);
+  std::fwrite(bytes.data(), 1, bytes.size(), out_);
   std::fflush(out_);  // whoever reads events from a pipe wants them as they happen
 }
 
 void Terminal::remark(std::string_view line) {
   clear_progress();
   std::fflush(out_);
-  fmt::print(error_, "{}\n", line);
+  fmt::print(error_, "{}\n", shown(line));
 }
 
 void Terminal::error(std::string_view message) {
@@ -86,7 +116,7 @@ void Terminal::error(std::string_view message) {
 void Terminal::progress(std::string_view text) {
   if (!settings_.live || settings_.verbosity == Verbosity::Quiet) return;
   std::fflush(out_);
-  fmt::print(error_, "{}{}", kClearLine, clipped(text, settings_.width - 1));
+  fmt::print(error_, "{}{}", kClearLine, clipped(shown(text), settings_.width - 1));
   std::fflush(error_);
   progress_shown_ = true;
 }

@@ -24,7 +24,8 @@ class Terminal {
  public:
   struct Settings {
     bool colour = false;
-    bool live = false;  ///< Standard error is a terminal: lines may be rewritten in place.
+    bool shown = false;  ///< Standard output is a terminal.
+    bool live = false;   ///< Standard error is a terminal: lines may be rewritten in place.
     int width = 80;
     Verbosity verbosity = Verbosity::Normal;
   };
@@ -56,7 +57,13 @@ class Terminal {
   /// "cuco: message" on standard error, always shown.
   void error(std::string_view message);
 
+  /// What cuco says, on standard output. Whatever is in it, and whoever wrote that, the terminal
+  /// shows it: of all control characters only the colours of styled() have an effect.
   void write(std::string_view text);
+  /// What a program printed, byte by byte.
+  void pass_on(std::string_view bytes);
+  /// A file: byte by byte, but for people.
+  void write_file(std::string_view bytes) { settings_.shown ? write(bytes) : pass_on(bytes); }
 
   /// Replaces the live line at the bottom of a terminal; does nothing where there is none.
   void progress(std::string_view text);
@@ -76,6 +83,7 @@ class Terminal {
 
  private:
   void remark(std::string_view line);
+  [[nodiscard]] std::string shown(std::string_view text) const;
 
   std::FILE* out_;
   std::FILE* error_;

@@ -14,11 +14,11 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "judge/trial/findings.h"
 #include "rank/rank_job.h"
-#include "toolchain/printable.h"
 
 namespace cuco::judge {
 namespace {
@@ -67,7 +67,7 @@ Outcome Trial::crashed(std::string reason) {
       reason += (reason.empty() ? "" : "\n") + std::string(output.substr(0, 2000));
   }
   if (reason.empty()) reason = "the ranks ended before they should";
-  return candidate::Crashed{.reason = toolchain::printable(without_build_folder(std::move(reason))),
+  return candidate::Crashed{.reason = printable(without_build_folder(std::move(reason))),
                             .shape = spec_.shape.name};
 }
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "shims/wire/messages_mail.h"
 #include "shims/wire/messages_managed.h"
 #include "system/os/files.h"
@@ -302,7 +303,7 @@ bool Server::somebody_waits() const {
 void Server::report_deadlock() const {
   fmt::print(stderr, "cuco: deadlock: nothing can go on. Who waits for what:\n");
   for (const ClusterWait& wait : cluster_->waits())
-    fmt::print(stderr, "  {}\n", describe(wait));
+    fmt::print(stderr, "  {}\n", printable(describe(wait)));
   std::fflush(stderr);
 }
 

@@ -39,5 +39,38 @@ TEST(Terminal, PlainWithoutATerminal) {
   EXPECT_EQ(coloured.tick(), "\033[32m✓\033[0m");
 }
 
+/// What arrives at a file.
+std::string written(Terminal::Settings settings, void (*say)(Terminal&)) {
+  std::FILE* file = std::tmpfile();
+  Terminal terminal(file, file, settings);
+  say(terminal);
+  std::rewind(file);
+  std::string text(1000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  return text;
+}
+
+TEST(Terminal, ShowsWhatATerminalWouldObey) {
+  const auto say = [](Terminal& terminal) {
+    terminal.write("\033[1A\033[2Kaccepted\r");
+    terminal.error("kernel \033[31mk\x07");
+    terminal.note("{}", "line \xff");
+  };
+  EXPECT_EQ(written({}, say),
+            "\\u001b[1A\\u001b[2Kaccepted\\u000dcuco: kernel \\u001b[31mk\\u0007\n"
+            "line \\u00ff\n");
+}
+
+TEST(Terminal, KeepsItsOwnColoursAlone) {
+  const auto say = [](Terminal& terminal) { terminal.write(terminal.tick() + " \033[8mhidden"); };
+  EXPECT_EQ(written({.colour = true}, say), "\033[32m✓\033[0m \\u001b[8mhidden");
+}
+
+TEST(Terminal, PassesOnWhatAProgramPrinted) {
+  const auto say = [](Terminal& terminal) { terminal.pass_on("\033[2K\xff"); };
+  EXPECT_EQ(written({}, say), "\033[2K\xff");
+}
+
 }  // namespace
 }  // namespace cuco::cli
