@@ -8,7 +8,9 @@
 #include "vgpu/exec/exec.h"
 #include "vgpu/gpu/grid.h"
 #include "vgpu/lower/lowering.h"
+#include "vgpu/memory/access.h"
 #include "vgpu/memory/release.h"
+#include "vgpu/weak/weak_memory.h"
 
 namespace cuco::vgpu {
 
@@ -83,6 +85,14 @@ void exec_warp_sync(Warp& w, const Op& op) {
 
 void exec_fence(Warp& w, const Op& op) {
   const MemoryAux aux = MemoryAux::unpack(op.aux);
+  if (w.grid->weak != nullptr && aux.order == Order::Sc && aux.scope == Scope::Sys) {
+    // Whoever comes behind it in the order of fences finds what was stored before it.
+    w.sync_clock();
+    if (const VTime settled = w.grid->weak->settle_before(w, op); settled != 0) {
+      w.clock = settled;
+      return yield_before(w, op);
+    }
+  }
   if (w.observer != nullptr) w.observer->on_fence(w, op, aux.order, aux.scope);
   // A fence waits for what the warp has stored, or has seen its block store; what that costs grows
   // with the scope.

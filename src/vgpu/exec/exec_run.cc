@@ -80,6 +80,7 @@ bool select_split(Warp& w) {
     if (split.ready_at > now) continue;
     if (best == nullptr || runs_before(split, *best)) best = &split;
   }
+  w.idle += now - w.clock;
   w.clock = now;
   w.current = static_cast<std::uint32_t>(best - w.splits.data());
   return true;
@@ -88,7 +89,10 @@ bool select_split(Warp& w) {
 void enter_split(Warp& w) {
   Split& split = w.splits[w.current];
   split.state = Split::State::Runnable;
-  if (split.spin != nullptr && split.spin->ticket != 0) forget_watches(w, *split.spin);
+  if (split.spin != nullptr && split.spin->ticket != 0) {
+    note_poll_end(w, split, w.clock);
+    forget_watches(w, *split.spin);
+  }
   w.mask = split.mask;
   w.bank = {split.frame->registers.data(), w.grid->constants.data()};
   w.predicates = split.frame->predicates.data();

@@ -198,10 +198,11 @@ void Gpu::step(VTime limit) {
   const VTime strict = std::min({limit, neighbour, impl_->lowest_of_others(), impl_->next_copy()});
   const VTime end = std::min(
       {add(std::max(neighbour, key), slack), add(std::max(limit, key), slack), add(key, kQuantum)});
-  const VTime before = std::max(w.clock, key);  // Waiting is no slower on a slow GPU.
+  const VTime before = w.clock - w.idle;
   run_warp(w, end, add(std::max(strict, key), kStrictSlack));
+  // Waiting takes as long as it takes: two that wait for each other would wait longer each time.
+  w.clock += (w.clock - w.idle - before) * (impl_->slowdown - 1);
   if (impl_->environment.schedule.seed != 0) w.clock += impl_->draw_stall();
-  if (impl_->slowdown > 1) w.clock += (w.clock - before) * (impl_->slowdown - 1);
   if (!grid.trap && impl_->environment.cancel != nullptr &&
       impl_->environment.cancel->load(std::memory_order_relaxed)) {
     grid.trap = Trap{

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "vgpu/gpu/gpu_impl.h"
 #include "vgpu/gpu/spin.h"
+#include "vgpu/weak/weak_memory.h"
 
 namespace cuco::vgpu {
 
@@ -306,13 +307,15 @@ void Gpu::Impl::retire(Grid& grid) {
     if (dropped != 0) note_key(*sm);
   }
   finish_counters(grid);
+  // What comes after it finds what it stored, however late that arrives.
+  const VTime settled = grid.weak != nullptr ? grid.weak->settled_at(grid) : 0;
   if (grid.observer != nullptr) grid.observer->on_grid_end(grid);
   free_slots.push_back(grid.parameters);
   GridResult result;
   result.id = grid.id;
   result.trap = std::move(grid.trap);
   result.started = grid.start;
-  result.finished = grid.finish;
+  result.finished = std::max(grid.finish, settled);
   result.counters = grid.counters;
   const Done done = std::move(grid.done);
   const bool made_room = grid.finished_blocks != grid.block_count;

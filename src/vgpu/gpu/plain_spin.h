@@ -15,6 +15,7 @@
 
 namespace cuco::vgpu {
 
+struct Split;
 struct Warp;
 
 /// Bytes of local memory of a warp up to which it is compared; writes to more count as progress.
@@ -27,6 +28,8 @@ void note_quantum_end(Warp& w);
 /// ahead in it, by a 64th of what it has waited at each read.
 void note_clock_read(Warp& w);
 
+/// The split was parked until then.
+void note_poll_end(Warp& w, const Split& split, VTime when);
 /// The split goes on without having been woken by a write.
 void forget_watches(Warp& w, SpinLog& log);
 

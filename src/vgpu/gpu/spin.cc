@@ -189,6 +189,7 @@ void park(Warp& w, const Op& op, VTime until) {
   }
   Split& split = w.splits[w.current];
   if (until != kNever) split.ready_at = until;
+  split.spin->parked_at = &op;
   ++w.grid->counters.parks;
   watch_locations(w, *split.spin);
 }
@@ -225,6 +226,15 @@ void note_strong_read(Warp& w,
     remember(w, op, digest, log);
     (void)log_locations(w, op, addresses, bytes, log);
   }
+}
+
+void sleep_until(
+    Warp& w, const Op& op, const LaneAddresses& addresses, std::uint32_t bytes, VTime when) {
+  Split& split = w.splits[w.current];
+  if (split.spin == nullptr) split.spin = std::make_unique<SpinLog>();
+  restart(w, *split.spin);
+  (void)log_locations(w, op, addresses, bytes, *split.spin);
+  park(w, op, when);
 }
 
 void note_quantum_end(Warp& w) {
@@ -272,6 +282,12 @@ void note_clock_read(Warp& w) {
   log.digest = static_cast<std::uint64_t>(w.clock);
 }
 
+void note_poll_end(Warp& w, const Split& split, VTime when) {
+  w.grid->counters.waiting += when - split.since;
+  if (w.observer == nullptr) return;
+  w.observer->on_wait(w, *split.spin->parked_at, WaitKind::Poll, split.since, when);
+}
+
 void forget_watches(Warp& w, SpinLog& log) {
   for (const WatchId id : log.watches)
     w.memory->unwatch(id);
@@ -289,10 +305,7 @@ void wake_parked(Warp& w, std::uint64_t ticket, VTime when) {
     split.spin->progress = ~std::uint64_t{0};
     split.state = Split::State::Runnable;
     split.ready_at = std::max(split.since, when);
-    w.grid->counters.waiting += split.ready_at - split.since;
-    if (w.observer != nullptr) {
-      w.observer->on_wait(w, w.kernel->ops[split.op], WaitKind::Poll, split.since, split.ready_at);
-    }
+    note_poll_end(w, split, split.ready_at);
     w.grid->scheduler->wake(w, split.ready_at);
     return;
   }

@@ -41,6 +41,7 @@ struct SpinLog {
 
   // While parked.
   std::uint64_t ticket = 0;  ///< 0: not parked.
+  const Op* parked_at = nullptr;
   std::vector<WatchId> watches;
 };
 

@@ -100,6 +100,7 @@ struct Warp {
   const Op* segment = nullptr;  ///< First op whose cost is not on the clock yet.
   const Op* counted = nullptr;  ///< First op that is not in the grid's counts yet.
   VTime clock = 0;
+  VTime idle = 0;          ///< Of its clock: when it had nothing to run.
   VTime limit = 0;         ///< End of the quantum.
   VTime strict_limit = 0;  ///< Strong operations do not run later than this.
 

@@ -117,6 +117,11 @@ void note_strong_read(Warp& w,
                       std::uint64_t digest);
 /// Leaves the op for later: others have lower clocks. The handler returns at once.
 void yield_before(Warp& w, const Op& op);
+/// The active lanes wait until then, or until somebody writes what they have read, and go on with
+/// what they have.
+void sleep_until(
+    Warp& w, const Op& op, const LaneAddresses& addresses, std::uint32_t bytes, VTime when);
+
 /// After an atomic or store that changed memory.
 inline void note_progress(Warp& w) {
   ++w.progress;

@@ -322,7 +322,11 @@ void exec_strong_load(Warp& w, const Op& op) {
   if (!accounted) account(w, op, AccessKind::Load, a, sizeof(E) * V);
   if (static_cast<Order>(op.aux >> 3U & 7U) == Order::Acquire) wait_for_result(w, op);
   // What was seen is not what is there: nobody could wake it from waiting for a change.
-  if (weak != nullptr && weak->after_load(w, op)) return note_progress(w);
+  if (weak != nullptr && weak->after_load(w, op)) {
+    const VTime arrival = weak->arrival(w, op);
+    if (arrival != 0) return sleep_until(w, op, a, sizeof(E) * V, arrival);
+    return note_progress(w);
+  }
   note_strong_read(w, op, a, sizeof(E) * V, digest_of<S, V>(w, op));
 }
 

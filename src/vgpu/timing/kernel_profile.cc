@@ -57,8 +57,10 @@ std::uint64_t count_passes(const AccessEvent& event) {
   return passes;
 }
 
-void note_poll(Phase::Wait& wait, const AccessEvent& event) {
+void note_poll(Phase::Wait& wait, const AccessEvent& event, VTime now) {
   ++wait.polls;
+  wait.first = std::min(wait.first, now);
+  wait.last = std::max(wait.last, now);
   for_active(event.lanes, [&](unsigned l) {
     if (wait.addresses.size() >= kPolledAddresses) return;
     if (std::ranges::find(wait.addresses, event.addresses[l]) == wait.addresses.end()) {
@@ -149,7 +151,7 @@ void Profiler::on_access(const Warp& warp, const Op& op, const AccessEvent& even
   line.ideal_sectors += std::min(sectors, (bytes + 31) / 32);
   if (event.kind != AccessKind::Store && is_strong(event.order)) {
     const auto index = static_cast<std::size_t>(&op - warp.kernel->ops.data());
-    if (index < warp.kernel->ops.size()) note_poll(running(warp).waits[index], event);
+    if (index < warp.kernel->ops.size()) note_poll(running(warp).waits[index], event, warp.clock);
   }
 }
 
@@ -209,6 +211,8 @@ void Profiler::on_grid_end(const Grid& grid) {
     Phase::Wait& wait = phase.waits[where];
     wait.polls += found->second.waits[i].polls;
     wait.waited += found->second.waits[i].waited;
+    wait.first = std::min(wait.first, found->second.waits[i].first);
+    wait.last = std::max(wait.last, found->second.waits[i].last);
     const auto& polled = found->second.waits[i].addresses;
     wait.addresses.insert(wait.addresses.end(), polled.begin(), polled.end());
   }

@@ -55,6 +55,7 @@ struct Delivery {
   std::uint64_t bytes = 0;
   VTime sent = 0;
   VTime arrived = 0;
+  bool is_completion = false;  ///< No arrival: word of the own NIC that a put has left its source.
 };
 
 /// One launch, for comparing runs.
@@ -66,6 +67,8 @@ struct Phase {
   struct Wait {
     std::uint64_t polls = 0;  ///< Strong loads executed there, by warps.
     VTime waited = 0;
+    VTime first = kNever;            ///< When it first looked,
+    VTime last = 0;                  ///< and when it looked last and went on.
     std::vector<Address> addresses;  ///< What was polled; at most kPolledAddresses.
   };
   std::map<ProfiledLine, Wait> waits;  ///< Lines that read what others may write.

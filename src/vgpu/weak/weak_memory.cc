@@ -19,6 +19,10 @@ constexpr std::uint32_t kCellBytes = 16;
 // writes. To forget earlier only makes memory stronger.
 constexpr std::size_t kBudget = std::size_t{1} << 20U;
 constexpr std::size_t kLeast = 128;
+constexpr std::size_t kMostInCell = 32;  ///< The same, of one place.
+
+/// After so much virtual time a write is seen by everybody: memory is coherent in the end.
+constexpr VTime kLongestStale = 100 * kMicrosecond;
 
 template <typename F>
 void for_cells(Address address, std::uint32_t bytes, F&& visit) {
@@ -44,36 +48,101 @@ bool releases(Order order) {
 
 }  // namespace
 
+namespace {
+
+using Times = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+std::uint64_t time_of(const Times& times, std::uint64_t key) {
+  const auto found = std::ranges::lower_bound(times, key, {}, &Times::value_type::first);
+  return found == times.end() || found->first != key ? 0 : found->second;
+}
+
+/// The later time of each; says whether that is all of `a`, or all of `b`.
+Times merge(const Times& a, const Times& b, bool& is_a, bool& is_b) {
+  Times out;
+  out.reserve(std::max(a.size(), b.size()));
+  auto x = a.begin();
+  auto y = b.begin();
+  while (x != a.end() || y != b.end()) {
+    const bool has_x = x != a.end() && (y == b.end() || x->first <= y->first);
+    const bool has_y = y != b.end() && (x == a.end() || y->first <= x->first);
+    is_a &= has_x && (!has_y || x->second >= y->second);
+    is_b &= has_y && (!has_x || y->second >= x->second);
+    out.emplace_back(has_x ? x->first : y->first,
+                     std::max(has_x ? x->second : 0, has_y ? y->second : 0));
+    x += has_x ? 1 : 0;
+    y += has_y ? 1 : 0;
+  }
+  return out;
+}
+
+}  // namespace
+
 void View::join(const View& other) {
-  for (const auto& [writer, time] : other.writers_)
-    see_all_of(writer, time);
-  for (const auto& [word, time] : other.words_)
-    see_word(word, time);
+  if (other.known_ == nullptr || other.known_ == known_) return;
+  if (known_ == nullptr) {
+    known_ = other.known_;
+    return;
+  }
+  bool is_mine = true;
+  bool is_theirs = true;
+  Times writers = merge(known_->writers, other.known_->writers, is_mine, is_theirs);
+  Times words = merge(known_->words, other.known_->words, is_mine, is_theirs);
+  if (is_mine) return;
+  // Who learns all that another knows has the same view from then on, and the next join is free.
+  known_ = is_theirs ? other.known_
+                     : std::make_shared<Known>(std::move(writers), std::move(words),
+                                               std::min(known_->least, other.known_->least));
+}
+
+void View::see(Times Known::* which, std::uint64_t key, std::uint64_t time) {
+  if (known_ != nullptr && time_of((*known_).*which, key) >= time) return;
+  if (known_ == nullptr) {
+    known_ = std::make_shared<Known>();
+  } else if (known_.use_count() > 1) {
+    known_ = std::make_shared<Known>(*known_);
+  }
+  Times& times = (*known_).*which;
+  const auto place = std::ranges::lower_bound(times, key, {}, &Times::value_type::first);
+  if (place != times.end() && place->first == key) {
+    place->second = time;
+  } else {
+    times.emplace(place, key, time);
+  }
+  known_->least = std::min(known_->least, time);
 }
 
 void View::see_all_of(std::uint32_t writer, std::uint64_t time) {
-  std::uint64_t& known = writers_[writer];
-  known = std::max(known, time);
+  see(&Known::writers, writer, time);
 }
 
 void View::see_word(Address word, std::uint64_t time) {
-  std::uint64_t& known = words_[word];
-  known = std::max(known, time);
+  see(&Known::words, word, time);
 }
 
 bool View::has_seen(std::uint32_t writer, std::uint64_t time) const {
-  const auto found = writers_.find(writer);
-  return found != writers_.end() && found->second >= time;
+  return known_ != nullptr && time_of(known_->writers, writer) >= time;
 }
 
 std::uint64_t View::seen_of_word(Address word) const {
-  const auto found = words_.find(word);
-  return found == words_.end() ? 0 : found->second;
+  return known_ == nullptr || known_->words.empty() ? 0 : time_of(known_->words, word);
+}
+
+std::size_t View::size() const {
+  return known_ == nullptr ? 0 : known_->writers.size() + known_->words.size();
 }
 
 void View::forget_up_to(std::uint64_t time) {
-  std::erase_if(writers_, [&](const auto& entry) { return entry.second <= time; });
-  std::erase_if(words_, [&](const auto& entry) { return entry.second <= time; });
+  if (known_ == nullptr || known_->least > time) return;
+  auto kept = std::make_shared<Known>();
+  for (Times Known::* which : {&Known::writers, &Known::words}) {
+    for (const auto& entry : (*known_).*which) {
+      if (entry.second <= time) continue;
+      ((*kept).*which).push_back(entry);
+      kept->least = std::min(kept->least, entry.second);
+    }
+  }
+  known_ = kept->writers.empty() && kept->words.empty() ? nullptr : std::move(kept);
 }
 
 WeakMemory::WeakMemory(Memory& memory, Settings settings)
@@ -128,11 +197,10 @@ void WeakMemory::acquire(Thread& thread, Level scope) {
 }
 
 void WeakMemory::release(Thread& thread, Level scope) {
-  thread.view.forget_up_to(horizon_);
+  thread.view.forget_up_to(known_anyway(thread));
   thread.view.see_all_of(thread.uid, now_);
-  const auto snapshot = std::make_shared<const View>(thread.view);
   for (unsigned level = 0; level <= scope; ++level)
-    thread.released[level] = snapshot;
+    thread.released[level] = thread.view;
 }
 
 std::array<WeakMemory::ScOrder*, WeakMemory::kLevels> WeakMemory::sc_orders(const Thread& thread) {
@@ -141,11 +209,15 @@ std::array<WeakMemory::ScOrder*, WeakMemory::kLevels> WeakMemory::sc_orders(cons
 
 void WeakMemory::join_sc_order(Thread& thread, Level scope) {
   const auto orders = sc_orders(thread);
-  for (unsigned level = 0; level <= scope; ++level)
+  for (unsigned level = 0; level <= scope; ++level) {
     thread.view.join(orders[level]->view);
+    thread.floor = std::max(thread.floor, orders[level]->floor);
+  }
+  thread.view.forget_up_to(known_anyway(thread));
   thread.view.see_all_of(thread.uid, now_);
   for (unsigned level = 0; level <= scope; ++level) {
-    orders[level]->view.forget_up_to(horizon_);
+    orders[level]->floor = std::max(orders[level]->floor, thread.floor);
+    orders[level]->view.forget_up_to(std::max(horizon_, orders[level]->floor));
     orders[level]->view.join(thread.view);
     const std::uint64_t fences = ++orders[level]->fences;
     std::uint64_t& mine = thread.postponed.sc_fences[level];
@@ -160,10 +232,10 @@ void WeakMemory::note_read(Thread& thread, const Record& record, Order order, Le
   const Level away = distance(message, thread);
   if (message.scope < away || scope < away) return;
   thread.floor = std::max(thread.floor, message.floor);
-  if (message.released[away] == nullptr) return;
+  if (message.released[away].empty()) return;
   if (message.waits && away <= message.crossed) message.is_observed = true;
-  thread.acquired[away].forget_up_to(horizon_);
-  thread.acquired[away].join(*message.released[away]);
+  thread.acquired[away].join(message.released[away]);
+  thread.acquired[away].forget_up_to(known_anyway(thread));
 }
 
 const WeakMemory::Record* WeakMemory::newest(Address address, std::uint32_t bytes) const {
@@ -171,7 +243,7 @@ const WeakMemory::Record* WeakMemory::newest(Address address, std::uint32_t byte
   for_cells(address, bytes, [&](Address cell, const CellPart& part) {
     const auto found = cells_.find(cell);
     if (found == cells_.end()) return;
-    for (const Record& record : found->second) {
+    for (const Record& record : found->second.records) {
       if (!overlaps_with(record.offset, record.bytes, part.offset, part.bytes)) continue;
       if (best == nullptr || record.time > best->time) best = &record;
     }
@@ -179,46 +251,57 @@ const WeakMemory::Record* WeakMemory::newest(Address address, std::uint32_t byte
   return best;
 }
 
-std::vector<WeakMemory::Overlap> WeakMemory::find_overlaps(const Thread& thread,
-                                                           Address address,
-                                                           std::uint32_t bytes,
-                                                           std::uint64_t& oldest) const {
-  std::vector<Overlap> overlaps;
-  for (Address word = address / 4; word <= (address + bytes - 1) / 4; ++word)
-    oldest = std::max(oldest, thread.view.seen_of_word(word));
+const std::vector<WeakMemory::Overlap>& WeakMemory::find_overlaps(const Warp& w,
+                                                                  const Thread& thread,
+                                                                  Address address,
+                                                                  std::uint32_t bytes,
+                                                                  std::uint64_t& oldest) {
+  overlaps_.clear();
   for_cells(address, bytes, [&](Address cell, const CellPart& part) {
     const auto found = cells_.find(cell);
     if (found == cells_.end()) return;
-    for (const Record& record : found->second) {
+    oldest = std::max(oldest, found->second.floor);
+    for (const Record& record : found->second.records) {
       if (!overlaps_with(record.offset, record.bytes, part.offset, part.bytes)) continue;
-      overlaps.push_back({&record, part});
-      if (record.writer == thread.uid || thread.view.has_seen(record.writer, record.time)) {
-        oldest = std::max(oldest, record.time);
+      overlaps_.push_back({&record, part});
+      if (record.time <= oldest) continue;
+      if (record.writer == thread.uid || thread.view.has_seen(record.writer, record.time) ||
+          (record.time <= thread.floor && !is_in_flight(record, w, thread))) {
+        oldest = record.time;
       }
     }
   });
-  std::ranges::stable_sort(overlaps, std::greater<>(),
+  if (overlaps_.empty()) return overlaps_;
+  for (Address word = address / 4; word <= (address + bytes - 1) / 4; ++word)
+    oldest = std::max(oldest, thread.view.seen_of_word(word));
+  std::ranges::stable_sort(overlaps_, std::greater<>(),
                            [](const Overlap& overlap) { return overlap.record->time; });
-  return overlaps;
+  return overlaps_;
 }
 
 std::uint64_t WeakMemory::choose_moment(const Warp& w,
                                         Thread& thread,
                                         const std::vector<Overlap>& overlaps,
                                         std::uint64_t oldest) {
-  std::vector<std::uint64_t> choices;  // Newest first.
+  choices_.clear();  // Newest first.
+  bool has_settled = false;
   for (const auto& [record, part] : overlaps) {
     if (record->time <= oldest) break;
-    if (choices.empty() || choices.back() != record->time) choices.push_back(record->time);
-    if (record->visible <= w.clock || record->device == thread.device) continue;
-    // Still on its way: the present is before it.
-    choices.clear();
-    thread.arrives =
-        thread.arrives == 0 ? record->visible : std::min(thread.arrives, record->visible);
+    if (is_in_flight(*record, w, thread)) {
+      // Still on its way: the present is before it.
+      choices_.clear();
+      thread.arrives =
+          thread.arrives == 0 ? record->visible : std::min(thread.arrives, record->visible);
+      continue;
+    }
+    if (choices_.empty() || choices_.back() != record->time) choices_.push_back(record->time);
+    // Whoever waits gets to see it in the end.
+    has_settled = w.clock - record->written > kLongestStale;
+    if (has_settled) break;
   }
-  choices.push_back(oldest);
-  if (choices.size() == 1 || !roll(settings_.stale_percent)) return choices.front();
-  return choices[1 + rng_.below(choices.size() - 1)];
+  if (!has_settled) choices_.push_back(oldest);
+  if (choices_.size() == 1 || !roll(settings_.stale_percent)) return choices_.front();
+  return choices_[1 + rng_.below(choices_.size() - 1)];
 }
 
 const std::byte* WeakMemory::read(Warp& w,
@@ -233,8 +316,8 @@ const std::byte* WeakMemory::read(Warp& w,
   if (overtaken) current = find_saved(thread.postponed, address);
   address = memory_.canonical(address);
   const MemoryAux aux = MemoryAux::unpack(op.aux);
-  std::uint64_t oldest = std::max(thread.floor, horizon_);
-  const std::vector<Overlap> overlaps = find_overlaps(thread, address, bytes, oldest);
+  std::uint64_t oldest = horizon_;
+  const std::vector<Overlap>& overlaps = find_overlaps(w, thread, address, bytes, oldest);
   if (overlaps.empty()) return current;
   const std::uint64_t moment =
       overtaken ? thread.postponed.began : choose_moment(w, thread, overlaps, oldest);
@@ -258,7 +341,8 @@ const std::byte* WeakMemory::read(Warp& w,
     std::memcpy(scratch + part.done + (from - part.offset),
                 record->replaced.data() + (from - record->offset), to - from);
   }
-  for (Address word = address / 4; word <= (address + bytes - 1) / 4; ++word)
+  // What it has to see at least needs no remembering.
+  for (Address word = address / 4; moment > oldest && word <= (address + bytes - 1) / 4; ++word)
     thread.view.see_word(word, moment);
   return result;
 }
@@ -269,14 +353,16 @@ bool WeakMemory::after_load(Warp& w, const Op& op) {
   if (acquires(aux.order)) acquire(thread, level_of(aux.scope));
   const bool was_postponed = is_replay(thread, op);
   if (was_postponed) settle(w, thread);
-  const VTime arrives = std::exchange(thread.arrives, 0);
-  if (arrives > w.clock && is_strong(aux.order)) {
-    // A poll of what is on its way: nothing changes before it is there.
-    w.sync_clock();
-    if (w.observer != nullptr) w.observer->on_wait(w, op, WaitKind::Poll, w.clock, arrives);
-    w.clock = std::max(w.clock, arrives);
-  }
+  thread.awaited = std::exchange(thread.arrives, 0);
+  if (thread.awaited == 0) thread.poll = nullptr;
   return std::exchange(thread.stale, false) || was_postponed;
+}
+
+VTime WeakMemory::arrival(const Warp& w, const Op& op) {
+  Thread& thread = thread_of(w);
+  // One look is no wait: it may go on with what it saw.
+  const bool is_back = std::exchange(thread.poll, &op) == &op;
+  return is_back && thread.awaited > w.clock ? thread.awaited : 0;
 }
 
 void WeakMemory::on_access(const Warp& warp, const Op& op, const AccessEvent& event) {
@@ -285,6 +371,7 @@ void WeakMemory::on_access(const Warp& warp, const Op& op, const AccessEvent& ev
   const Level scope = level_of(event.scope);
   if (releases(event.order)) release(thread, scope);
   Message own{scope, thread.block, thread.device, thread.released, thread.floor};
+  const std::size_t logged = remote_stores_.size();
   std::shared_ptr<const Message> message;
   if (is_strong(event.order)) message = hand_out(thread, op, own);
   for_active(event.lanes, [&](unsigned l) {
@@ -294,19 +381,13 @@ void WeakMemory::on_access(const Warp& warp, const Op& op, const AccessEvent& ev
       // It reads the newest write, and hands on what that one had to say.
       Message chained = own;
       if (const Record* last = newest(address, event.bytes)) {
-        for (Address word = address / 4; word <= (address + event.bytes - 1) / 4; ++word)
-          thread.view.see_word(word, last->time);
         note_read(thread, *last, event.order, scope);
         if (last->message != nullptr) {
           last->message->is_observed |= last->message->waits;  // And handed on to anybody.
           chained.floor = std::max(chained.floor, last->message->floor);
           for (unsigned level = 0; level < kLevels; ++level) {
-            const auto& before = last->message->released[level];
-            if (before == nullptr) continue;
-            View joined = chained.released[level] == nullptr ? View{} : *chained.released[level];
-            joined.join(*before);
-            joined.forget_up_to(horizon_);
-            chained.released[level] = std::make_shared<const View>(std::move(joined));
+            chained.released[level].join(last->message->released[level]);
+            chained.released[level].forget_up_to(std::max(horizon_, chained.floor));
           }
         }
       }
@@ -314,6 +395,9 @@ void WeakMemory::on_access(const Warp& warp, const Op& op, const AccessEvent& ev
     }
     record_write(warp, thread, address, event.bytes, message);
   });
+  // Several GPUs add to one word: a later one's own addition includes what is still on its way, so
+  // that nobody can be said not to have waited.
+  if (event.kind == AccessKind::Atomic) remote_stores_.resize(logged);
   if (event.kind == AccessKind::Atomic && acquires(event.order)) acquire(thread, scope);
   prune();
 }
@@ -326,12 +410,16 @@ void WeakMemory::record_write(const Warp& w,
   const std::uint64_t time = ++now_;
   const std::uint8_t owner = memory_.granule(address).owner;
   const bool remote = owner != thread.device && owner != kHostOwner;
-  if (remote && settings_.remote_delay > 0 && message != nullptr) {
-    remote_stores_.push_back({address, bytes, w.clock, w.clock + settings_.remote_delay});
+  if (remote && settings_.remote_delay > 0) {
+    VTime& settled = settled_at_[{thread.device, thread.grid}];
+    const VTime arrives = w.clock + settings_.remote_delay;
+    settled = std::max(settled, arrives);
+    if (message != nullptr) remote_stores_.push_back({address, bytes, w.clock, arrives});
   }
   for_cells(address, bytes, [&](Address cell, const CellPart& part) {
     Record record;
     record.time = time;
+    record.written = w.clock;
     record.visible = remote ? w.clock + settings_.remote_delay : 0;
     record.device = thread.device;
     record.writer = thread.uid;
@@ -339,29 +427,54 @@ void WeakMemory::record_write(const Warp& w,
     record.bytes = static_cast<std::uint8_t>(part.bytes);
     std::memcpy(record.replaced.data(), Memory::at(address + part.done), part.bytes);
     record.message = message;
-    cells_[cell].push_back(std::move(record));
+    Cell& place = cells_[cell];
+    place.records.push_back(std::move(record));
     order_.emplace_back(time, cell);
+    // A counter that everybody adds to: each look would go through all of them.
+    if (place.records.size() <= kMostInCell || place.records.front().visible > w.clock) return;
+    place.floor = place.records.front().time;
+    place.records.erase(place.records.begin());
   });
+}
+
+VTime WeakMemory::settled_at(const Grid& grid) const {
+  const auto found = settled_at_.find({grid.device, grid.id});
+  return found == settled_at_.end() ? 0 : found->second;
+}
+
+VTime WeakMemory::settle_before(const Warp& w, const Op& fence) {
+  if (settings_.remote_delay <= 0) return 0;
+  Thread& thread = thread_of(w);
+  // Once: others may go on storing for ever.
+  if (std::exchange(thread.fence, nullptr) == &fence) return 0;
+  const VTime settled = settled_at(*w.grid);
+  if (settled <= w.clock) return 0;
+  thread.fence = &fence;
+  return settled;
 }
 
 void WeakMemory::prune() {
   const std::size_t threads = std::max<std::size_t>(threads_.size(), 1);
-  const std::size_t most = std::min(settings_.history, std::max(kLeast, kBudget / threads));
+  // What is on its way must not be forgotten before it is there.
+  const std::size_t most = settings_.remote_delay > 0
+                               ? settings_.history
+                               : std::min(settings_.history, std::max(kLeast, kBudget / threads));
   while (order_.size() > most) {
     const auto [time, cell] = order_.front();
     order_.pop_front();
     horizon_ = std::max(horizon_, time);
     const auto found = cells_.find(cell);
     if (found == cells_.end()) continue;
-    std::erase_if(found->second, [&](const Record& record) { return record.time <= horizon_; });
-    if (found->second.empty()) cells_.erase(found);
+    std::vector<Record>& records = found->second.records;
+    std::erase_if(records, [&](const Record& record) { return record.time <= horizon_; });
+    if (records.empty()) cells_.erase(found);
   }
   if (horizon_ < swept_ + most) return;
   swept_ = horizon_;
   for (auto& [warp, thread] : threads_) {
-    thread.view.forget_up_to(horizon_);
+    thread.view.forget_up_to(known_anyway(thread));
     for (View& view : thread.acquired)
-      view.forget_up_to(horizon_);
+      view.forget_up_to(known_anyway(thread));
   }
 }
 
@@ -395,12 +508,12 @@ void WeakMemory::on_barrier_arrive(const Warp& warp,
   Thread& thread = thread_of(warp);
   BarrierState& barrier = barriers_[{thread.block, id}];
   if (barrier.released) barrier = {};
-  thread.view.forget_up_to(horizon_);
+  thread.view.forget_up_to(known_anyway(thread));
   thread.view.see_all_of(thread.uid, now_);
   barrier.view.join(thread.view);
   barrier.floor = std::max(barrier.floor, thread.floor);
   for (unsigned level = 0; level < kLevels; ++level) {
-    if (thread.released[level] != nullptr) barrier.fenced[level].join(*thread.released[level]);
+    barrier.fenced[level].join(thread.released[level]);
     barrier.acquired[level].join(thread.acquired[level]);
   }
 }
@@ -414,8 +527,7 @@ void WeakMemory::on_barrier_release(const Warp& warp, unsigned id, std::uint32_t
   for (unsigned level = 0; level < kLevels; ++level) {
     thread.acquired[level].join(barrier.acquired[level]);
     if (barrier.fenced[level].empty()) continue;
-    barrier.fenced[level].forget_up_to(horizon_);
-    thread.released[level] = std::make_shared<const View>(barrier.fenced[level]);
+    thread.released[level] = barrier.fenced[level];
   }
 }
 
@@ -431,6 +543,7 @@ void WeakMemory::on_grid_end(const Grid& grid) {
     return true;
   });
   std::erase_if(floors_, mine);
+  std::erase_if(settled_at_, mine);
   std::erase_if(threads_, [&](const auto& entry) {
     return entry.second.device == grid.device && entry.second.grid == grid.id;
   });

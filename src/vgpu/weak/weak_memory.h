@@ -18,6 +18,7 @@
 /// whatever is not ld, see the newest value; what copies and NICs write is visible at once.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -36,20 +37,34 @@
 namespace cuco::vgpu {
 
 /// Which writes a thread is known to have seen. Times are numbers of recorded writes.
+///
+/// A value that is shared until it changes: fences and barriers hand views around all the time, and
+/// mostly to those who know as much already. What is in it is bounded by who runs, not by what they
+/// have touched: reads of what is ordered before anyway leave nothing behind.
 class View {
  public:
   void join(const View& other);
   void see_all_of(std::uint32_t writer, std::uint64_t time);
   void see_word(Address word, std::uint64_t time);
-  [[nodiscard]] bool empty() const { return writers_.empty() && words_.empty(); }
+  [[nodiscard]] bool empty() const { return known_ == nullptr; }
   [[nodiscard]] bool has_seen(std::uint32_t writer, std::uint64_t time) const;
   [[nodiscard]] std::uint64_t seen_of_word(Address word) const;
   /// Everything up to `time` is visible to everybody: forgets what that makes pointless.
   void forget_up_to(std::uint64_t time);
+  /// Of entries.
+  [[nodiscard]] std::size_t size() const;
 
  private:
-  std::map<std::uint32_t, std::uint64_t> writers_;  ///< All writes of a warp up to a time.
-  std::map<Address, std::uint64_t> words_;          ///< A word as it was at a time, or newer.
+  /// Sorted by what they are about.
+  using Times = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+  struct Known {
+    Times writers;                            ///< All writes of a warp up to a time.
+    Times words;                              ///< A word as it was at a time, or newer.
+    std::uint64_t least = ~std::uint64_t{0};  ///< No entry has a lower time.
+  };
+  void see(Times Known::* which, std::uint64_t key, std::uint64_t time);
+
+  std::shared_ptr<Known> known_;  ///< Null: nothing. Changed only where nobody else has it.
 };
 
 /// The part of an access that is in one cell of 16 bytes.
@@ -75,8 +90,14 @@ class WeakMemory final : public AccessObserver {
 
   /// Strong stores to other GPUs' memory, where those are delayed.
   [[nodiscard]] const std::vector<Delivery>& remote_stores() const { return remote_stores_; }
-  /// A grid is launched: it sees everything that was done before.
+  /// A grid is launched: it sees everything that was done before and is not on its way any more.
   void begin_grid(unsigned device, std::uint64_t grid) { floors_[{device, grid}] = now_; }
+
+  /// When all that the grid stored has arrived. It is not over before.
+  [[nodiscard]] VTime settled_at(const Grid& grid) const;
+  /// A fence.sc for the whole system is about to run: until when it has to wait for what its grid
+  /// has stored to arrive. 0: it need not, or has.
+  [[nodiscard]] VTime settle_before(const Warp& w, const Op& fence);
 
   // Called by ld (exec_memory.cc).
   /// True: the load is put off behind a later store; the handler returns.
@@ -93,6 +114,9 @@ class WeakMemory final : public AccessObserver {
   /// Where the warp goes on after a load that was put off. True: this load says nothing of what is
   /// there now, as a lane saw something old, or it belongs elsewhere.
   bool after_load(Warp& w, const Op& op);
+  /// When what the load that just said so polls for arrives: it has come back for it, and nothing
+  /// changes before. 0: that is not known.
+  [[nodiscard]] VTime arrival(const Warp& w, const Op& op);
   // Called by st.
   /// The registers that a store writes.
   struct Data {
@@ -116,7 +140,7 @@ class WeakMemory final : public AccessObserver {
  private:
   /// How far apart two threads are, and how far a scope reaches.
   enum Level : std::uint8_t { kBlock, kGpu, kSystem, kLevels };
-  using Views = std::array<std::shared_ptr<const View>, kLevels>;
+  using Views = std::array<View, kLevels>;
 
   /// What a strong write hands to those who read it.
   struct Message {
@@ -132,6 +156,7 @@ class WeakMemory final : public AccessObserver {
   };
   struct Record {
     std::uint64_t time = 0;
+    VTime written = 0;
     VTime visible = 0;  ///< On other GPUs than the writer's.
     unsigned device = 0;
     std::uint32_t writer = 0;
@@ -139,6 +164,10 @@ class WeakMemory final : public AccessObserver {
     std::uint8_t bytes = 0;
     std::array<std::byte, 16> replaced{};
     std::shared_ptr<const Message> message;  ///< Null: a weak write.
+  };
+  struct Cell {
+    std::vector<Record> records;  ///< Oldest first.
+    std::uint64_t floor = 0;      ///< What came up to here is not there any more.
   };
   struct Overlap {
     const Record* record = nullptr;
@@ -170,24 +199,27 @@ class WeakMemory final : public AccessObserver {
     unsigned device = 0;
     std::uint64_t floor = 0;  ///< Sees everything up to here: what came before its kernel.
     View view;
-    Views released;  ///< As of its last release, by scope.
-    std::array<View, kLevels>
-        acquired;        ///< From strong reads, by distance; a fence makes it count.
-    VTime arrives = 0;   ///< When what it polls for arrives, if that is known.
-    bool stale = false;  ///< The load in progress saw something old.
+    Views released;             ///< As of its last release, by scope. Empty: there was none.
+    Views acquired;             ///< From strong reads, by distance; a fence makes it count.
+    VTime arrives = 0;          ///< When what it polls for arrives, if that is known.
+    VTime awaited = 0;          ///< What its last strong load would have had to wait for...
+    const Op* poll = nullptr;   ///< ...and which load that was.
+    bool stale = false;         ///< The load in progress saw something old.
+    const Op* fence = nullptr;  ///< Waits for what was stored to arrive.
     Postponed postponed;
   };
   /// The order of fence.sc in a scope.
   struct ScOrder {
     View view;
+    std::uint64_t floor = 0;
     std::uint64_t fences = 0;
   };
   struct BarrierState {
     View view;
     bool released = false;
     // What fences of its threads have done counts for those behind it, as programs rely on.
-    std::array<View, kLevels> fenced;
-    std::array<View, kLevels> acquired;
+    Views fenced;
+    Views acquired;
     std::uint64_t floor = 0;
   };
 
@@ -208,7 +240,8 @@ class WeakMemory final : public AccessObserver {
                               const LaneAddresses& addresses,
                               std::uint32_t bytes,
                               const Postponed& postponed) const;
-  void see_newest(Thread& thread, const Op& op, Address address, std::uint32_t bytes);
+  void see_newest(
+      const Warp& w, Thread& thread, const Op& op, Address address, std::uint32_t bytes);
   /// The message of a store, which may have to be completed later.
   static std::shared_ptr<const Message> hand_out(Thread& thread, const Op& op, const Message& own);
   /// The load's place is in the past: it has to read what was there when it was put off.
@@ -222,16 +255,28 @@ class WeakMemory final : public AccessObserver {
                     Address address,
                     std::uint32_t bytes,
                     const std::shared_ptr<const Message>& message);
-  /// Records of these bytes, newest first; raises `oldest` to what the thread has to see at least.
-  [[nodiscard]] std::vector<Overlap> find_overlaps(const Thread& thread,
-                                                   Address address,
-                                                   std::uint32_t bytes,
-                                                   std::uint64_t& oldest) const;
+  /// Records of these bytes, newest first, until the next call; raises `oldest` to what the thread
+  /// has to see at least.
+  [[nodiscard]] const std::vector<Overlap>& find_overlaps(const Warp& w,
+                                                          const Thread& thread,
+                                                          Address address,
+                                                          std::uint32_t bytes,
+                                                          std::uint64_t& oldest);
   /// The moment whose state a load gets to see.
   [[nodiscard]] std::uint64_t choose_moment(const Warp& w,
                                             Thread& thread,
                                             const std::vector<Overlap>& overlaps,
                                             std::uint64_t oldest);
+  /// Is it still on its way to where this thread reads it?
+  [[nodiscard]] static bool is_in_flight(const Record& record,
+                                         const Warp& w,
+                                         const Thread& thread) {
+    return record.visible > w.clock && record.device != thread.device;
+  }
+  /// What need not be remembered for this thread: it sees that anyway.
+  [[nodiscard]] std::uint64_t known_anyway(const Thread& thread) const {
+    return std::max(horizon_, thread.floor);
+  }
   [[nodiscard]] const Record* newest(Address address, std::uint32_t bytes) const;
   void drop(Address address, std::uint64_t bytes);
   void prune();
@@ -243,8 +288,10 @@ class WeakMemory final : public AccessObserver {
   std::uint64_t now_ = 0;
   std::uint64_t horizon_ = 0;  ///< Writes up to here are forgotten: everybody sees them...
   std::uint64_t swept_ = 0;    ///< ...and up to here nobody remembers having seen them.
-  std::unordered_map<Address, std::vector<Record>> cells_;  ///< By address / 16, oldest first.
-  std::deque<std::pair<std::uint64_t, Address>> order_;     ///< Time and cell of every record.
+  std::unordered_map<Address, Cell> cells_;              ///< By address / 16.
+  std::deque<std::pair<std::uint64_t, Address>> order_;  ///< Time and cell of every record.
+  std::vector<Overlap> overlaps_;                        ///< Of the load in progress...
+  std::vector<std::uint64_t> choices_;                   ///< ...and what it may see.
   std::unordered_map<const Warp*, Thread> threads_;
   std::map<std::pair<unsigned, std::uint64_t>, std::uint64_t> floors_;  ///< By device and grid.
   std::map<std::tuple<unsigned, std::uint64_t, std::uint64_t>, std::uint32_t> blocks_;
@@ -254,6 +301,7 @@ class WeakMemory final : public AccessObserver {
   ScOrder sc_system_;
   std::uint32_t next_uid_ = 1;
   std::vector<Delivery> remote_stores_;
+  std::map<std::pair<unsigned, std::uint64_t>, VTime> settled_at_;  ///< By device and grid.
 };
 
 }  // namespace cuco::vgpu

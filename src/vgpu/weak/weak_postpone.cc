@@ -144,7 +144,7 @@ bool WeakMemory::postpone_load(Warp& w, const Op& op) {
   for_active(w.active, [&](unsigned l) {
     std::memcpy(postponed.saved.data() + std::size_t{l} * postponed.bytes, Memory::at(addresses[l]),
                 postponed.bytes);
-    see_newest(thread, op, memory_.canonical(addresses[l]), postponed.bytes);
+    see_newest(w, thread, op, memory_.canonical(addresses[l]), postponed.bytes);
   });
   const MemoryAux aux = MemoryAux::unpack(op.aux);
   if (is_ordered(aux)) acquire(thread, level_of(aux.scope));
@@ -152,11 +152,15 @@ bool WeakMemory::postpone_load(Warp& w, const Op& op) {
   return true;
 }
 
-void WeakMemory::see_newest(Thread& thread, const Op& op, Address address, std::uint32_t bytes) {
+void WeakMemory::see_newest(
+    const Warp& w, Thread& thread, const Op& op, Address address, std::uint32_t bytes) {
   const MemoryAux aux = MemoryAux::unpack(op.aux);
-  std::uint64_t oldest = 0;
-  for (const Overlap& overlap : find_overlaps(thread, address, bytes, oldest))
+  std::uint64_t oldest = known_anyway(thread);
+  const std::vector<Overlap>& overlaps = find_overlaps(w, thread, address, bytes, oldest);
+  if (overlaps.empty()) return;
+  for (const Overlap& overlap : overlaps)
     note_read(thread, *overlap.record, aux.order, level_of(aux.scope));
+  if (overlaps.front().record->time <= oldest) return;
   for (Address word = address / 4; word <= (address + bytes - 1) / 4; ++word)
     thread.view.see_word(word, now_);
 }
@@ -282,7 +286,9 @@ void WeakMemory::settle(Warp& w, Thread& thread) {
   acquire(thread, done.crossed);
   const auto orders = sc_orders(thread);
   for (unsigned level = 0; level <= done.crossed; ++level) {
-    if (done.sc_fences[level] != 0) orders[level]->view.join(thread.view);
+    if (done.sc_fences[level] == 0) continue;
+    orders[level]->view.join(thread.view);
+    orders[level]->floor = std::max(orders[level]->floor, thread.floor);
   }
   release(thread, done.crossed);
   if (done.message == nullptr) return;

@@ -40,6 +40,21 @@ TEST_P(Wait, EndsWhenTheFlagIsSet) {
   EXPECT_LT(took, 400 * kMicrosecond);
 }
 
+// Who waits on a slow GPU waits for the other, not for itself: time must not grow with each turn.
+TEST_P(Wait, IsNoLongerOnASlowGpuThanWhatItWaitsFor) {
+  Environment slow;
+  slow.schedule.seed = 1;
+  slow.schedule.slowdown = 64;
+  slow.schedule.run_ahead = kMicrosecond;
+  const auto gpu = load(read_text("tests/unit/vgpu/data/spins.ptx"), slow);
+  const Address flags = gpu->upload<int>(std::vector<int>(kFlags));
+  const Address out = gpu->upload<int>(std::vector<int>(2 * kThreads));
+  const auto result =
+      run_ok(*gpu, GetParam(), {.grid = {2, 1, 1}, .block = {kThreads, 1, 1}}, flags, out);
+  EXPECT_THAT(gpu->download<int>(out, kThreads), Each(1));
+  EXPECT_LT(result.grid.finished - result.grid.started, 64 * 400 * kMicrosecond);
+}
+
 INSTANTIATE_TEST_SUITE_P(Spin,
                          Wait,
                          testing::Values("changes",
