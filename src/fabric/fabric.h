@@ -30,8 +30,9 @@ struct Transfer {
 /// Extra delay of every transfer between GPUs and every collective, for probes and adversarial
 /// schedules.
 struct Lateness {
-  Time always = 0;  ///< Added to each.
-  Time most = 0;    ///< Upper limit of a further random delay, drawn for each.
+  Time always = 0;                  ///< Added to each.
+  bool spares_completions = false;  ///< `always` is for arrivals, not for the sender's completions.
+  Time most = 0;                    ///< Upper limit of a further random delay, drawn for each.
   std::uint64_t seed = 0;
 };
 

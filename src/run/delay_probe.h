@@ -2,10 +2,12 @@
 /// \file
 /// `cuco run --probe-delay D`: the program as it is, and with every delivery between GPUs D later.
 ///
-/// A kernel that waits for what another GPU sends takes longer by about D when it comes D later.
-/// One that polls a word, does not get longer, and ends while something is still on its way to that
-/// very word, did not wait for it: something older satisfied its wait, or it waits for the wrong
-/// count.
+/// What is late is the arrival: of payloads, signals and peers' stores. It is made late twice, with
+/// the completions that tell a sender that its source is free, and without them: so a flush cannot
+/// pass for a wait, nor be what makes an earlier phase's signal come in time. A wait is named by
+/// what ended it. It did not wait if nothing arrived while it looked, something was on its way to
+/// the very word when it went on, and fewer had arrived there than such waits had ended: something
+/// older satisfied it.
 #pragma once
 
 #include <cstdint>
@@ -26,26 +28,29 @@ struct ProbeFlags {
   [[nodiscard]] Result<std::int64_t> delay_ps() const;
 };
 
-/// One launch in both runs.
-struct ProbedPhase {
+/// All launches of a kernel that wait at one line, in a late run.
+struct ProbedWait {
   std::string kernel;
-  int device = 0;
-  int launch = 0;  ///< How many launches of the kernel came before it on the device.
-  std::int64_t plain_ps = 0;
+  std::string where;            ///< "file.cu:12".
+  int launches = 0;             ///< Of all devices.
+  int for_arrivals = 0;         ///< In so many an arrival ended the wait,
+  int for_completions = 0;      ///< in so many a completion of the device's own puts,
+  std::vector<int> not_waited;  ///< and these, by device, did not wait: one entry each.
+  std::int64_t plain_ps = 0;    ///< Longest from first to last look.
   std::int64_t delayed_ps = 0;
-  /// "file.cu:12": lines that poll a word to which something was still on its way when it ended.
-  std::vector<std::string> missed;
-  bool waited = false;  ///< It grew by half the delay or more.
 
-  [[nodiscard]] bool is_suspect() const { return !missed.empty() && !waited; }
+  [[nodiscard]] bool is_suspect() const { return !not_waited.empty(); }
 };
 
-/// Compares two reports of vcluster/run_report.h; phases that poll nothing are left out.
-[[nodiscard]] std::vector<ProbedPhase> probe_phases(const Json& plain,
-                                                    const Json& delayed,
-                                                    std::int64_t delay_ps);
+/// Compares two reports of vcluster/run_report.h. Lines that read only what no delivery ever
+/// reaches are no waits, and are left out.
+[[nodiscard]] std::vector<ProbedWait> probe_waits(const Json& plain, const Json& delayed);
 
-/// Findings (66) if a phase did not wait.
+/// The waits of both late runs: what was named in one of them is named.
+[[nodiscard]] std::vector<ProbedWait> joined(std::vector<ProbedWait> arrivals_late,
+                                             const std::vector<ProbedWait>& all_late);
+
+/// Findings (66) if a wait did not wait, or the result changes.
 [[nodiscard]] Result<cli::ExitCode> run_probe(cli::Context& context,
                                               const ProbeFlags& flags,
                                               const targets::ProgramStart& start,

@@ -40,6 +40,7 @@ std::vector<std::string> server_arguments(const ServerOptions& options,
   if (options.topology) add("--topology", options.topology->string());
   if (options.schedule_seed != 0) add("--schedule-seed", std::to_string(options.schedule_seed));
   if (options.delivery_delay != 0) add("--delivery-delay", std::to_string(options.delivery_delay));
+  if (options.completions_on_time) add("--completions", "on-time");
   if (options.patience_ms != 0) add("--patience", std::to_string(options.patience_ms));
   if (options.check) add("--check", place(kFindings));
   if (options.reports) add("--report", place(kReport));

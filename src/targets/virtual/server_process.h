@@ -22,13 +22,14 @@ struct ServerOptions {
   std::uint32_t devices = 1;
   std::uint32_t processes = 1;  ///< Rank processes that must be there before time moves.
   std::uint64_t seed = 0;
-  std::uint64_t schedule_seed = 0;  ///< 0: plain; others: adversarial. See schedule.h.
-  std::int64_t delivery_delay = 0;  ///< Picoseconds; every delivery between GPUs, a probe.
-  bool reports = false;             ///< See ServerProcess::report.
-  bool logs_copies = false;         ///< See ServerProcess::copy_log.
-  bool check = false;               ///< Watch every access, many times slower; see findings().
-  std::int64_t patience_ms = 0;     ///< Silence after which a note says who is waited for; 0: 60 s.
-  int errors = 2;                   ///< Where the server's own messages go.
+  std::uint64_t schedule_seed = 0;   ///< 0: plain; others: adversarial. See schedule.h.
+  std::int64_t delivery_delay = 0;   ///< Picoseconds; every delivery between GPUs, a probe.
+  bool completions_on_time = false;  ///< The delay is not for completions of puts.
+  bool reports = false;              ///< See ServerProcess::report.
+  bool logs_copies = false;          ///< See ServerProcess::copy_log.
+  bool check = false;                ///< Watch every access, many times slower; see findings().
+  std::int64_t patience_ms = 0;  ///< Silence after which a note says who is waited for; 0: 60 s.
+  int errors = 2;                ///< Where the server's own messages go.
   /// The program is somebody else's: its processes are another user's, in a sandbox, and so is the
   /// server, which interprets its kernels.
   bool fenced = false;

@@ -18,8 +18,9 @@ struct ClusterOptions {
   std::uint64_t seed = 0;
   /// Nothing moves before this many processes have said hello, and none of them is missed.
   std::uint32_t expected_processes = 1;
-  std::uint64_t schedule_seed = 0;  ///< See cluster_schedule.h; 0: the plain schedule.
-  VTime delivery_delay = 0;         ///< Every delivery between GPUs comes so much later: a probe.
+  std::uint64_t schedule_seed = 0;   ///< See cluster_schedule.h; 0: the plain schedule.
+  VTime delivery_delay = 0;          ///< Every delivery between GPUs comes so much later: a probe.
+  bool completions_on_time = false;  ///< But the sender learns that its source is free as ever.
   system::Path report;    ///< What kernels did, as JSON, when all is over: see run_report.h.
   system::Path copy_log;  ///< What came back from devices, one line per copy; empty: none.
   bool check = false;     ///< Watch every access: see run_check.h.

@@ -38,6 +38,7 @@ void Devices::add_gpus(const std::function<void(vgpu::Environment&)>& watch) {
 
 void Devices::set_extra_delay(VTime delay) {
   fabric_.set_lateness({.always = options_.delivery_delay + delay,
+                        .spares_completions = options_.completions_on_time,
                         .most = schedule().delivery_delay,
                         .seed = schedule().seed});
 }

@@ -266,14 +266,21 @@ void GinNic::carry_out(Ring& ring, const GinDescriptor& descriptor, VTime start)
   }
   // Puts of a ring may overtake each other, but a signal comes after all puts before it.
   ring.last_arrival = std::max(ring.last_arrival, arrival);
-  // The NIC reports completion when the peer's acknowledgement is back.
+  // The NIC reports completion when the peer's acknowledgement is back. A probe may make arrivals
+  // late and not completions: who waits for one has not waited for the other.
   const fabric::Topology& topology = services_.fabric.topology();
-  const VTime acknowledged = arrival + (topology.nic ? topology.nic->latency : 0);
+  const fabric::Lateness& lateness = services_.fabric.lateness();
+  const VTime late = lateness.spares_completions ? lateness.always : 0;
+  const VTime acknowledged = arrival - late + (topology.nic ? topology.nic->latency : 0);
+  if (acknowledged < arrival && job.source != 0 && !job.staged) stage_at(acknowledged, job);
   ring.last_credit = std::max(ring.last_credit, acknowledged);
   services_.timeline.at(arrival, [this, job, alive = alive_] {
     if (*alive) deliver(job);
   });
-  if (services_.deliveries != nullptr) log_delivery(job, start, arrival, ring.last_arrival);
+  if (services_.deliveries != nullptr) {
+    log_delivery(job, start, arrival, ring.last_arrival);
+    log_completion(job, start, acknowledged, ring.last_credit);
+  }
   if (descriptor.signal) {
     services_.timeline.at(ring.last_arrival, [this, job, alive = alive_] {
       if (*alive) add_signal(job);
@@ -309,6 +316,26 @@ void GinNic::log_delivery(const Job& job, VTime sent, VTime arrival, VTime signa
   const abi::GinProxyContext& theirs =
       team_->layouts[static_cast<std::size_t>(job.peer)].contexts[job.context];
   log.push_back({theirs.signals + std::uint64_t{*job.descriptor.signal} * 8, 8, sent, signalled});
+}
+
+void GinNic::log_completion(const Job& job, VTime sent, VTime acknowledged, VTime credited) {
+  const abi::GinProxyContext& mine =
+      team_->layouts[static_cast<std::size_t>(rank_)].contexts[job.context];
+  auto& log = *services_.deliveries;
+  log.push_back(
+      {mine.consumer_indices + static_cast<std::uint64_t>(job.peer) * 4, 4, sent, credited, true});
+  if (!job.descriptor.counter) return;
+  log.push_back(
+      {mine.counters + std::uint64_t{*job.descriptor.counter} * 8, 8, sent, acknowledged, true});
+}
+
+// The program may write its source again from then on.
+void GinNic::stage_at(VTime when, Job& job) {
+  auto staged = std::make_shared<std::vector<std::byte>>(job.descriptor.bytes);
+  job.staged = staged;
+  services_.timeline.at(when, [staged, source = job.source] {
+    std::memcpy(staged->data(), vgpu::Memory::at(source), staged->size());
+  });
 }
 
 void GinNic::deliver(const Job& job) {

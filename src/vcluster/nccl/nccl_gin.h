@@ -135,6 +135,9 @@ class GinNic {
   void carry_out(Ring& ring, const nccl_core::GinDescriptor& descriptor, VTime start);
   std::optional<std::string> locate(const nccl_core::GinDescriptor& descriptor, int peer, Job* job);
   void log_delivery(const Job& job, VTime sent, VTime arrival, VTime signalled);
+  void log_completion(const Job& job, VTime sent, VTime acknowledged, VTime credited);
+  /// Reads the source when it is complete, before it is delivered.
+  void stage_at(VTime when, Job& job);
   void deliver(const Job& job);
   void add_signal(const Job& job);
   void complete(std::size_t ring, const Job& job);

@@ -2,7 +2,8 @@
 // cuco-vcluster: the server process of a virtual run. Started by cuco, not by users:
 //   cuco-vcluster --listen FD --parent FD --gpu FILE [--topology FILE] [--devices N]
 //                 [--processes N] [--seed N] [--judge FD] [--check FILE|-]
-//                 [--schedule-seed N] [--delivery-delay PS] [--copy-log FILE] [--report FILE]
+//                 [--schedule-seed N] [--delivery-delay PS [--completions on-time]] [--copy-log
+//                 FILE] [--report FILE]
 //                 [--patience MS]
 #include <sys/prctl.h>
 
@@ -48,6 +49,7 @@ Result<ClusterOptions> cluster_options(const Options& options) {
   }
   if (const auto delay = options.find("--delivery-delay"); delay != options.end()) {
     result.delivery_delay = std::strtoll(delay->second.c_str(), nullptr, 10);
+    result.completions_on_time = options.contains("--completions");
   }
   if (const auto report = options.find("--report"); report != options.end()) {
     result.report = report->second;

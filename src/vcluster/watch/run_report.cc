@@ -77,7 +77,9 @@ Json json_of(const vgpu::Phase& phase, bool with_addresses) {
     out["waits"].push_back({{"file", where.first},
                             {"line", where.second},
                             {"polls", wait.polls},
-                            {"waited_ps", wait.waited}});
+                            {"waited_ps", wait.waited},
+                            {"first_ps", wait.first},
+                            {"last_ps", wait.last}});
     if (with_addresses) out["waits"].back()["addresses"] = wait.addresses;
   }
   return out;
@@ -86,11 +88,9 @@ Json json_of(const vgpu::Phase& phase, bool with_addresses) {
 }  // namespace
 
 std::string report_of(const RunRecord& record) {
-  Json out = {{"gpu", record.gpu},
-              {"kernels", Json::array()},
-              {"phases", Json::array()},
-              {"works", Json::array()},
-              {"deliveries", Json::array()}};
+  Json out = {
+      {"gpu", record.gpu},      {"kernels", Json::array()},      {"phases", Json::array()},
+      {"works", Json::array()}, {"transfers", record.transfers}, {"deliveries", Json::array()}};
   for (const auto& [name, kernel] : record.profiler.kernels())
     out["kernels"].push_back(json_of(name, kernel));
   for (const vgpu::Phase& phase : record.profiler.phases())
@@ -106,7 +106,8 @@ std::string report_of(const RunRecord& record) {
     out["deliveries"].push_back({{"address", delivery.address},
                                  {"bytes", delivery.bytes},
                                  {"sent_ps", delivery.sent},
-                                 {"arrived_ps", delivery.arrived}});
+                                 {"arrived_ps", delivery.arrived},
+                                 {"is_completion", delivery.is_completion}});
   }
   return to_text(out);
 }

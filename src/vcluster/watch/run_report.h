@@ -14,12 +14,15 @@
 ///                              "poll_wait_ps", "barrier_wait_ps"}]}],
 ///      "phases": [{"kernel", "device", "started_ps", "finished_ps",
 ///                  "warp_time_ps", "load_wait_ps", "poll_wait_ps", "barrier_wait_ps",
-///                  "waits": [{"file", "line", "polls", "waited_ps", "addresses": [...]}]}],
+///                  "waits": [{"file", "line", "polls", "waited_ps", "first_ps", "last_ps",
+///                             "addresses": [...]}]}],
 ///      "works": [{"what", "device", "started_ps", "finished_ps"}],
-///      "deliveries": [{"address", "bytes", "sent_ps", "arrived_ps"}]}
+///      "transfers": 12,
+///      "deliveries": [{"address", "bytes", "sent_ps", "arrived_ps", "is_completion"}]}
 ///
 /// A phase is a launch, as its device saw it; a work is anything that a stream was given: kernels,
-/// copies, collectives, each from when its turn had come.
+/// copies, collectives, each from when its turn had come. Transfers are all that the links carried
+/// between GPUs; deliveries are those that kernels sent, and the completions that they can poll.
 #pragma once
 
 #include <string>
@@ -34,6 +37,7 @@ struct RunRecord {
   std::string gpu;
   const vgpu::Profiler& profiler;
   const std::vector<FinishedWork>& works;
+  std::uint64_t transfers = 0;
   const std::vector<vgpu::Delivery>* deliveries = nullptr;  ///< Null: neither these nor addresses.
 };
 

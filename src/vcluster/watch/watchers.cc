@@ -11,8 +11,8 @@ constexpr const char* kForTheJudge = "-";  // who asks for it while the run goes
 
 }  // namespace
 
-Watchers::Watchers(const ClusterOptions& options, const Devices& devices, WorkGraph& works)
-    : options_(options) {
+Watchers::Watchers(const ClusterOptions& options, Devices& devices, WorkGraph& works)
+    : options_(options), devices_(devices) {
   const Schedule& schedule = devices.schedule();
   vgpu::WeakMemory::Settings settings{.seed = schedule.seed,
                                       .stale_percent = schedule.stale_percent,
@@ -37,8 +37,8 @@ Result<void> Watchers::write_report() const {
   if (weak_ != nullptr) {
     all.insert(all.end(), weak_->remote_stores().begin(), weak_->remote_stores().end());
   }
-  return system::write_file(options_.report,
-                            report_of({options_.gpu.key, *profiler_, works_, &all}));
+  return system::write_file(options_.report, report_of({options_.gpu.key, *profiler_, works_,
+                                                        devices_.fabric().deliveries(), &all}));
 }
 
 std::string Watchers::brief_report() const {

@@ -21,7 +21,7 @@ class Devices;
 
 class Watchers {
  public:
-  Watchers(const ClusterOptions& options, const Devices& devices, WorkGraph& works);
+  Watchers(const ClusterOptions& options, Devices& devices, WorkGraph& works);
 
   /// Lets them observe a GPU, beside an observer that is there already.
   void join(vgpu::Environment& environment);
@@ -37,6 +37,7 @@ class Watchers {
 
  private:
   const ClusterOptions& options_;
+  Devices& devices_;
   std::unique_ptr<vgpu::Profiler> profiler_;
   std::vector<vgpu::Delivery> deliveries_;
   std::vector<FinishedWork> works_;

@@ -9,33 +9,99 @@
 namespace cuco::run {
 namespace {
 
-Json report(std::int64_t finished, std::int64_t arrived) {
-  return {
-      {"phases",
-       {{{"kernel", "wait"},
-         {"device", 1},
-         {"started_ps", 100},
-         {"finished_ps", finished},
-         {"waits", {{{"file", "/a/moe.cu"}, {"line", 541}, {"polls", 3}, {"addresses", {64}}}}}}}},
-      {"deliveries", {{{"address", 64}, {"bytes", 8}, {"sent_ps", 50}, {"arrived_ps", arrived}}}}};
+constexpr std::uint64_t kSignal = 64;
+constexpr std::uint64_t kCredit = 256;
+
+Json delivery(std::int64_t sent, std::int64_t arrived, std::uint64_t address = kSignal) {
+  return {{"address", address},
+          {"bytes", 8},
+          {"sent_ps", sent},
+          {"arrived_ps", arrived},
+          {"is_completion", address == kCredit}};
 }
 
-TEST(DelayProbe, AWaitThatGrowsWithTheDelayWaits) {
-  const auto phases = probe_phases(report(300, 250), report(1290, 1250), 1000);
-  ASSERT_EQ(phases.size(), 1U);
-  EXPECT_TRUE(phases[0].waited);
-  EXPECT_FALSE(phases[0].is_suspect());
+/// A launch that looks at a word from `first` to `last`.
+Json launch(std::int64_t first, std::int64_t last, std::uint64_t word = kSignal, int line = 541) {
+  return {{"kernel", "wait"},
+          {"device", 1},
+          {"waits",
+           {{{"file", "/a/moe.cu"},
+             {"line", line},
+             {"first_ps", first},
+             {"last_ps", last},
+             {"addresses", {word}}}}}};
+}
+
+Json report(const std::vector<Json>& launches, const std::vector<Json>& deliveries) {
+  return {{"phases", launches}, {"deliveries", deliveries}};
+}
+
+TEST(DelayProbe, AWaitThatAnArrivalEndsWaits) {
+  const auto waits = probe_waits(report({launch(100, 300)}, {delivery(50, 250)}),
+                                 report({launch(100, 1300)}, {delivery(50, 1250)}));
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_EQ(waits[0].for_arrivals, 1);
+  EXPECT_FALSE(waits[0].is_suspect());
+  EXPECT_EQ(waits[0].plain_ps, 200);
+  EXPECT_EQ(waits[0].delayed_ps, 1200);
 }
 
 TEST(DelayProbe, AWaitThatEndsBeforeTheDeliveryIsNamed) {
-  const auto phases = probe_phases(report(300, 250), report(300, 1250), 1000);
-  ASSERT_EQ(phases.size(), 1U);
-  EXPECT_TRUE(phases[0].is_suspect());
-  EXPECT_EQ(phases[0].missed.front(), "moe.cu:541");
+  const auto waits = probe_waits(report({launch(100, 300)}, {delivery(50, 250)}),
+                                 report({launch(100, 300)}, {delivery(50, 1250)}));
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_TRUE(waits[0].is_suspect());
+  EXPECT_EQ(waits[0].where, "moe.cu:541");
 }
 
 TEST(DelayProbe, NothingOnItsWayIsNoSuspicion) {
-  EXPECT_FALSE(probe_phases(report(3000, 250), report(3000, 1250), 1000)[0].is_suspect());
+  const Json late = report({launch(2900, 3000)}, {delivery(50, 1250)});
+  EXPECT_FALSE(probe_waits(late, late)[0].is_suspect());
+}
+
+TEST(DelayProbe, WhatAnEarlierPhaseRaisedIsNamed) {
+  // The first delivery is the warm-up's; the wait is for the second, and takes the first for it.
+  const Json late = report({launch(5000, 5010)}, {delivery(0, 1000), delivery(4900, 5900)});
+  EXPECT_TRUE(probe_waits(late, late)[0].is_suspect());
+}
+
+TEST(DelayProbe, TheNextTurnsDeliveryMayBeOnItsWay) {
+  // The sender is ahead by one: each launch has its own, and the next is in flight.
+  const Json late = report({launch(2000, 2010), launch(3000, 3010), launch(5000, 5010)},
+                           {delivery(0, 1000), delivery(1500, 2500), delivery(2900, 3900)});
+  const auto waits = probe_waits(late, late);
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_EQ(waits[0].launches, 3);
+  EXPECT_FALSE(waits[0].is_suspect());
+}
+
+TEST(DelayProbe, ACompletionOfOwnPutsIsNoArrival) {
+  // A flush, which a completion ends, and behind it a wait that does not wait.
+  const Json late = report({launch(100, 400, kCredit, 540), launch(400, 410)},
+                           {delivery(50, 350, kCredit), delivery(50, 1250)});
+  const auto waits = probe_waits(late, late);
+  ASSERT_EQ(waits.size(), 2U);
+  EXPECT_EQ(waits[0].for_completions, 1);
+  EXPECT_EQ(waits[0].for_arrivals, 0);
+  EXPECT_FALSE(waits[0].is_suspect());
+  EXPECT_TRUE(waits[1].is_suspect());
+}
+
+TEST(DelayProbe, LinesThatReadWhatNobodyDeliversAreNoWaits) {
+  const Json late = report({launch(100, 300, 4096)}, {delivery(50, 1250)});
+  EXPECT_TRUE(probe_waits(late, late).empty());
+}
+
+TEST(DelayProbe, LaunchesOfOneLineAreOneRow) {
+  std::vector<Json> launches;
+  std::vector<Json> deliveries;
+  for (std::int64_t i = 0; i < 240; ++i) {
+    launches.push_back(launch(i * 10'000, i * 10'000 + 1100));
+    deliveries.push_back(delivery(i * 10'000, i * 10'000 + 1000));
+  }
+  const auto waits = probe_waits(report(launches, deliveries), report(launches, deliveries));
+  ASSERT_EQ(waits.size(), 1U);
+  EXPECT_EQ(waits[0].for_arrivals, 240);
 }
 
 TEST(Profile, NamesOfKernelsAreReadable) {
