@@ -141,6 +141,16 @@ void Checker::check_bounds(const Work& work,
   } else {
     finding.kind = Kind::OutOfBounds;
     finding.message = fmt::format("{} {} {}", work.info.what, verb, problem->detail);
+    // A range that begins inside: what it is and by how much it is too long.
+    if (const MemoryState::Block* block = memory_.find(address)) {
+      const bool is_collective = work.info.what.starts_with("nccl");
+      finding.message = fmt::format(
+          "{} {} {} bytes{} at offset {} of {} bytes: {} too many", work.info.what, verb, bytes,
+          !is_collective             ? ""
+          : kind == AccessKind::Load ? " of its send buffer"
+                                     : " of its receive buffer",
+          address - block->base, block->bytes, address + bytes - block->base - block->bytes);
+    }
     finding.hint = "check the number of bytes against the size of the allocation";
   }
   findings_.add(std::move(finding));

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "check/finding/finding.h"
 #include "ptx/toolkit_source.h"
@@ -89,24 +92,35 @@ void name_host_places(std::vector<Finding>& findings) {
   }
 }
 
-/// Reads lines of source files, each file once.
-class Sources {
- public:
-  std::string line(const std::string& file, int number) {
-    auto& lines = files_[file];
-    if (lines.empty()) {
-      const auto contents = system::read_file(file);
-      const std::string text = contents ? *contents : std::string();
-      for (const std::string_view line : split(text, '\n'))
-        lines.emplace_back(line);
-    }
-    const auto index = static_cast<std::size_t>(number - 1);
-    return index < lines.size() ? lines[index] : std::string();
-  }
+/// The lines of a source file; none if it cannot be read.
+std::vector<std::string> lines_of(const std::string& file) {
+  const auto contents = system::read_file(file);
+  std::vector<std::string> lines;
+  if (!contents) return lines;
+  for (const std::string_view line : split(*contents, '\n'))
+    lines.emplace_back(line);
+  return lines;
+}
 
- private:
-  std::map<std::string, std::vector<std::string>> files_;
-};
+bool is_same_place(const Site& a, const Site& b) {
+  return a.file == b.file && a.line == b.line && a.kernel == b.kernel && a.module == b.module &&
+         a.offset == b.offset && a.what == b.what;
+}
+
+/// The same mistake, seen in another run.
+bool is_same(const Finding& a, const Finding& b) {
+  if (a.kind != b.kind || !is_same_place(a.where, b.where)) return false;
+  if (a.other.has_value() != b.other.has_value()) return false;
+  if (a.other && !is_same_place(*a.other, *b.other)) return false;
+  return !a.where.file.empty() || !a.where.module.empty() || a.message == b.message;
+}
+
+Json ranks_of(const Finding& finding) {
+  std::set<int> ranks;
+  if (finding.where.rank >= 0) ranks.insert(finding.where.rank);
+  if (finding.other && finding.other->rank >= 0) ranks.insert(finding.other->rank);
+  return Json(ranks);
+}
 
 Result<check::Suppressions> read_suppressions(const std::string& file) {
   std::vector<std::string> errors;
@@ -139,40 +153,96 @@ Result<void> CheckFlags::check() const {
   return {};
 }
 
-Result<cli::ExitCode> tell_findings(cli::Context& context,
-                                    const CheckFlags& flags,
-                                    const std::string& found,
-                                    std::uint64_t schedule_seed,
-                                    cli::ExitCode otherwise) {
+bool ran_to_its_end(const targets::RunEnding& ending) {
+  return !ending.server_failed && ending.program.ending == system::Ending::Exited;
+}
+
+Result<void> CheckReport::add(const std::string& found, std::uint64_t schedule_seed) {
+  schedules_.push_back(schedule_seed);
+  if (found.empty()) return {};
   CUCO_TRY_ASSIGN(std::vector<Finding> findings, check::findings_from_json(found));
   name_host_places(findings);
+  CUCO_TRY_ASSIGN(const check::Suppressions suppressions, read_suppressions(flags_.suppressions));
   for (Finding& finding : findings) {
-    if (schedule_seed == 0) break;
-    finding.notes.push_back(fmt::format(
-        "found under schedule {0}; reproduce with: cuco run --check --schedule-seed {0} …",
-        schedule_seed));
+    if (suppressions.match(finding)) {
+      ++suppressed_;
+      continue;
+    }
+    const auto known = std::ranges::find_if(
+        findings_, [&](const Found& other) { return is_same(other.finding, finding); });
+    if (known != findings_.end()) {
+      known->finding.count += finding.count;
+      continue;
+    }
+    if (schedule_seed != 0) {
+      finding.notes.push_back(fmt::format(
+          "found under schedule {0}; reproduce with: cuco run --check --schedule-seed {0} …",
+          schedule_seed));
+    }
+    if (finding.kind != check::Kind::Leak) tell(finding);
+    findings_.push_back({std::move(finding), schedule_seed});
   }
-  CUCO_TRY_ASSIGN(const check::Suppressions suppressions, read_suppressions(flags.suppressions));
-  const std::size_t all = findings.size();
-  std::erase_if(findings, [&](const Finding& finding) { return suppressions.match(finding); });
-  const std::size_t suppressed = all - findings.size();
-  if (!flags.json.empty()) CUCO_TRY(system::write_file(flags.json, check::to_json(findings)));
-  Sources sources;
-  for (const Finding& finding : findings) {
-    context.terminal.error(check::to_text(
-        finding, [&](const std::string& file, int line) { return sources.line(file, line); }));
+  return {};
+}
+
+void CheckReport::add_difference(std::uint64_t schedule_seed, std::vector<std::string> lines) {
+  differences_.push_back({schedule_seed, std::move(lines)});
+}
+
+void CheckReport::tell(const Finding& finding) {
+  context_.terminal.error(check::to_text(finding, [&](const std::string& file, int line) {
+    const auto [known, is_new] = sources_.try_emplace(file);
+    if (is_new) known->second = lines_of(file);
+    const auto index = static_cast<std::size_t>(line - 1);
+    return index < known->second.size() ? known->second[index] : std::string();
+  }));
+}
+
+std::string CheckReport::json(const CheckedEnd& end, cli::ExitCode code) const {
+  Json findings = Json::array();
+  for (const Found& found : findings_) {
+    Json entry = Json::parse(check::to_json({found.finding})).front();
+    entry["ranks"] = ranks_of(found.finding);
+    entry["schedule"] = found.seed;
+    findings.push_back(std::move(entry));
   }
-  std::string more = suppressed == 0 ? "" : fmt::format(", {} suppressed", suppressed);
-  if (schedule_seed != 0) more += fmt::format(", under schedule {}", schedule_seed);
-  if (findings.empty()) {
-    if (otherwise != cli::ExitCode::Done)
-      more += "; the program failed, so only the part before the failure was checked";
-    context.terminal.note("check: no findings{}", more);
-    return otherwise;
+  Json differences = Json::array();
+  for (const Difference& difference : differences_)
+    differences.push_back({{"schedule", difference.seed}, {"lines", difference.lines}});
+  return to_text(Json{{"findings", std::move(findings)},
+                      {"differences", std::move(differences)},
+                      {"suppressed", suppressed_},
+                      {"schedules", schedules_},
+                      {"whole", end.is_whole},
+                      {"program_exit_code", static_cast<int>(end.otherwise)},
+                      {"exit_code", static_cast<int>(code)}}) +
+         "\n";
+}
+
+Result<cli::ExitCode> CheckReport::finish(const CheckedEnd& end) {
+  for (const Found& found : findings_) {
+    if (found.finding.kind == check::Kind::Leak) tell(found.finding);
   }
-  context.terminal.error(
-      fmt::format("check: {} finding{}{}", findings.size(), findings.size() == 1 ? "" : "s", more));
-  return cli::ExitCode::Findings;
+  const cli::ExitCode code = has_findings() ? cli::ExitCode::Findings : end.otherwise;
+  if (!flags_.json.empty()) CUCO_TRY(system::write_file(flags_.json, json(end, code)));
+  if (context_.json) context_.terminal.write(json(end, code));
+  std::string more = suppressed_ == 0 ? "" : fmt::format(", {} suppressed", suppressed_);
+  if (schedules_.size() == 1 && schedules_.front() != 0) {
+    more += fmt::format(", under schedule {}", schedules_.front());
+  }
+  if (!end.is_whole) {
+    more += "; the program failed, so only the part before the failure was checked";
+  } else if (end.otherwise != cli::ExitCode::Done) {
+    more += fmt::format("; the program ran to its end and returned {}",
+                        static_cast<int>(end.otherwise));
+  }
+  if (findings_.empty()) {
+    context_.terminal.note("check: no findings{}", more);
+  } else {
+    context_.terminal.error(fmt::format("check: {} finding{}{}", findings_.size(),
+                                        findings_.size() == 1 ? "" : "s", more));
+  }
+  return code;
 }
 
 }  // namespace cuco::run

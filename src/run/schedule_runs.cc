@@ -63,23 +63,19 @@ Result<cli::ExitCode> run_schedules(cli::Context& context,
                                     const targets::ServerOptions& options) {
   CUCO_TRY_ASSIGN(const targets::KeptRun plain,
                   targets::run_and_keep(start, options, cli::InterruptScope::requested));
-  context.terminal.write(plain.out);
+  context.terminal.pass_on(plain.out);
   for (std::string_view text = plain.errors; !text.empty();) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     context.terminal.note("{}", text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   if (plain.ending.interrupted) return cli::ExitCode::Interrupted;
+  CheckReport found(context, check);
   // A deadlock ends the server with an error, but in a checked run it is a finding first.
-  const auto findings = [&](const targets::KeptRun& run,
-                            std::uint64_t seed) -> Result<cli::ExitCode> {
-    if (run.findings.empty() || (seed != 0 && run.findings == "[]")) return cli::ExitCode::Done;
-    return tell_findings(context, check, run.findings, seed, cli::ExitCode::Done);
-  };
-  CUCO_TRY_ASSIGN(const cli::ExitCode first, findings(plain, 0));
-  if (first != cli::ExitCode::Done) return first;
-  if (plain.ending.server_failed) return cli::ExitCode::Internal;
-  for (int i = 1; i <= flags.count; ++i) {
+  if (check.enabled) CUCO_TRY(found.add(plain.findings, 0));
+  const bool compares = !plain.ending.server_failed;
+  int ran = 0;
+  for (int i = 1; compares && i <= flags.count; ++i) {
     targets::ServerOptions other = options;
     other.schedule_seed = static_cast<std::uint64_t>(i);
     context.terminal.progress(fmt::format("schedule {}/{}", i, flags.count));
@@ -87,16 +83,25 @@ Result<cli::ExitCode> run_schedules(cli::Context& context,
                     targets::run_and_keep(start, other, cli::InterruptScope::requested));
     context.terminal.clear_progress();
     if (run.ending.interrupted) return cli::ExitCode::Interrupted;
-    CUCO_TRY_ASSIGN(const cli::ExitCode found, findings(run, other.schedule_seed));
-    if (found != cli::ExitCode::Done) return found;
-    const std::vector<std::string> lines = differences(plain, run);
+    ++ran;
+    if (check.enabled) CUCO_TRY(found.add(run.findings, other.schedule_seed));
+    std::vector<std::string> lines = differences(plain, run);
     if (lines.empty()) continue;
     report(context, flags, other.schedule_seed, lines, run,
            vcluster::make_schedule(other.schedule_seed, options.devices));
-    return cli::ExitCode::Findings;
+    found.add_difference(other.schedule_seed, std::move(lines));
+    break;
   }
-  context.terminal.note("identical under {} adversarial schedules", flags.count);
-  return cli::passed_on(plain.ending.program.code);
+  const bool differs = found.has_differences();
+  const CheckedEnd end{
+      .otherwise = compares ? cli::passed_on(plain.ending.program.code) : cli::ExitCode::Internal,
+      .is_whole = compares && ran_to_its_end(plain.ending)};
+  cli::ExitCode code = differs ? cli::ExitCode::Findings : end.otherwise;
+  if (check.enabled) {
+    CUCO_TRY_ASSIGN(code, found.finish(end));
+  }
+  if (compares && !differs) context.terminal.note("identical under {} adversarial schedules", ran);
+  return code;
 }
 
 }  // namespace cuco::run

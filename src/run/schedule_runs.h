@@ -21,8 +21,8 @@ struct ScheduleFlags {
 };
 
 /// Shows the plain run's output, then reports the first schedule that differs, and how; in checked
-/// runs also the first one with a finding. Findings (66) if there is one, otherwise the program's
-/// exit code.
+/// runs also what is found under any of them. Findings (66) if there is something, otherwise the
+/// program's exit code.
 [[nodiscard]] Result<cli::ExitCode> run_schedules(cli::Context& context,
                                                   const ScheduleFlags& flags,
                                                   const CheckFlags& check,

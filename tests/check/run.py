@@ -58,7 +58,7 @@ def run(cuco, source, name, flags, folder):
                             capture_output=True, text=True, timeout=900)
     found = {}
     if out.exists():
-        for finding in json.loads(out.read_text()):
+        for finding in json.loads(out.read_text())["findings"]:
             found.setdefault(finding["kind"], []).append(sides(source, finding))
     return result, found
 

@@ -111,7 +111,9 @@ class RunCommand final : public Command {
     const ExitCode code = exit_code(context, *ending);
     if (!check_.enabled || ending->interrupted) return code;
     CUCO_TRY_ASSIGN(const std::string found, server.findings());
-    return run::tell_findings(context, check_, found, server_options.schedule_seed, code);
+    run::CheckReport report(context, check_);
+    CUCO_TRY(report.add(found, server_options.schedule_seed));
+    return report.finish({.otherwise = code, .is_whole = run::ran_to_its_end(*ending)});
   }
 
   Result<void> check_arguments() const {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "vcluster/calls/calls.h"
 #include "vcluster/graph/cuda_graph.h"
 #include "vcluster/mpi/mail_room.h"
@@ -115,6 +116,7 @@ void Cluster::end_process(Process& process) {
   // Its peers learn of it first, while its communicators still have names.
   nccl_->process_ended(process.index, process.name());
   if (!process.said_goodbye) processes_.add_lost(process.name());
+  if (check_ && process.said_goodbye) warn_of_pending_work(process);
   for (const auto& [device, context] : process.contexts) {
     const auto grids = context->grids;
     for (const std::uint64_t grid : grids) {
@@ -123,6 +125,24 @@ void Cluster::end_process(Process& process) {
   }
   allocations_->abandon(process);
   processes_.end(process);
+}
+
+// What its streams still had to do is never done, so it was not checked either.
+void Cluster::warn_of_pending_work(const Process& process) {
+  std::size_t pending = 0;
+  std::string first;
+  for (const auto& [device, context] : process.contexts) {
+    for (const WorkPtr& work : context->streams.unfinished()) {
+      if (work->done()) continue;
+      if (pending++ == 0) first = describe(*work);
+    }
+  }
+  if (pending == 0) return;
+  fmt::print(stderr,
+             "cuco: warning: {} ended while its streams had work to do ({}{}): what was not done "
+             "was not checked; synchronise before the end\n",
+             process.name(), printable(first),
+             pending == 1 ? "" : fmt::format(", in {} streams", pending));
 }
 
 void Cluster::deliver(Session& session, wire::Frame frame) {

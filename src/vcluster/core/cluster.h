@@ -74,6 +74,7 @@ class Cluster {
   Result<void> make_parts();
   void register_calls();
   void end_process(Process& process);
+  static void warn_of_pending_work(const Process& process);
   void serve(Session& session, const Dispatcher::Entry& entry);
   /// What NCCL keeps at an address that a kernel waits for: "signal 0 of rank 1…".
   [[nodiscard]] std::optional<std::string> name_awaited(const vgpu::Wait& wait) const;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,20 @@ using SubmissionPtr = std::shared_ptr<Submission>;
 /// Submissions that their process will ask for, by process and ticket.
 using Tickets = std::map<std::pair<std::uint32_t, std::uint64_t>, SubmissionPtr>;
 constexpr std::size_t kMaxTickets = 1U << 16U;
+
+/// Ranks of a communicator for which a thread has made calls, each by itself.
+struct LoneCalls {
+  std::set<int> ranks;
+  bool has_warned = false;
+};
+/// By communicator and thread.
+using AllLoneCalls = std::map<std::pair<std::string, std::uint32_t>, LoneCalls>;
+
+/// What the handlers of NCCL's messages share.
+struct NcclState {
+  Tickets tickets;
+  AllLoneCalls lone_calls;
+};
 /// A program that polls gets on in virtual time.
 constexpr VTime kPollCost = 500 * vgpu::kNanosecond;
 
@@ -166,11 +181,29 @@ std::optional<Problem> hand_to_streams(const NcclParts& parts,
   return std::nullopt;
 }
 
+/// A call may wait for the other ranks' before it returns: a thread that makes them one after the
+/// other would never get to the next.
+void look_for_missing_group(AllLoneCalls& all,
+                            const Session& session,
+                            const std::vector<CliqueRank>& places) {
+  if (places.size() != 1) return;
+  const CliqueRank& place = places.front();
+  LoneCalls& lone = all[{place.clique->name(), session.number()}];
+  lone.ranks.insert(place.rank);
+  if (lone.ranks.size() < 2 || std::exchange(lone.has_warned, true)) return;
+  fmt::print(stderr,
+             "cuco: warning: one thread makes the calls of ranks {} and {} of {} one after the "
+             "other; NCCL may wait in the first for the second: put them between ncclGroupStart "
+             "and ncclGroupEnd, or give each GPU a thread\n",
+             *lone.ranks.begin(), *lone.ranks.rbegin(), place.clique->name());
+}
+
 /// All operations of a submission, by communicator, in the order of the calls.
 void serve_operations(const NcclParts& parts,
                       Session& session,
                       const std::vector<Item>& items,
-                      const SubmissionPtr& submission) {
+                      const SubmissionPtr& submission,
+                      AllLoneCalls& lone_calls) {
   std::map<std::uint64_t, std::vector<std::pair<std::size_t, wire::NcclOperation>>> by_comm;
   std::vector<std::uint64_t> order;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -180,6 +213,7 @@ void serve_operations(const NcclParts& parts,
     if (!by_comm.contains(operation->comm)) order.push_back(operation->comm);
     by_comm[operation->comm].emplace_back(i, *operation);
   }
+  std::vector<CliqueRank> places;
   for (const std::uint64_t comm : order) {
     const auto& entries = by_comm[comm];
     const auto answer_all = [&](const Problem& problem) {
@@ -192,6 +226,7 @@ void serve_operations(const NcclParts& parts,
       answer_all({Code::InvalidArgument, "not a communicator of this process"});
       continue;
     }
+    places.push_back(*place);
     std::vector<wire::NcclOperation> operations;
     for (const auto& [index, operation] : entries)
       operations.push_back(operation);
@@ -206,6 +241,7 @@ void serve_operations(const NcclParts& parts,
       answer_to(parts, submission, entries[i].first)(std::move(reply));
     }
   }
+  if (parts.check != nullptr) look_for_missing_group(lone_calls, session, places);
 }
 
 void simulate(const NcclParts& parts, Session& session, const std::vector<Item>& items) {
@@ -223,7 +259,7 @@ void simulate(const NcclParts& parts, Session& session, const std::vector<Item>&
 }
 
 void submit(const NcclParts& parts,
-            Tickets& tickets,
+            NcclState& state,
             Session& session,
             const wire::NcclSubmit& request,
             wire::Bytes tail) {
@@ -243,12 +279,14 @@ void submit(const NcclParts& parts,
     parts.nccl.serve(item.kind, item.payload,
                      {session.process->index, answer_to(parts, submission, i)});
   }
-  serve_operations(parts, session, *items, submission);
+  serve_operations(parts, session, *items, submission, state.lone_calls);
   if (--submission->missing == 0) return reply_if_complete(parts, submission);
   if (request.ticket != 0) {
-    if (tickets.size() >= kMaxTickets) return session.refuse("too many NCCL calls in flight");
+    if (state.tickets.size() >= kMaxTickets) {
+      return session.refuse("too many NCCL calls in flight");
+    }
     submission->is_detached = true;
-    tickets[{session.process->index, request.ticket}] = submission;
+    state.tickets[{session.process->index, request.ticket}] = submission;
     return session.reply_with(wire::kSuccess, wire::NcclSubmit::Reply{.pending = 1});
   }
   session.park(CallWait{what + " (other ranks have not called it)"});
@@ -336,13 +374,13 @@ void fail_device(const Devices& devices,
 }
 
 void register_nccl_calls(Dispatcher& dispatcher, const NcclParts& parts) {
-  const auto tickets = std::make_shared<Tickets>();  // shared by the two handlers alone
+  const auto state = std::make_shared<NcclState>();  // shared by the two handlers alone
   dispatcher.on<wire::NcclSubmit>(
-      [parts, tickets](Session& session, const wire::NcclSubmit& request, wire::Bytes tail) {
-        submit(parts, *tickets, session, request, tail);
+      [parts, state](Session& session, const wire::NcclSubmit& request, wire::Bytes tail) {
+        submit(parts, *state, session, request, tail);
       });
-  dispatcher.on<wire::NcclPoll>([tickets](Session& session, const wire::NcclPoll& request,
-                                          wire::Bytes) { poll(*tickets, session, request); },
+  dispatcher.on<wire::NcclPoll>([state](Session& session, const wire::NcclPoll& request,
+                                        wire::Bytes) { poll(state->tickets, session, request); },
                                 Turn::Poll, kPollCost);
   dispatcher.on<wire::NcclUniqueId>(
       [parts](Session& session, const wire::NcclUniqueId&, wire::Bytes) {

@@ -52,6 +52,15 @@ fabric::Pattern pattern_of(Kind kind) {
   return fabric::Pattern::AllReduce;
 }
 
+/// ", of which …": by how much a range is longer than what was allocated there.
+std::string too_many(const vgpu::Memory& memory, const Range& range) {
+  const auto known = memory.find_allocation(range.address);
+  if (!known) return {};
+  const std::uint64_t left = known->base + known->bytes - memory.canonical(range.address);
+  if (left >= range.bytes) return {};
+  return fmt::format(", {} more than the {} that are allocated there", range.bytes - left, left);
+}
+
 /// What the rank's part of a collective knows to have begun when it is done.
 std::vector<check::ClockPtr> comes_after(const Call& call,
                                          int rank,
@@ -82,10 +91,12 @@ Check Exchange::check_call(int rank, const ExchangePart& part) const {
     if (range.bytes == 0) continue;
     const auto owner = services_.memory.granule(range.address).owner;
     if (!services_.memory.valid(range.address, range.bytes)) {
-      return Problem{Code::InvalidArgument,
-                     fmt::format("{}: {} is not device memory: {} bytes at {:#x}; pass memory from "
-                                 "cudaMalloc or ncclMemAlloc that is large enough",
-                                 describe(call), name, range.bytes, range.address)};
+      return Problem{
+          Code::InvalidArgument,
+          fmt::format("{}: {} is not device memory: {} bytes at {:#x}{}; pass memory from "
+                      "cudaMalloc or ncclMemAlloc that is large enough",
+                      describe(call), name, range.bytes, range.address,
+                      too_many(services_.memory, range))};
     }
     if (owner != vgpu::kHostOwner && owner != clique_.device_of(rank)) {
       return Problem{Code::InvalidArgument,

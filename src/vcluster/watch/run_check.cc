@@ -217,6 +217,7 @@ void RunCheck::on_copy(Work& work, const Context& context, const CopyOperation& 
       to_host ? checker.read_out(id, address, bytes) : checker.read(id, address, bytes);
     });
   }
+  writes_pinned_ |= to_here && is_pinned(copy.to);
   if (to_here) {
     for_rows(copy, copy.to, [&](std::uint64_t address, std::uint64_t bytes) {
       checker.write(id, address, bytes);
@@ -264,6 +265,11 @@ void RunCheck::abandoned(std::uint64_t address, bool in_order) {
 }
 
 void RunCheck::finish() {
+  if (writes_pinned_) {
+    fmt::print(stderr,
+               "cuco: note: copies write pinned memory; whether the host waits before it reads it "
+               "is not watched\n");
+  }
   if (processes_.lost().empty()) checker.report_leaks();
   checker.fold_unwritten();
 }

@@ -117,6 +117,7 @@ class RunCheck {
   std::unordered_map<const Work*, check::WorkId> running_;
   std::deque<vgpu::Memory::Allocation> set_aside_;  ///< Freed, and not to be used again soon.
   std::uint64_t set_aside_bytes_ = 0;
+  bool writes_pinned_ = false;  ///< A copy has, and the host may read it.
   check::ClockPtr departed_;
   /// Places of calls by process and address of the caller.
   std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>,
