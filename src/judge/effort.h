@@ -3,7 +3,6 @@
 /// What a fidelity means to the judge. The only place where it asks for one.
 #pragma once
 
-
 #include "candidate/evaluator.h"
 
 namespace cuco::judge {

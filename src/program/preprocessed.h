@@ -16,8 +16,8 @@
 
 namespace cuco::program {
 
-/// The source with _Pragma("cuco_mark_SECRET_N") in place of the marker lines; lines stay where they
-/// are.
+/// The source with _Pragma("cuco_mark_SECRET_N") in place of the marker lines; lines stay where
+/// they are.
 [[nodiscard]] Result<std::string> mark_regions(std::string_view source, std::string_view secret);
 
 /// What one pass of the compiler (host or device) has seen.

@@ -13,8 +13,8 @@
 #include "fabric/fabric.h"
 #include "vcluster/core/cluster_options.h"
 #include "vcluster/core/cluster_schedule.h"
-#include "vcluster/record/copy_log.h"
 #include "vcluster/device/kernel_ports.h"
+#include "vcluster/record/copy_log.h"
 #include "vgpu/gpu/gpu.h"
 #include "vgpu/memory/memory.h"
 

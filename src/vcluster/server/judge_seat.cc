@@ -196,8 +196,7 @@ void JudgeSeat::enter(std::int32_t rank, Session& session, VTime time) {
     info.start = session.known;
     const check::WorkId id = parts_.check->checker.begin(info);
     for (const Seat::Copy& output : outputs) {
-      parts_.check->checker.claim(id, parts_.check->canonical(output.address),
-                                  output.bytes.size());
+      parts_.check->checker.claim(id, parts_.check->canonical(output.address), output.bytes.size());
     }
     session.learn(parts_.check->checker.end(id));
   }
