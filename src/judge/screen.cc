@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "program/regions.h"
 #include "program/tokens.h"
 #include "system/os/shared_library.h"
-#include "toolchain/printable.h"
 
 namespace cuco::judge {
 namespace {
@@ -178,11 +178,10 @@ std::string describe_edit(const program::FrozenEdit& edit) {
     return fmt::format(
         "the layout of the line '{}' outside the evolve regions was changed: blanks, "
         "or line ends (CRLF)",
-        toolchain::printable(edit.was.substr(0, 120)));
+        printable(edit.was.substr(0, 120)));
   }
   return fmt::format("a line outside the evolve regions was changed from '{}' to '{}'",
-                     toolchain::printable(edit.was.substr(0, 120)),
-                     toolchain::printable(edit.is.substr(0, 120)));
+                     printable(edit.was.substr(0, 120)), printable(edit.is.substr(0, 120)));
 }
 
 // gcc's own frame_dummy and nvcc's registration of the kernels; gcc's own clean-up at the end.
@@ -229,7 +228,7 @@ std::optional<ScreenRejected> screen_frozen(const program::FrozenText& seed,
       "frozen code",
       fmt::format("an evolve region changes what frozen code means to the compiler: '{}' instead "
                   "of '{}'",
-                  toolchain::printable(difference->is), toolchain::printable(difference->was)),
+                  printable(difference->is), printable(difference->was)),
       {}};
 }
 
