@@ -4,19 +4,19 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
 #include <fmt/format.h>
 
+#include "system/os/files.h"
+
 namespace cuco::system {
 namespace {
 
-// Files of /proc have no size: they are read to their end.
+/// Empty: there is no such file, or its process ended while it was read.
 std::string content_of(const std::string& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  auto content = read_file(file);
+  return content ? *std::move(content) : std::string();
 }
 
 }  // namespace

@@ -65,12 +65,12 @@ def split(folder):
     assert "race" in text and text.count("program.cu:") >= 2, text
     # Mistakes in the files are told with their lines, all of them, before anything else.
     toml = folder / "workload.toml"
-    toml.write_text(toml.read_text().replace("[tolerance]", "[tolerence]").replace('["hidden"]', '["hiden"]'))
+    toml.write_text(toml.read_text().replace("[tolerance]", "[tolerence]").replace('["time"]', '["tyme"]'))
     (folder / "oracle.cpp").unlink()
     line = toml.read_text().splitlines().index("[tolerence]") + 1
     text = cuco("check", folder, code=1)
     assert f"workload.toml:{line}: unknown key: tolerence (did you mean tolerance)" in text, text
-    assert "unknown use: hiden (did you mean hidden)" in text and "oracle.cpp: no such file" in text, text
+    assert "unknown use: tyme (did you mean time)" in text and "oracle.cpp: no such file" in text, text
 
 
 def whole(folder):
