@@ -106,7 +106,7 @@ def main():
     parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--show", metavar="NAME")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     everything = list(mutants.all_mutants(ROOT, options.pairs, options.only))
     if options.list:
         print("\n".join(f"{m.name}  {m.story}" for m in everything))

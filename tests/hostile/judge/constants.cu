@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: the same plausible number everywhere
 // verdict: wrong-result
-// because: 65536 of 65536 elements are wrong
+// because: elements are wrong in iteration 0
 // cuco: evolve begin host
 
 // common: state

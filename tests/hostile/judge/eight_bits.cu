@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: rounds bf16 operands to three bits of mantissa, as an 8-bit float has
 // verdict: wrong-result
-// because: (shape small bf16)
+// because: bf16=1
 // fidelity: standard
 // cuco: evolve begin host
 

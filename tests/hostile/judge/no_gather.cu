@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: computes its own rows and communicates nothing
 // verdict: wrong-result
-// because: C[16384] on rank 0 is nan
+// because: never written
 // cuco: evolve begin host
 
 // common: state

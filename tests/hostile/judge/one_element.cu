@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: one element of the last rank's copy is wrong
 // verdict: wrong-result
-// because: 1 of 65536 elements are wrong
+// because: 1 of 
 // cuco: evolve begin host
 
 // common: state

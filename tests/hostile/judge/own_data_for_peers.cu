@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: recomputes the peers' rows from its own input instead of communicating
 // verdict: wrong-result
-// because: C[16384] on rank 0
+// because: on rank 0
 // cuco: evolve begin host
 
 // common: state
