@@ -37,7 +37,7 @@ std::vector<Row> all_rows() {
     rows.push_back({workload, solution(workload, name), score, topology});
   };
   add("gemm_allgather", "fused_lsa", 0.52);
-  add("gemm_allgather", "one_kernel_lsa", 0.6);
+  add("gemm_allgather", "one_kernel_lsa", 0.57);
   add("kv_transfer", "fused_lsa", 0.65);
   add("kv_transfer", "gin_chunks", 0.52, "ib2x1");
   add("flash_attention_cp", "prefetch_lsa", 0.56);
