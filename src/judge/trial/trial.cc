@@ -242,14 +242,16 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
   if (!checked) return lost_buffers(checked.error());
   std::optional<Outcome> outcome = *std::move(checked);
   if (spec_.surprises > 0 && iteration >= spec_.wanted_iterations()) return outcome;
-  const double charged = target_.is_measured() ? 0 : host.charged.count();
-  const double seconds = static_cast<double>(end - begin) * 1e-12 + charged;
+  const double on_gpus = static_cast<double>(end - begin) * 1e-12;
   if (!outcome && disturbance_.is_probe) {
+    // The host's time is not the same twice; the probe asks how long the GPUs waited.
     const std::uint64_t deliveries = all.ranks.front().deliveries;
-    const auto finding = judge_probe(deliveries, times_.seconds.front(), seconds);
+    const auto finding = judge_probe(deliveries, first_on_gpus_, on_gpus);
     return finding ? std::optional<Outcome>(candidate::Findings{{*finding}, disturbance_.name})
                    : std::nullopt;
   }
+  if (times_.seconds.empty()) first_on_gpus_ = on_gpus;
+  const double seconds = on_gpus + (target_.is_measured() ? 0 : host.charged.count());
   times_.seconds.push_back(seconds);
   if (target_.is_measured()) {
     times_.samples.push_back(all.ranks.front().seen);

@@ -75,7 +75,8 @@ class Trial {
   std::unique_ptr<targets::Ranks> ranks_;
   TrialMemory memory_;
   TrialTimes times_;
-  Disturbance disturbance_;  ///< Of this iteration.
+  double first_on_gpus_ = 0;  ///< Seconds of the first timed iteration, without the host's.
+  Disturbance disturbance_;   ///< Of this iteration.
 };
 
 /// Starts the candidate's ranks on the bench and runs the trial. The outcome is the candidate's; an
