@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: gathers on a side stream that nothing orders after the product, where it is timed
-// verdict: findings
+// verdict: wrong-result
 // because: not ordered
 // fidelity: final
 // cuco: evolve begin host
