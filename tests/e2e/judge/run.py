@@ -119,5 +119,5 @@ with tempfile.TemporaryDirectory() as root:
         text = cuco("judge", "--own", "--on", "gpu", SOURCE / "../../../workloads/silu_and_mul",
                     SOURCE / "whole.cu", code=3)
         assert "no usable GPU" in text and text.count("\n") == 1, text
-    assert "NOSUCH" in cuco("judge", "NOSUCH", "x.cu", code=2)
+    assert "NOSUCH" in cuco("judge", "NOSUCH", SOURCE / "whole.cu", code=2)
 print("init, check, judge: ok")
