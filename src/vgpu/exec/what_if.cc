@@ -107,8 +107,7 @@ bool WhatIf::is_predicate(std::uint32_t reg) const {
 }
 
 std::uint32_t WhatIf::slot_bytes(std::uint32_t reg) const {
-  return std::max<std::uint32_t>(
-      4, static_cast<std::uint32_t>(ptx::size_of(function_->registers[reg].type)));
+  return std::max(4U, ptx::size_of(function_->registers[reg].type));
 }
 
 void WhatIf::begin(const Warp& warp, const Op& op, unsigned lane) {
@@ -167,7 +166,7 @@ bool WhatIf::put_values(std::uint64_t value, std::span<const std::uint64_t> othe
   fetch(reg);
   const Ref ref = place_of(reg);
   const std::uint32_t bytes = slot_bytes(reg);
-  const auto size = static_cast<std::uint32_t>(ptx::size_of(load_->types.back()));
+  const std::uint32_t size = ptx::size_of(load_->types.back());
   if ((ref & kConstantBit) != 0 || bytes > 8 || size > 8) return false;
   for (unsigned l = 0; l < kLanes; ++l) {
     const std::uint64_t raw = l == 0 || l > others.size() ? value : others[l - 1];

@@ -65,12 +65,12 @@ class Pipe {
 
   /// Forgets the oldest buckets, so that `bucket` is in the middle of those remembered.
   [[gnu::noinline, gnu::cold]] void advance(std::int64_t bucket) {
-    constexpr std::int64_t size = Buckets;
-    const std::int64_t base = bucket - size / 2;
+    constexpr std::int64_t kSize = Buckets;
+    const std::int64_t base = bucket - kSize / 2;
     const std::int64_t stop = std::min(base, end_);
-    for (std::int64_t b = end_ - size; b < stop; ++b)
+    for (std::int64_t b = end_ - kSize; b < stop; ++b)
       used_[static_cast<std::uint64_t>(b) % Buckets] = 0;
-    end_ = base + size;
+    end_ = base + kSize;
     first_free_ = std::max(first_free_, base);
   }
 

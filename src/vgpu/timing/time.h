@@ -20,7 +20,7 @@ inline constexpr VTime kNever = INT64_MAX;
 
 /// A run that gets here is over, with that as its outcome. The number overflows a hundred times
 /// later, so that what a single step adds to a clock needs no check.
-inline constexpr VTime kEndOfTime = 24 * 3600 * kSecond;
+inline constexpr VTime kEndOfTime = VTime{24} * 3600 * kSecond;
 
 /// The longest step that a spin on a clock may skip.
 inline constexpr VTime kLongestLeap = 100 * kMillisecond;
