@@ -36,6 +36,14 @@ void report(cli::Context& context,
   context.terminal.note("    reproduce with: cuco run --schedule-seed {} …", seed);
 }
 
+void note_lines(cli::Context& context, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    context.terminal.note("{}", text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
 }  // namespace
 
 void ScheduleFlags::declare(cli::Arguments& arguments) {
@@ -63,12 +71,13 @@ Result<cli::ExitCode> run_schedules(cli::Context& context,
                                     const targets::ServerOptions& options) {
   CUCO_TRY_ASSIGN(const targets::KeptRun plain,
                   targets::run_and_keep(start, options, cli::InterruptScope::requested));
-  context.terminal.pass_on(plain.out);
-  for (std::string_view text = plain.errors; !text.empty();) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    context.terminal.note("{}", text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+  // With --json, what stands on standard output is the report alone.
+  if (context.json && check.enabled) {
+    note_lines(context, plain.out);
+  } else {
+    context.terminal.pass_on(plain.out);
   }
+  note_lines(context, plain.errors);
   if (plain.ending.interrupted) return cli::ExitCode::Interrupted;
   CheckReport found(context, check);
   // A deadlock ends the server with an error, but in a checked run it is a finding first.

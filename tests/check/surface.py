@@ -37,6 +37,13 @@ expect(result.returncode == 1 and "no findings; the program ran to its end and r
 expect(found["whole"] and found["program_exit_code"] == 1 and found["exit_code"] == 1 and not found["findings"],
        "and JSON says so", result)
 
+result = subprocess.run([cuco, "--json", "run", "--check", source, "--", "fail_in_order"], capture_output=True,
+                        text=True, timeout=600)
+expect(json.loads(result.stdout)["program_exit_code"] == 1, "JSON on standard output stands there alone", result)
+result = subprocess.run([cuco, "--json", "run", "--check", "--schedules", "1", source, "--", "fail_in_order"],
+                        capture_output=True, text=True, timeout=600)
+expect(json.loads(result.stdout)["schedules"] == [0, 1], "under schedules, too", result)
+
 result, found = run("leave_early")
 expect("ended while its streams had work to do" in result.stderr, "pending work is named", result)
 

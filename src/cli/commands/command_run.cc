@@ -103,7 +103,10 @@ class RunCommand final : public Command {
     CUCO_TRY_ASSIGN(const targets::RankStart ranks,
                     uses_mpi ? targets::start_under_mpi(server, argv, server_options.processes)
                              : targets::start_as_one(server, argv));
-    const auto ending = targets::run_against(server, ranks, InterruptScope::requested);
+    // With --json, what stands on standard output is the report alone.
+    const bool reports = context.json && check_.enabled;
+    const auto ending =
+        targets::run_against(server, ranks, InterruptScope::requested, {.out = reports ? 2 : 1});
     if (!ending) {
       context.terminal.error(ending.error().message());
       return ExitCode::Internal;
