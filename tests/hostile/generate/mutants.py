@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import pathlib
 import random
+import re
 
 import operators
 from source_text import REGION, Source
@@ -34,7 +35,13 @@ def bases(root):
     for path in sorted(pathlib.Path(__file__).parent.glob("honest/*/*.cu")):
         workload = path.parent.name
         seed = (root / "workloads" / workload / "program.cu").read_text()
-        yield f"{workload}/{path.stem}", workload, with_regions(seed, path.read_text())
+        yield f"{workload}/{path.stem}", workload, with_regions(seed, expanded(path))
+
+
+def expanded(path):
+    """What the bases have in common is written once: "// common: NAME" stands for common/NAME.inc."""
+    return re.sub(r"^// common: (\w+)\n", lambda m: (path.parents[1] / "common" / f"{m[1]}.inc").read_text(),
+                  path.read_text(), flags=re.M)
 
 
 def with_regions(seed, changed):

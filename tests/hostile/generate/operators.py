@@ -112,7 +112,7 @@ def skip_rank(source):
 
 STRAY = """
 static cudaStream_t stray_stream() {
-  static thread_local cudaStream_t stream = nullptr;
+  static cudaStream_t stream = nullptr;
   if (stream == nullptr) cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
   return stream;
 }

@@ -1,29 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts between nodes: a world barrier says that everybody has entered, a signal per source that its
 // rows have arrived, a flush that ours have left.
-// cuco: evolve begin preamble
-#include <cuda/atomic>
-#include <cuda_bf16.h>
-#include <cuda_pipeline.h>
-#include <cuda_runtime.h>
-#include <mma.h>
-#include <nccl.h>
-#include <nccl_device.h>
-// cuco: evolve end
-// cuco: evolve begin host
-
-cudaError_t multiply(const Shape& s, const void* a, const void* b, void* c, cudaStream_t stream) {
-  const int tile = s.bf16 ? kTileBf16 : kTile;
-  const dim3 grid((s.n + tile - 1) / tile, (s.m + tile - 1) / tile);
-  if (s.bf16) {
-    gemm_bf16<<<grid, kThreads, 0, stream>>>((const __nv_bfloat16*)a, (const __nv_bfloat16*)b,
-                                             (__nv_bfloat16*)c, s.m, s.n, s.k);
-  } else {
-    gemm_fp32<<<grid, kThreads, 0, stream>>>((const float*)a, (const float*)b, (float*)c, s.m, s.n,
-                                             s.k);
-  }
-  return cudaGetLastError();
-}
+// common: multiply
 
 struct State {
   cuco_context context;
@@ -66,14 +44,7 @@ __global__ void gather(ncclDevComm comm,
   gin.flush(block);
 }
 
-int run(State& state, int set, cudaStream_t stream) {
-  const cuco_context& context = state.context;
-  const Shape& s = state.shape;
-  const size_t bytes = (size_t)s.m * s.n * (s.bf16 ? 2 : 4);
-  char* mine = (char*)context.outputs[set * context.n_outputs] + context.rank * bytes;
-  multiply(s, context.inputs[set * context.n_inputs], context.inputs[set * context.n_inputs + 1],
-           mine, stream);
-
+// common: run
   ++state.epoch;
   gather<<<1, 32, 0, stream>>>(state.comm, state.windows[set], bytes, state.epoch);
   return cudaGetLastError();

@@ -1,29 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Driven by the host: halves of the rows are multiplied and gathered as a pipeline of two streams,
 // ordered by events in both directions.
-// cuco: evolve begin preamble
-#include <cuda/atomic>
-#include <cuda_bf16.h>
-#include <cuda_pipeline.h>
-#include <cuda_runtime.h>
-#include <mma.h>
-#include <nccl.h>
-#include <nccl_device.h>
-// cuco: evolve end
-// cuco: evolve begin host
-
-cudaError_t multiply(const Shape& s, const void* a, const void* b, void* c, cudaStream_t stream) {
-  const int tile = s.bf16 ? kTileBf16 : kTile;
-  const dim3 grid((s.n + tile - 1) / tile, (s.m + tile - 1) / tile);
-  if (s.bf16) {
-    gemm_bf16<<<grid, kThreads, 0, stream>>>((const __nv_bfloat16*)a, (const __nv_bfloat16*)b,
-                                             (__nv_bfloat16*)c, s.m, s.n, s.k);
-  } else {
-    gemm_fp32<<<grid, kThreads, 0, stream>>>((const float*)a, (const float*)b, (float*)c, s.m, s.n,
-                                             s.k);
-  }
-  return cudaGetLastError();
-}
+// common: multiply
 
 struct State {
   cuco_context context;
