@@ -26,6 +26,10 @@ Result<std::unique_ptr<ProgramJudge>> open_judge(const JudgeOptions& options) {
     CUCO_TRY_ASSIGN(auto judge, WholeProgramJudge::create(*std::move(whole), options));
     return std::unique_ptr<ProgramJudge>(std::move(judge));
   }
+  if (options.exact) {
+    return Error{ErrorKind::InvalidInput,
+                 "--exact is for whole programs: others are compared with an oracle"};
+  }
   CUCO_TRY_ASSIGN(auto judge, Judge::create(options));
   return std::unique_ptr<ProgramJudge>(std::move(judge));
 }

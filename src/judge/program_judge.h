@@ -26,6 +26,7 @@ struct JudgeOptions {
   bool on_gpu = false;   ///< This machine's GPU instead of virtual ones; single-GPU workloads.
   bool full = false;     ///< Check the full shapes too; on a real GPU that is always done.
   bool check = false;    ///< Watch every access at lower fidelities, too; the highest always does.
+  bool exact = false;    ///< Compare a whole program with its seed bit by bit.
   std::uint64_t server_memory = std::uint64_t{8} << 30U;  ///< Of each virtual cluster.
 };
 

@@ -164,8 +164,10 @@ class InitCommand final : public Command {
         folder_ / "workload.toml",
         fmt::format(
             "# A whole program with main(): second class. Candidates must copy the same data\n"
-            "# back from the devices as program.cu. There are no fresh inputs, no oracle and\n"
-            "# no score. For a full judgement, split it: cuco init --help.\n"
+            "# back from the devices as program.cu, up to rounding errors. There are no fresh\n"
+            "# inputs, no oracle and no score. For a full judgement, split it: cuco init --help.\n"
+            "# Optional keys of [whole]: exact = true (bit by bit), type = \"fp32\" (fp64, fp16,\n"
+            "# bf16, exact; default: as program.cu writes it), reduction = N (terms of a sum).\n"
             "name = \"{}\"\nsummary = \"{}, as a whole\"\nranks = {}\ntopology = \"{}\"\n\n"
             "[whole]\nargs = [{}]\nflags = [{}]\n",
             name, program_.filename().string(), ranks_, topology_, list_of(args_),

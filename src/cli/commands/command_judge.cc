@@ -31,6 +31,7 @@ class JudgeCommand final : public Command {
                    "also verify full shapes, every element against the GPU reference");
     arguments.flag("--check", check_,
                    "watch every access at lower fidelities, too; final always does");
+    arguments.flag("--exact", exact_, "compare a whole program with its seed bit by bit");
     arguments.flag("--own", own_, "trust the code: run it even if a sandbox fence is missing");
   }
 
@@ -44,7 +45,8 @@ class JudgeCommand final : public Command {
                                       .topology = topology_,
                                       .on_gpu = on_ == "gpu",
                                       .full = full_,
-                                      .check = check_};
+                                      .check = check_,
+                                      .exact = exact_};
     CUCO_TRY_ASSIGN(const auto judge, judge::open_judge(options));
     CUCO_TRY_ASSIGN(const std::string program, read_candidate());
     context.terminal.progress(fmt::format("judging {} …", candidate_.filename().string()));
@@ -106,6 +108,7 @@ class JudgeCommand final : public Command {
     object["workload"] = judge.name();
     object["candidate"] = candidate_.string();
     object["verdict"] = judge.verdict(outcome);
+    if (exact_) object["exact"] = true;
     object["summary"] = candidate::summary(outcome);
     object["target"] = target.name;
     object["topology"] = target.topology;
@@ -149,6 +152,7 @@ class JudgeCommand final : public Command {
   bool own_ = false;
   bool full_ = false;
   bool check_ = false;
+  bool exact_ = false;
 };
 
 }  // namespace

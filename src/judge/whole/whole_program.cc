@@ -22,19 +22,82 @@ std::string resolved(const std::string& flag, const system::Path& file) {
          std::filesystem::absolute(file.parent_path() / folder).lexically_normal().string();
 }
 
-Result<void> read_lists(const toml::table& whole, const system::Path& file, WholeProgram& program) {
-  for (const auto& [key, node] : whole) {
-    const auto* list = node.as_array();
-    const bool flags = key.str() == "flags";
-    if ((key.str() != "args" && !flags) || list == nullptr) {
-      return wrong(file, node, "[whole] has two keys: args and flags, lists of strings");
+Result<std::vector<std::string>> read_words(const toml::node& node, const system::Path& file) {
+  std::vector<std::string> words;
+  if (!node.is_array()) return wrong(file, node, "args and flags must be lists of strings");
+  for (const auto& item : *node.as_array()) {
+    const auto word = item.value<std::string>();
+    if (!word) return wrong(file, item, "args and flags must be strings");
+    words.push_back(*word);
+  }
+  return words;
+}
+
+/// type, reduction and, for copies of one size, bytes.
+Result<void> read_declared(std::string_view key,
+                           const toml::node& node,
+                           const system::Path& file,
+                           DeclaredCopies& declared) {
+  if (key == "type") {
+    declared.type = find_element_type(node.value_or(std::string()));
+    if (!declared.type) {
+      return wrong(file, node, "type must be \"fp64\", \"fp32\", \"fp16\", \"bf16\" or \"exact\"");
     }
-    for (const auto& item : *list) {
-      const auto word = item.value<std::string>();
-      if (!word) return wrong(file, item, "args and flags must be strings");
-      (flags ? program.flags : program.args).push_back(flags ? resolved(*word, file) : *word);
+    return {};
+  }
+  const auto number = node.value<std::int64_t>();
+  if (!number || *number < 1) {
+    return wrong(file, node, fmt::format("{} must be a whole number from 1 on", key));
+  }
+  if (key == "bytes") {
+    declared.bytes = static_cast<std::uint64_t>(*number);
+  } else {
+    declared.reduction = static_cast<double>(*number);
+  }
+  return {};
+}
+
+Result<void> read_copies(const toml::node& node, const system::Path& file, WholeProgram& program) {
+  const auto* list = node.as_array();
+  if (list == nullptr) return wrong(file, node, "copies are tables: [[whole.copies]]");
+  for (const auto& item : *list) {
+    const auto* table = item.as_table();
+    if (table == nullptr) return wrong(file, item, "copies are tables: [[whole.copies]]");
+    DeclaredCopies declared;
+    for (const auto& [key, value] : *table) {
+      if (key.str() != "bytes" && key.str() != "type" && key.str() != "reduction") {
+        return wrong(file, value, "[[whole.copies]] has three keys: bytes, type and reduction");
+      }
+      CUCO_TRY(read_declared(key.str(), value, file, declared));
+    }
+    if (!declared.bytes) return wrong(file, item, "which copies? bytes is missing");
+    program.rules.declared.push_back(declared);
+  }
+  return {};
+}
+
+Result<void> read_keys(const toml::table& whole, const system::Path& file, WholeProgram& program) {
+  DeclaredCopies all;
+  for (const auto& [key, node] : whole) {
+    if (key.str() == "args") {
+      CUCO_TRY_ASSIGN(program.args, read_words(node, file));
+    } else if (key.str() == "flags") {
+      CUCO_TRY_ASSIGN(const auto words, read_words(node, file));
+      for (const std::string& word : words)
+        program.flags.push_back(resolved(word, file));
+    } else if (key.str() == "exact") {
+      if (!node.is_boolean()) return wrong(file, node, "exact must be true or false");
+      program.rules.exact = node.value_or(false);
+    } else if (key.str() == "copies") {
+      CUCO_TRY(read_copies(node, file, program));
+    } else if (key.str() == "type" || key.str() == "reduction") {
+      CUCO_TRY(read_declared(key.str(), node, file, all));
+    } else {
+      return wrong(file, node,
+                   "[whole] has the keys args, flags, exact, type, reduction and copies");
     }
   }
+  if (all.type || all.reduction) program.rules.declared.push_back(all);
   return {};
 }
 
@@ -55,7 +118,8 @@ Result<std::optional<WholeProgram>> load_whole_program(const system::Path& folde
   if (program.name.empty() || program.topology.empty() || program.ranks < 1 || program.ranks > 64) {
     return wrong(file, table, "needs name, topology and ranks from 1 to 64");
   }
-  CUCO_TRY(read_lists(*whole, file, program));
+  program.rules.ranks = program.ranks;
+  CUCO_TRY(read_keys(*whole, file, program));
   return std::optional(std::move(program));
 }
 

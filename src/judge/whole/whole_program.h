@@ -2,7 +2,7 @@
 /// \file
 /// Whole programs as workloads: one with main() that nobody has split into set-up and run. There is
 /// no oracle for it, and what of it is set-up nobody knows, so it is second class: it is compared
-/// with what its own seed brings back from the devices, bit by bit, and every report says so.
+/// with what its own seed brings back from the devices, and every report says so.
 #pragma once
 
 #include <optional>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "judge/whole/seed_comparison.h"
 #include "system/jobs/job.h"
 #include "system/os/files.h"
 
@@ -24,6 +25,7 @@ struct WholeProgram {
   std::vector<std::string> args;
   std::vector<std::string> flags;  ///< For nvcc: "-lmpi" …
   system::Path seed;               ///< program.cu
+  ComparisonRules rules;           ///< exact, type, reduction, copies
 };
 
 /// The line that every report of such a program carries.

@@ -20,6 +20,8 @@ namespace {
 using candidate::Outcome;
 
 constexpr const char* kDifference = "differs from the seed";
+/// Of what one run brings back; beyond it there are digests.
+constexpr std::uint64_t kKeptBytes = std::uint64_t{256} << 20U;
 
 bool links_mpi(const system::Path& program) {
   const auto bytes = system::read_file(program);
@@ -49,6 +51,7 @@ Result<std::unique_ptr<WholeProgramJudge>> WholeProgramJudge::create(WholeProgra
     return Error{ErrorKind::InvalidInput, "whole programs are judged on the virtual cluster only"};
   }
   if (!options.topology.empty()) program.topology = options.topology;
+  program.rules.exact = program.rules.exact || options.exact;
   std::unique_ptr<WholeProgramJudge> judge(new WholeProgramJudge(std::move(program)));
   const WholeProgram& whole = judge->program_;
   CUCO_TRY_ASSIGN(const system::Path file,
@@ -101,6 +104,7 @@ Result<targets::KeptRun> WholeProgramJudge::run(const system::Path& built,
   targets::ServerOptions options = server_;
   options.schedule_seed = schedule_seed;
   options.reports = schedule_seed == 0;
+  options.keep_copies = kKeptBytes;
   targets::ProgramStart start{
       .argv = {built.string()}, .uses_mpi = links_mpi(built), .fences = build_.tier};
   start.argv.insert(start.argv.end(), program_.args.begin(), program_.args.end());
@@ -140,7 +144,8 @@ Result<std::optional<Outcome>> WholeProgramJudge::run_beside_seed(const std::str
                     run(std::get<system::Path>(built), static_cast<std::uint64_t>(schedule)));
     if (schedule == 0) *seconds = device_seconds(kept.report);
     candidate::Findings found;
-    for (const std::string& difference : differences(*expected, kept))
+    CUCO_TRY_ASSIGN(const auto differences, compare_with_seed(*expected, kept, program_.rules));
+    for (const std::string& difference : differences)
       found.findings.push_back({.kind = kDifference, .message = difference});
     if (found.findings.empty()) continue;
     if (schedule > 0)
@@ -190,15 +195,21 @@ std::vector<WorkloadTest> WholeProgramJudge::test_workload(bool run_seed) {
   } else if (*outcome) {
     test.detail = candidate::explanation(**outcome);
   } else {
-    test.detail = fmt::format("{} copies", seed_->copies.size());
+    test.detail = fmt::format("copies: {}", compared_as());
   }
   return tests;
 }
 
 std::string WholeProgramJudge::basis(const candidate::Scored& scored) const {
   const std::lock_guard lock(mutex_);
-  return fmt::format("same as the seed: {} device-to-host copies, identical under {} schedules",
-                     seed_ ? seed_->copies.size() : 0, scored.checked_schedules);
+  return fmt::format("same as the seed: {} device-to-host copies ({}) under {} schedules",
+                     seed_ ? seed_->copy_log.size() : 0, compared_as(), scored.checked_schedules);
+}
+
+std::string WholeProgramJudge::compared_as() const {
+  if (!seed_) return "none";
+  const auto described = describe_copies(*seed_, program_.rules);
+  return described ? *described : described.error().message();
 }
 
 std::string_view WholeProgramJudge::verdict(const Outcome& outcome) const {

@@ -46,6 +46,8 @@ class WholeProgramJudge final : public ProgramJudge {
   Result<targets::KeptRun> run(const system::Path& built, std::uint64_t schedule_seed) const;
   /// Its seed's run under the plain schedule, made once.
   Result<const targets::KeptRun*> seed();
+  /// The seed's copies by type: "2 fp32, 1 exact".
+  std::string compared_as() const;
   /// The plain schedule and so many others; `seconds`: the device's time under the plain one.
   Result<OptionalOutcome> run_beside_seed(const std::string& text, int schedules, double* seconds);
 

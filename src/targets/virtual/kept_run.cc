@@ -48,13 +48,6 @@ bool speaks_of_time(std::string_view line) {
   return false;
 }
 
-std::string ending_of(const KeptRun& run) {
-  if (run.ending.server_failed) return "cannot go on: a deadlock, or the server failed";
-  const system::JobOutcome& program = run.ending.program;
-  return program.ending == system::Ending::Exited ? fmt::format("exits with {}", program.code)
-                                                  : "is " + system::describe(program);
-}
-
 /// The first line that is not the same, masked numbers aside.
 void compare_output(const KeptRun& plain, const KeptRun& other, std::vector<std::string>& out) {
   // Ranks write to one stream in any order: the lines are what is compared.
@@ -97,6 +90,13 @@ void compare_copies(const KeptRun& plain, const KeptRun& other, std::vector<std:
 }
 
 }  // namespace
+
+std::string ending_of(const KeptRun& run) {
+  if (run.ending.server_failed) return "cannot go on: a deadlock, or the server failed";
+  const system::JobOutcome& program = run.ending.program;
+  return program.ending == system::Ending::Exited ? fmt::format("exits with {}", program.code)
+                                                  : "is " + system::describe(program);
+}
 
 std::string without_times(std::string_view line) {
   if (!speaks_of_time(line)) return std::string(line);
@@ -143,7 +143,12 @@ Result<KeptRun> run_and_keep(const ProgramStart& start,
   CUCO_TRY_ASSIGN(kept.errors, system::read_file(folder.path() / "errors"));
   kept.out += kept.ending.program.out;
   kept.errors += kept.ending.program.err;
-  CUCO_TRY_ASSIGN(kept.copies, vcluster::read_copy_log(server.copy_log()));
+  CUCO_TRY_ASSIGN(kept.copy_log, vcluster::read_copy_log(server.copy_log()));
+  kept.copies = vcluster::without_order(kept.copy_log);
+  if (options.keep_copies != 0) {
+    CUCO_TRY_ASSIGN(auto contents, vcluster::CopyContents::open(server.copy_log()));
+    kept.contents = std::make_shared<const vcluster::CopyContents>(std::move(contents));
+  }
   if (options.reports && !kept.ending.interrupted && !kept.ending.server_failed) {
     CUCO_TRY_ASSIGN(kept.report, server.report());
   }

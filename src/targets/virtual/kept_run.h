@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -28,6 +29,9 @@ struct KeptRun {
   std::string out;
   std::string errors;  ///< The program's and the server's.
   std::set<vcluster::LoggedCopy> copies;
+  std::vector<vcluster::CopyEntry> copy_log;
+  /// If the options asked for contents. Shared: runs are compared in several places.
+  std::shared_ptr<const vcluster::CopyContents> contents;
   std::string report;    ///< If the options asked for one: see vcluster/run_report.h.
   std::string findings;  ///< Of a checked run.
 };
@@ -40,6 +44,9 @@ struct KeptRun {
 /// What a correct program has in common under all schedules and these two runs do not: how they
 /// ended, what they printed, what came back from devices. Empty: no difference.
 [[nodiscard]] std::vector<std::string> differences(const KeptRun& plain, const KeptRun& other);
+
+/// How the program ended: "exits with 1".
+[[nodiscard]] std::string ending_of(const KeptRun& run);
 
 /// A line of output with its numbers masked if it speaks of times or rates: those do change.
 [[nodiscard]] std::string without_times(std::string_view line);

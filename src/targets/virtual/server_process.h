@@ -27,6 +27,7 @@ struct ServerOptions {
   bool completions_on_time = false;  ///< The delay is not for completions of puts.
   bool reports = false;              ///< See ServerProcess::report.
   bool logs_copies = false;          ///< See ServerProcess::copy_log.
+  std::uint64_t keep_copies = 0;     ///< Keep so many bytes of what they carry.
   bool check = false;                ///< Watch every access, many times slower; see findings().
   std::int64_t patience_ms = 0;  ///< Silence after which a note says who is waited for; 0: 60 s.
   int errors = 2;                ///< Where the server's own messages go.

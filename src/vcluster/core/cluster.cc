@@ -58,7 +58,8 @@ Result<void> Cluster::make_parts() {
                    .sources = {.some_early = devices_->schedule().early_sources,
                                .seed = devices_->schedule().seed},
                    .deliveries = watchers_->deliveries(),
-                   .check = check_.get()});
+                   .check = check_.get(),
+                   .types = devices_->written_types()});
   operations_ = std::make_unique<Operations>(OperationParts{timeline_, works_, *devices_,
                                                             *allocations_, sessions_, processes_,
                                                             *nccl_, ids_, check_.get()});

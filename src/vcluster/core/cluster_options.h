@@ -23,7 +23,8 @@ struct ClusterOptions {
   bool completions_on_time = false;  ///< But the sender learns that its source is free as ever.
   system::Path report;    ///< What kernels did, as JSON, when all is over: see run_report.h.
   system::Path copy_log;  ///< What came back from devices, one line per copy; empty: none.
-  bool check = false;     ///< Watch every access: see run_check.h.
+  std::uint64_t keep_copies = 0;  ///< So many bytes of what came back are kept beside the log.
+  bool check = false;             ///< Watch every access: see run_check.h.
 };
 
 }  // namespace cuco::vcluster

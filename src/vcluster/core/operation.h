@@ -50,6 +50,7 @@ struct CopyOperation {
   std::uint64_t height = 1;
   std::uint64_t depth = 1;
   std::uint32_t session = 0;  ///< Whose bounce buffer is meant.
+  std::uint64_t call = 0;     ///< Its place in the order of calls, where copies are logged.
   /// Source bytes taken at the call, when the thread does not wait.
   std::shared_ptr<const std::vector<std::byte>> staged;
 

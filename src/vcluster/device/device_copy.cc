@@ -85,6 +85,11 @@ void notify_rows(const OperationParts& parts, const CopyOperation& copy) {
   }
 }
 
+/// From the first byte to the last.
+std::uint64_t extent_of(const CopyOperation& copy, const wire::CopyEnd& end) {
+  return (copy.depth - 1) * end.slice + (copy.height - 1) * end.pitch + copy.width;
+}
+
 /// Where one end lies in the server now; null if what it was in is gone.
 Place resolve(const OperationParts& parts,
               const CopyOperation& copy,
@@ -92,9 +97,7 @@ Place resolve(const OperationParts& parts,
               std::span<std::byte> service_bounce) {
   switch (end.where) {
     case wire::CopyEnd::kServer: {
-      const std::uint64_t extent =
-          (copy.depth - 1) * end.slice + (copy.height - 1) * end.pitch + copy.width;
-      if (!parts.devices.memory().valid(end.address, extent)) return {};
+      if (!parts.devices.memory().valid(end.address, extent_of(copy, end))) return {};
       return {vgpu::Memory::at(end.address), end.pitch, end.slice};
     }
     case wire::CopyEnd::kBounce: {
@@ -114,13 +117,33 @@ Place resolve(const OperationParts& parts,
 }
 
 /// What the host got: it is the same under every schedule, or the program depends on one.
-void log_copy(CopyLog& log, int device, const CopyOperation& copy, const Place& to) {
-  CopyDigest digest;
-  for (std::uint64_t z = 0; z < copy.depth; ++z) {
-    for (std::uint64_t y = 0; y < copy.height; ++y)
-      digest.add({to.at + z * to.slice + y * to.pitch, copy.width});
+void log_copy(const OperationParts& parts, int device, const CopyOperation& copy, const Place& to) {
+  std::vector<std::byte> packed(copy.bytes());
+  move_rows(copy, {packed.data(), copy.width, copy.width * copy.height}, to);
+  CopyEntry entry;
+  entry.copy.device = device;
+  entry.call = copy.call;
+  entry.thread = copy.session;
+  if (const WrittenTypes* types = parts.devices.written_types()) {
+    entry.written =
+        types->of(parts.devices.memory().canonical(copy.from.address), extent_of(copy, copy.from));
+    entry.anywhere = types->anywhere();
   }
-  log.add(device, copy.bytes(), digest.value());
+  parts.devices.copy_log()->add(entry, packed);
+}
+
+/// What a copy between devices carries is there what it was here.
+void carry_types(const OperationParts& parts, const CopyOperation& copy) {
+  WrittenTypes* types = parts.devices.written_types();
+  if (types == nullptr || !device_of(parts, copy.from) || !device_of(parts, copy.to)) return;
+  const vgpu::Memory& memory = parts.devices.memory();
+  for (std::uint64_t row = 0; row < copy.height * copy.depth; ++row) {
+    const auto at = [&](const wire::CopyEnd& end) {
+      return memory.canonical(end.address + row / copy.height * end.slice +
+                              row % copy.height * end.pitch);
+    };
+    types->note_copy(at(copy.to), at(copy.from), copy.width);
+  }
 }
 
 void move_bytes(const OperationParts& parts,
@@ -131,9 +154,10 @@ void move_bytes(const OperationParts& parts,
   if (to.at == nullptr || from.at == nullptr) return;
   move_rows(copy, to, from);
   notify_rows(parts, copy);
+  carry_types(parts, copy);
   if (parts.devices.copy_log() == nullptr) return;
   const auto device = device_of(parts, copy.from);
-  if (device && !device_of(parts, copy.to)) log_copy(*parts.devices.copy_log(), *device, copy, to);
+  if (device && !device_of(parts, copy.to)) log_copy(parts, *device, copy, to);
 }
 
 ServiceJob host_job(const CopyOperation& copy,
@@ -210,6 +234,7 @@ void fill_bytes(const OperationParts& parts, const FillOperation& fill) {
 
 WorkPtr make_copy_work(const OperationParts& parts, Context& context, CopyOperation copy) {
   std::string what = fmt::format("copy of {} bytes", copy.bytes());
+  if (CopyLog* log = parts.devices.copy_log()) copy.call = log->next_call();
   return WorkGraph::make(
       std::move(what), [&parts, &context, copy = std::move(copy)](const WorkPtr& work) {
         if (context.error != 0 || copy.bytes() == 0) {

@@ -16,7 +16,8 @@ Devices::Devices(const ClusterOptions& options)
 Result<std::unique_ptr<Devices>> Devices::create(const ClusterOptions& options) {
   std::unique_ptr<Devices> devices(new Devices(options));
   if (!options.copy_log.empty()) {
-    CUCO_TRY_ASSIGN(devices->copy_log_, CopyLog::create(options.copy_log));
+    CUCO_TRY_ASSIGN(devices->copy_log_, CopyLog::create(options.copy_log, options.keep_copies));
+    if (options.keep_copies != 0) devices->written_types_ = std::make_unique<WrittenTypes>();
   }
   CUCO_TRY_ASSIGN(devices->memory_, vgpu::Memory::create(devices->count()));
   return devices;

@@ -15,6 +15,7 @@
 #include "vcluster/core/cluster_schedule.h"
 #include "vcluster/device/kernel_ports.h"
 #include "vcluster/record/copy_log.h"
+#include "vcluster/watch/written_types.h"
 #include "vgpu/gpu/gpu.h"
 #include "vgpu/memory/memory.h"
 
@@ -42,6 +43,8 @@ class Devices {
   [[nodiscard]] const Schedule& schedule() const { return adversary_.schedule(); }
   /// Null: nobody asked for one.
   [[nodiscard]] CopyLog* copy_log() const { return copy_log_.get(); }
+  /// Null: nobody compares contents.
+  [[nodiscard]] WrittenTypes* written_types() const { return written_types_.get(); }
 
   /// From now on, every delivery between GPUs comes so much later than options and links say.
   void set_extra_delay(VTime delay);
@@ -56,6 +59,7 @@ class Devices {
   KernelPorts kernel_ports_;
   Adversary adversary_;
   std::unique_ptr<CopyLog> copy_log_;
+  std::unique_ptr<WrittenTypes> written_types_;
 };
 
 }  // namespace cuco::vcluster

@@ -11,6 +11,7 @@
 #include "fabric/collective_cost.h"
 #include "vcluster/nccl/nccl_meeting.h"
 #include "vcluster/watch/run_check.h"
+#include "vcluster/watch/written_types.h"
 
 namespace cuco::vcluster {
 
@@ -266,7 +267,9 @@ void Exchange::finish_round(std::uint64_t number) {
   for (int rank = 0; rank < clique_.ranks(); ++rank) {
     const Range written =
         nccl_core::write_range(calls[static_cast<std::size_t>(rank)], rank, clique_.ranks());
-    if (written.bytes != 0) services_.memory.notify_write(written.address, written.bytes, now);
+    if (written.bytes == 0) continue;
+    services_.memory.notify_write(written.address, written.bytes, now);
+    note_type(written, calls.front());
   }
   for (const Slot& slot : round.slots)
     finish_part(slot);
@@ -291,6 +294,7 @@ void Exchange::try_channel(int source, int destination) {
       if (bytes != 0) {
         nccl_core::perform_send(send.part->call, receive.part->call);
         services_.memory.notify_write(receive.part->call.recv, bytes, services_.timeline.now());
+        note_type({receive.part->call.recv, bytes}, receive.part->call);
       }
       if (services_.check != nullptr) {
         const check::ClockPtr sent = send.group->work->known;
@@ -301,6 +305,12 @@ void Exchange::try_channel(int source, int destination) {
       finish_part(receive);
     });
   }
+}
+
+void Exchange::note_type(const Range& written, const Call& call) {
+  if (services_.types == nullptr) return;
+  services_.types->note(services_.memory.canonical(written.address), written.bytes,
+                        written_as(call.type));
 }
 
 void Exchange::finish_part(const Slot& slot) {

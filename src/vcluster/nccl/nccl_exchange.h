@@ -28,6 +28,7 @@
 namespace cuco::vcluster {
 
 class RunCheck;
+class WrittenTypes;
 
 /// One call of one rank, on its way.
 struct ExchangePart {
@@ -46,7 +47,8 @@ struct ExchangeServices {
   fabric::Fabric& fabric;
   /// Tells people what went wrong.
   std::function<void(const std::string&)> log;
-  RunCheck* check = nullptr;  ///< Null: an ordinary run.
+  RunCheck* check = nullptr;      ///< Null: an ordinary run.
+  WrittenTypes* types = nullptr;  ///< Null: nobody compares contents.
 };
 
 class Exchange {
@@ -105,6 +107,7 @@ class Exchange {
   void finish_round(std::uint64_t number);
   void try_channel(int source, int destination);
   void finish_part(const Slot& slot);
+  void note_type(const nccl_core::Range& written, const nccl_core::Call& call);
   /// Warns once of a group in which a send reads what a receive writes.
   void look_for_overlap(int rank, std::span<const ExchangePart> parts);
   /// Tells the checker what the rank's part read and wrote, and whom it comes after.

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "vcluster/watch/run_check.h"
+#include "vcluster/watch/written_types.h"
 
 namespace cuco::vcluster {
 
@@ -346,6 +347,10 @@ void GinNic::deliver(const Job& job) {
   } else {
     std::memmove(to, job.staged ? job.staged->data() : vgpu::Memory::at(job.source),
                  job.descriptor.bytes);
+    if (services_.types != nullptr) {
+      services_.types->note_copy(services_.memory.canonical(job.destination),
+                                 services_.memory.canonical(job.source), job.descriptor.bytes);
+    }
   }
   if (services_.check != nullptr) {
     services_.check->checker.deliver(job.posted.work, job.posted.destination, job.posted.source,

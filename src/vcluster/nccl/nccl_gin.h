@@ -38,6 +38,7 @@
 namespace cuco::vcluster {
 
 class RunCheck;
+class WrittenTypes;
 
 /// When the NIC reads a put's source: NCCL promises only that it is between issue and completion.
 struct SourceReads {
@@ -56,6 +57,7 @@ struct GinServices {
   SourceReads sources;
   std::vector<vgpu::Delivery>* deliveries = nullptr;  ///< Kept there if somebody wants to know.
   RunCheck* check = nullptr;                          ///< Null: an ordinary run.
+  WrittenTypes* types = nullptr;                      ///< Null: nobody compares contents.
 };
 
 /// Where a rank's GIN state lies in its device memory.

@@ -52,14 +52,14 @@ NcclWorld::NcclWorld(NcclServices services)
                  windows_,
                  GinServices{services_.timeline, services_.memory, fabric_, windows_, services_.log,
                              services_.fail_device, services_.sources, services_.deliveries,
-                             services_.check}) {}
+                             services_.check, services_.types}) {}
 
 Exchange& NcclWorld::exchange(Clique& clique) {
   auto& slot = exchanges_[clique.number];
   if (slot == nullptr) {
     slot = std::make_unique<Exchange>(
         clique, ExchangeServices{services_.timeline, services_.works, services_.memory, fabric_,
-                                 services_.log, services_.check});
+                                 services_.log, services_.check, services_.types});
   }
   return *slot;
 }

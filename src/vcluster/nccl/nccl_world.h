@@ -34,7 +34,8 @@ struct NcclServices {
   std::function<void(int device, const std::string&)> fail_device;
   SourceReads sources;
   std::vector<vgpu::Delivery>* deliveries = nullptr;
-  RunCheck* check = nullptr;  ///< Null: an ordinary run.
+  RunCheck* check = nullptr;      ///< Null: an ordinary run.
+  WrittenTypes* types = nullptr;  ///< Null: nobody compares contents.
 };
 
 /// The caller of an item of a group.

@@ -2,9 +2,8 @@
 // cuco-vcluster: the server process of a virtual run. Started by cuco, not by users:
 //   cuco-vcluster --listen FD --parent FD --gpu FILE [--topology FILE] [--devices N]
 //                 [--processes N] [--seed N] [--judge FD] [--check FILE|-]
-//                 [--schedule-seed N] [--delivery-delay PS [--completions on-time]] [--copy-log
-//                 FILE] [--report FILE]
-//                 [--patience MS]
+//                 [--schedule-seed N] [--delivery-delay PS [--completions on-time]] [--report FILE]
+//                 [--copy-log FILE [--keep-copies BYTES]] [--patience MS]
 #include <sys/prctl.h>
 
 #include <csignal>
@@ -56,6 +55,10 @@ Result<ClusterOptions> cluster_options(const Options& options) {
   }
   if (const auto log = options.find("--copy-log"); log != options.end()) {
     result.copy_log = log->second;
+    const auto keep = options.find("--keep-copies");
+    if (keep != options.end()) {
+      result.keep_copies = std::strtoull(keep->second.c_str(), nullptr, 10);
+    }
   }
   result.seed = static_cast<std::uint64_t>(number(options, "--seed", 0));
   result.check = options.contains("--check");

@@ -24,6 +24,7 @@ Watchers::Watchers(const ClusterOptions& options, Devices& devices, WorkGraph& w
     weak_ = std::make_unique<vgpu::WeakMemory>(devices.memory(), settings);
     observers_.push_back(weak_.get());
   }
+  if (devices.written_types() != nullptr) observers_.push_back(devices.written_types());
   if (!options.report.empty()) {
     profiler_ = std::make_unique<vgpu::Profiler>();
     works.log = &works_;

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// How far two results of the same computation may lie apart when it was done in another order.
+///
+/// A sum of n terms in any order has a rounding error of about u * sqrt(n) of its size, u being the
+/// type's unit roundoff. An element may differ by 4 u sqrt(n) of its own size, or of what the
+/// smaller elements around it usually have, since terms that cancel leave their errors behind. All
+/// together may differ by u sqrt(n), root mean square: what is wrong everywhere by a little, a
+/// rank's part left out, is seen there. Infinities, NaN and whole numbers must be the same.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "judge/whole/element_type.h"
+
+namespace cuco::judge {
+
+struct Closeness {
+  KnownType type;
+  double terms = 1;  ///< Of the longest sum.
+
+  /// Relative to an element's size.
+  [[nodiscard]] double relative() const;
+};
+
+/// Terms of a sum that nobody has declared: over ranks, each of which has added up some in fp32 or
+/// fp64. Sums in 16 bits are short, or they would be useless.
+[[nodiscard]] double usual_terms(ElementType type, int ranks);
+
+struct Deviation {
+  std::size_t elements = 0;
+  std::size_t wrong = 0;  ///< Beyond what is allowed; 0: only all of them together.
+  std::size_t worst = 0;  ///< The element that exceeds by most what is allowed.
+  double got = 0;
+  double expected = 0;
+  double allowed = 0;  ///< Of the difference, at `worst`.
+  double rms = 0;      ///< Of all differences, relative to the rms of what was expected.
+};
+
+/// Nothing if `got` is as close to `expected` as it has to be; both are of one size.
+[[nodiscard]] std::optional<Deviation> deviation(ByteSpan expected,
+                                                 ByteSpan got,
+                                                 const Closeness& closeness);
+
+/// "element 17 is 3.25, expected 4.5; …": where, what, by how much, how many.
+[[nodiscard]] std::string describe(const Deviation& deviation, const Closeness& closeness);
+
+}  // namespace cuco::judge
