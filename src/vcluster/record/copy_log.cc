@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
+#include "base/hash.h"
 #include "system/os/open_file.h"
 #include "system/os/streams.h"
 
@@ -21,17 +22,12 @@ system::Path contents_of(const system::Path& log) {
   return log.string() + ".contents";
 }
 
+/// Programs choose what they copy: the contents of two must not be confused.
 std::uint64_t digest_of(std::span<const std::byte> bytes) {
-  std::uint64_t state = 0x9E37'79B9'7F4A'7C15ULL;
-  while (!bytes.empty()) {
-    std::uint64_t word = bytes.size();
-    const std::size_t part = std::min(bytes.size(), sizeof word);
-    std::memcpy(&word, bytes.data(), part);
-    state = (state ^ word) * 0xBF58'476D'1CE4'E5B9ULL;
-    state ^= state >> 29U;
-    bytes = bytes.subspan(part);
-  }
-  return state;
+  const Digest digest = sha256(bytes);
+  std::uint64_t first = 0;
+  std::memcpy(&first, digest.data(), sizeof first);
+  return first;
 }
 
 }  // namespace
