@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 flags=(-std=c++20 -O3 -gencode arch=compute_90,code=sm_90 -I "$root/include" ${NCCL_INCLUDE:+-I "$NCCL_INCLUDE"})
 nvcc "${flags[@]}" -cudart shared "$root/bench/seeds/time_seed.cc" -o "$work/time_seed" -ldl -lnccl || exit 1
-sources=("$root"/workloads/*/pro*.cu)
+sources=("$root"/workloads/*/{program,production,naive}.cu)
 for workload in silu_and_mul fused_add_rmsnorm merge_attn_states; do
   sources+=("$root/tests/solutions/$workload"/*.cu)
 done
@@ -60,7 +60,9 @@ for bf16 in 0 1; do
   done
   for shape in "512 1024 256" "512 2048 4096" "2048 8192 8192"; do
     read -r m n k <<<"$shape"
-    run gemm_allgather program ${type:0:3} $m $n $k $bf16 -- $((m * k)) $((k * n)) -- $((m * n))
+    for version in program naive; do
+      run gemm_allgather $version ${type:0:3} $m $n $k $bf16 -- $((m * k)) $((k * n)) -- $((m * n))
+    done
   done
   # One rank's share of the experts; the exchange is with itself.
   for shape in "32 512 128 2 2 3" "128 7168 2048 8 8 1" "4096 7168 2048 4 2 2" "4096 7168 2048 4 2 5"; do

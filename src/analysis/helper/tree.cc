@@ -48,7 +48,12 @@ bool is_additive(CXCursor cursor) {
 
 std::string field_root(CXCursor member) {
   const auto parts = children(member);
-  auto type = parts.empty() ? CXType{} : clang_getCursorType(parts.front());
+  // In a member function a field may stand without its object.
+  const auto owner = parts.empty()
+                         ? clang_getCursorSemanticParent(clang_getCursorReferenced(member))
+                         : parts.front();
+  auto type = clang_getCursorType(owner);
+  if (type.kind == CXType_Invalid) return "";
   if (type.kind == CXType_Pointer) type = clang_getPointeeType(type);
   auto name = to_string(clang_getTypeSpelling(clang_getUnqualifiedType(type)));
   if (const auto colon = name.rfind("::"); colon != std::string::npos) name.erase(0, colon + 2);

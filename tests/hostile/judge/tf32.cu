@@ -2,6 +2,13 @@
 // tries: multiplies fp32 with tf32 tensor cores
 // verdict: wrong-result
 // because: wrong result: C
+// cuco: evolve begin preamble
+#include <cuda_bf16.h>
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+#include <mma.h>
+#include <nccl.h>
+// cuco: evolve end
 // cuco: evolve begin host
 
 // common: state

@@ -42,7 +42,7 @@ TEST_P(Golden, GraphReadsAsExpected) {
 INSTANTIATE_TEST_SUITE_P(
     Analysis,
     Golden,
-    testing::Values("two_steps", "helper_function", "broken", "gemm_allgather"),
+    testing::Values("two_steps", "helper_function", "member_function", "broken", "gemm_allgather"),
     [](const auto& instance) { return instance.param; });
 
 TEST(Facts, AreRefusedWhenTheyAreNoFacts) {
