@@ -215,22 +215,24 @@ __global__ void __launch_bounds__(kThreadsBf16) gemm_bf16(ncclDevComm comm,
   const int b_col = thread % kChunksB * kChunk;
   const __nv_bfloat16* a_next = a + (size_t)(row0 + a_row) * k + a_col;
   const __nv_bfloat16* b_next = b + (size_t)b_row * n + col0 + b_col;
+  const int a_rows = m - row0 - a_row;
+  const bool b_inside = col0 + b_col < n;
   const auto fetch = [&](int step) {
     StageBf16& stage = stages[step % kStages];
     const int depth = k - step * kDepthBf16;
     if (depth > 0) {
 #pragma unroll
       for (int row = 0; row < kTileBf16; row += kThreadsBf16 / kChunksA) {
-        const bool inside = row0 + a_row + row < m && a_col < depth;
+        const bool inside = row < a_rows && a_col < depth;
         __pipeline_memcpy_async(
             &stage.a[place(a_row, a_col / kChunk, kDepthBf16) + row * kDepthBf16],
-            inside ? a_next + (size_t)row * k : a, 16, inside ? 0 : 16);
+            inside ? a_next + row * k : a, 16, inside ? 0 : 16);
       }
 #pragma unroll
       for (int row = 0; row < kDepthBf16; row += kThreadsBf16 / kChunksB) {
-        const bool inside = col0 + b_col < n && b_row + row < depth;
+        const bool inside = b_inside && b_row + row < depth;
         __pipeline_memcpy_async(&stage.b[place(b_row, b_col / kChunk, kTileBf16) + row * kTileBf16],
-                                inside ? b_next + (size_t)row * n : b, 16, inside ? 0 : 16);
+                                inside ? b_next + row * n : b, 16, inside ? 0 : 16);
       }
       a_next += kDepthBf16;
       b_next += (size_t)kDepthBf16 * n;
