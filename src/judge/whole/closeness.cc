@@ -56,6 +56,12 @@ bool same_bits(ByteSpan a, ByteSpan b, ElementType type, std::size_t index) {
   return std::memcmp(a.data() + index * bytes, b.data() + index * bytes, bytes) == 0;
 }
 
+std::uint64_t bits_of(ByteSpan bytes, ElementType type, std::size_t index) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes.data() + index * size_of(type), size_of(type));
+  return bits;
+}
+
 class Comparison {
  public:
   Comparison(ByteSpan expected, ByteSpan got, const Closeness& closeness)
@@ -70,8 +76,7 @@ class Comparison {
     for (std::size_t i = 0; i < result_.elements; ++i)
       look_at(i);
     result_.rms = squares_ > 0 ? std::sqrt(difference_squares_ / squares_) : 0;
-    const double allowed = unit_roundoff(type_) * std::sqrt(closeness_.terms);
-    const bool drifts = scale_.is_varied && result_.rms > allowed;
+    const bool drifts = scale_.is_varied && result_.rms > closeness_.together();
     if (result_.wrong == 0 && !drifts) return std::nullopt;
     return result_;
   }
@@ -101,6 +106,8 @@ class Comparison {
     result_.worst = i;
     result_.got = got;
     result_.expected = expected;
+    result_.got_bits = bits_of(got_, type_, i);
+    result_.expected_bits = bits_of(expected_, type_, i);
     result_.allowed = allowed;
   }
 
@@ -112,7 +119,8 @@ class Comparison {
     if (std::isnan(expected) && std::isnan(got)) return 1;
     if (!std::isfinite(expected)) return 0;
     if (scale_.is_whole && is_small_whole(got, type_)) return expected == got ? 1 : 0;
-    return closeness_.relative() * std::max(std::abs(expected), scale_.floor);
+    return std::max(closeness_.relative() * std::abs(expected),
+                    closeness_.to_neighbours() * scale_.floor);
   }
 
   const ByteSpan expected_;
@@ -129,14 +137,22 @@ class Comparison {
 }  // namespace
 
 double Closeness::relative() const {
-  return 4 * unit_roundoff(type.type) * std::sqrt(terms);
+  return 4 * together();
+}
+
+double Closeness::to_neighbours() const {
+  return 4 * unit_roundoff(type.type) * std::sqrt(std::max(terms - 2, 0.25));
+}
+
+double Closeness::together() const {
+  constexpr double kFewest = 4;
+  return unit_roundoff(type.type) * std::sqrt(std::max(terms, kFewest));
 }
 
 double usual_terms(ElementType type, int ranks) {
   constexpr double kTermsOfARank = 4096;
-  constexpr double kFewest = 4;
   const bool is_short = type == ElementType::Float16 || type == ElementType::Bfloat16;
-  return is_short ? std::max<double>(ranks, kFewest) : ranks * kTermsOfARank;
+  return is_short ? ranks : ranks * kTermsOfARank;
 }
 
 std::optional<Deviation> deviation(ByteSpan expected, ByteSpan got, const Closeness& closeness) {
@@ -153,29 +169,33 @@ std::optional<Deviation> deviation(ByteSpan expected, ByteSpan got, const Closen
 
 std::string describe(const Deviation& deviation, const Closeness& closeness) {
   const ElementType type = closeness.type.type;
-  if (type == ElementType::Exact) {
-    return fmt::format(
-        "byte {} is {:#04x}, expected {:#04x}; {} of {} bytes differ, and none may ({})",
-        deviation.worst, static_cast<int>(deviation.got), static_cast<int>(deviation.expected),
-        deviation.wrong, deviation.elements, closeness.type.why);
+  const bool is_exact = type == ElementType::Exact;
+  const std::string of_all = fmt::format("{} of {} {}", deviation.wrong, deviation.elements,
+                                         is_exact ? "bytes" : "elements");
+  if (is_exact) {
+    return fmt::format("byte {} is {:#04x}, expected {:#04x}; {} differ, and none may ({})",
+                       deviation.worst, deviation.got_bits, deviation.expected_bits, of_all,
+                       closeness.type.why);
   }
   const std::string how =
       fmt::format("{}, {}, sums of {:g} terms", name_of(type), closeness.type.why, closeness.terms);
-  const double difference = std::abs(deviation.got - deviation.expected);
   const std::string where = fmt::format("element {} is {:.9g}, expected {:.9g}", deviation.worst,
                                         deviation.got, deviation.expected);
+  const double difference = std::abs(deviation.got - deviation.expected);
   if (deviation.wrong == 0) {
     return fmt::format(
-        "all {} elements together differ by {:.2g} (rms), {:.2g} is allowed ({}); {}",
-        deviation.elements, deviation.rms, closeness.relative() / 4, how, where);
+        "all {} elements together differ by {:.2g} (rms), {:.2g} is allowed; {} ({})",
+        deviation.elements, deviation.rms, closeness.together(), where, how);
   }
-  const std::string much = deviation.allowed == 0
-                               ? std::string("none is allowed there")
-                               : fmt::format("{:.3g} times the {:.3g} that is allowed",
-                                             difference / deviation.allowed, deviation.allowed);
+  if (deviation.allowed == 0) {
+    return fmt::format(
+        "{} ({:#x}, expected {:#x}), which must be the same; {} differ too much ({})", where,
+        deviation.got_bits, deviation.expected_bits, of_all, how);
+  }
   return fmt::format(
-      "{}; the largest difference, {:.3g}, is {}; {} of {} elements differ too much ({})", where,
-      difference, much, deviation.wrong, deviation.elements, how);
+      "{}; the largest difference, {:.3g}, is {:.3g} times the {:.3g} that is "
+      "allowed; {} differ too much ({})",
+      where, difference, difference / deviation.allowed, deviation.allowed, of_all, how);
 }
 
 }  // namespace cuco::judge

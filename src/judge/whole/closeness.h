@@ -3,10 +3,11 @@
 /// How far two results of the same computation may lie apart when it was done in another order.
 ///
 /// A sum of n terms in any order has a rounding error of about u * sqrt(n) of its size, u being the
-/// type's unit roundoff. An element may differ by 4 u sqrt(n) of its own size, or of what the
-/// smaller elements around it usually have, since terms that cancel leave their errors behind. All
-/// together may differ by u sqrt(n), root mean square: what is wrong everywhere by a little, a
-/// rank's part left out, is seen there. Infinities, NaN and whole numbers must be the same.
+/// type's unit roundoff. An element may differ by 4 u sqrt(n) of its own size. Terms that cancel
+/// leave the errors of their partial sums behind: an element may differ by 4 u sqrt(n - 2), and at
+/// least 2 u, of the size that elements around it have. All together may differ by u sqrt(n), root
+/// mean square: what is wrong everywhere by a little, a rank's part left out, is seen there. At
+/// least 4 terms are assumed. Infinities, NaN and whole numbers must be the same.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +22,9 @@ struct Closeness {
   KnownType type;
   double terms = 1;  ///< Of the longest sum.
 
-  /// Relative to an element's size.
-  [[nodiscard]] double relative() const;
+  [[nodiscard]] double relative() const;       ///< To an element's own size.
+  [[nodiscard]] double to_neighbours() const;  ///< To the size of those around it.
+  [[nodiscard]] double together() const;       ///< Root mean square.
 };
 
 /// Terms of a sum that nobody has declared: over ranks, each of which has added up some in fp32 or
@@ -35,8 +37,10 @@ struct Deviation {
   std::size_t worst = 0;  ///< The element that exceeds by most what is allowed.
   double got = 0;
   double expected = 0;
-  double allowed = 0;  ///< Of the difference, at `worst`.
-  double rms = 0;      ///< Of all differences, relative to the rms of what was expected.
+  double allowed = 0;  ///< Of the difference, at `worst`; 0: it must be the same, bit by bit.
+  std::uint64_t got_bits = 0;
+  std::uint64_t expected_bits = 0;
+  double rms = 0;  ///< Of all differences, relative to the rms of what was expected.
 };
 
 /// Nothing if `got` is as close to `expected` as it has to be; both are of one size.

@@ -245,6 +245,20 @@ TEST(Closeness, InMixedDataOnlyWhatLooksLikeANumberMayDiffer) {
   const auto found = deviation(expected, close, closeness);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->worst, 80U);
+  EXPECT_THAT(describe(*found, closeness),
+              HasSubstr("(0x411, expected 0x410), which must be the same"));
+}
+
+TEST(Closeness, OnOneGpuASmallElementThatIsWrongByATenthIsFound) {
+  Rng rng(11);
+  std::vector<double> values;
+  for (int i = 0; i < 1000; ++i)
+    values.push_back(rounded(rng.uniform() * 2 - 1, ElementType::Bfloat16));
+  values[500] = rounded(0.2, ElementType::Bfloat16);
+  const auto expected = array_of(ElementType::Bfloat16, values);
+  values[500] = rounded(0.22, ElementType::Bfloat16);
+  const auto got = array_of(ElementType::Bfloat16, values);
+  EXPECT_TRUE(deviation(expected, got, usual(ElementType::Bfloat16, 1)));
 }
 
 TEST(Closeness, TheMessageSaysWhereByHowMuchAndHowMany) {
