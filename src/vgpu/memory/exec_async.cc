@@ -5,6 +5,7 @@
 // early gets old data here, always, instead of sometimes on hardware.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -26,20 +27,46 @@ constexpr std::uint64_t kUncommitted = std::numeric_limits<std::uint64_t>::max()
 constexpr unsigned kSpareSlot = 15;
 enum UserBit : std::uint8_t { NarrowTarget = 1, HasSize = 2, HasPredicate = 4 };
 
+using LaneSizes = std::array<std::uint16_t, 32>;
+
+/// How much each lane reads: less than it writes where a size or a predicate says so.
+LaneSizes source_sizes(Warp& w, const Op& op, const MemoryAux& aux) {
+  LaneSizes sizes{};
+  const std::uint32_t ignore = (aux.user & HasPredicate) != 0 ? w.predicate(op.c) : 0;
+  for_active(w.active & ~ignore, [&](unsigned l) {
+    const std::uint32_t wanted =
+        (aux.user & HasSize) != 0 ? w.slots<std::uint32_t>(op.c)[l] : aux.bytes;
+    sizes[l] = static_cast<std::uint16_t>(std::min<std::uint32_t>(wanted, aux.bytes));
+  });
+  return sizes;
+}
+
 /// When the global data is there: the time model answers through a scoreboard slot, borrowed here.
-VTime arrival(Warp& w, const Op& op, const LaneAddresses& sources, std::uint32_t bytes) {
+/// Lanes that read the same number of bytes are one access; those that read none are none.
+VTime arrival(Warp& w, const Op& op, const LaneAddresses& sources, const LaneSizes& sizes) {
   const VTime saved = w.load_ready[kSpareSlot];
-  w.load_ready[kSpareSlot] = w.clock;
-  account(w, op, AccessKind::Load, sources, bytes);
-  return std::exchange(w.load_ready[kSpareSlot], saved);
+  const std::uint32_t active = w.active;
+  VTime done = w.clock;
+  for (std::uint32_t left = active; left != 0; left &= ~w.active) {
+    const std::uint16_t bytes = sizes[static_cast<unsigned>(std::countr_zero(left))];
+    w.active = 0;
+    for_active(left, [&](unsigned l) { w.active |= (sizes[l] == bytes ? 1U : 0U) << l; });
+    if (bytes == 0) continue;
+    w.load_ready[kSpareSlot] = w.clock;
+    account(w, op, AccessKind::Load, sources, bytes);
+    done = std::max(done, w.load_ready[kSpareSlot]);
+  }
+  w.active = active;
+  w.load_ready[kSpareSlot] = saved;
+  return done;
 }
 
 void exec_copy(Warp& w, const Op& op) {
   const MemoryAux aux = MemoryAux::unpack(op.aux);
   LaneAddresses sources;
   gather_addresses(w, op, sources);
-  const VTime done = arrival(w, op, sources, aux.bytes);
-  const std::uint32_t ignore = (aux.user & HasPredicate) != 0 ? w.predicate(op.c) : 0;
+  const LaneSizes sizes = source_sizes(w, op, aux);
+  const VTime done = arrival(w, op, sources, sizes);
   for_active(w.active, [&](unsigned l) {
     if (w.trapped()) return;
     AsyncCopy copy;
@@ -47,12 +74,7 @@ void exec_copy(Warp& w, const Op& op) {
     copy.group = kUncommitted;
     copy.lane = static_cast<std::uint8_t>(l);
     copy.bytes = aux.bytes;
-    copy.source_bytes = aux.bytes;
-    if ((aux.user & HasSize) != 0) {
-      copy.source_bytes = static_cast<std::uint16_t>(
-          std::min<std::uint32_t>(w.slots<std::uint32_t>(op.c)[l], aux.bytes));
-    }
-    if ((ignore >> l & 1U) != 0) copy.source_bytes = 0;
+    copy.source_bytes = sizes[l];
     copy.source = sources[l];
     copy.shared = static_cast<std::uint32_t>(((aux.user & NarrowTarget) != 0
                                                   ? w.slots<std::uint32_t>(op.b)[l]
@@ -73,7 +95,8 @@ void perform(Warp& w, const AsyncCopy& copy) {
   if (to == nullptr) return;
   if (copy.source_bytes != 0) {
     const MemoryAux aux = MemoryAux::unpack(copy.op->aux);
-    const std::byte* from = resolve(w, *copy.op, aux.space, copy.lane, copy.source, copy.bytes);
+    const std::byte* from =
+        resolve(w, *copy.op, aux.space, copy.lane, copy.source, copy.bytes);
     if (from == nullptr) return;
     std::memcpy(to, from, copy.source_bytes);
   }

@@ -10,6 +10,7 @@
 // CASE double_buffer none
 // CASE async_pipeline none
 // CASE pipeline_of_four_stages none
+// CASE zero_filled_edge none
 // CASE look_back none
 // CASE persistent_queue none
 // CASE ring_of_flags none
@@ -172,6 +173,17 @@ __global__ void pipelined(const float4* in, float4* out, int rounds) {
   }
   __pipeline_wait_prior(0);
   out[threadIdx.x] = sum;
+}
+
+// The last rows of a tile lie outside of the matrix: their copies read nothing, wherever they point.
+__global__ void zero_filled(const float4* in, float4* out, int rows) {
+  __shared__ float4 tile[64];
+  const bool inside = static_cast<int>(threadIdx.x) < rows;
+  __pipeline_memcpy_async(&tile[threadIdx.x], &in[threadIdx.x * 4096], 16, inside ? 0 : 16);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[threadIdx.x] = tile[63 - threadIdx.x];
 }
 
 struct Tile {
@@ -565,6 +577,7 @@ int main(int argc, char** argv) {
   if (run.is("double_buffer")) double_buffer<<<2, 128>>>(in, out, 5);
   if (run.is("async_pipeline")) pipelined<2><<<1, 64>>>((float4*)in, (float4*)out, 6);
   if (run.is("pipeline_of_four_stages")) pipelined<4><<<2, 64>>>((float4*)in, (float4*)out, 9);
+  if (run.is("zero_filled_edge")) zero_filled<<<1, 64>>>((float4*)in, (float4*)out, 1);
   if (run.is("look_back")) {
     look_back<<<16, 32>>>(ints, more, reinterpret_cast<Tile*>(more + 4096),
                           reinterpret_cast<unsigned*>(ints) + 4096);
