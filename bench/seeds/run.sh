@@ -54,9 +54,12 @@ for version in $(versions merge_attn_states); do
 done
 for bf16 in 0 1; do
   type=$([ $bf16 = 1 ] && echo bbbb || echo ffff)
-  for sequence in 256 4096; do
-    n=$((16 * sequence * 64))
-    run flash_attention_cp program $type 16 $sequence 64 $bf16 -- $n $n $n -- $n
+  for shape in "256 64" "1024 32" "4096 64" "8192 64"; do
+    read -r sequence size <<<"$shape"
+    n=$((16 * sequence * size))
+    for version in program naive; do
+      run flash_attention_cp $version $type 16 $sequence $size $bf16 -- $n $n $n -- $n
+    done
   done
   for shape in "512 1024 256" "512 2048 4096" "2048 8192 8192"; do
     read -r m n k <<<"$shape"
@@ -68,8 +71,10 @@ for bf16 in 0 1; do
   for shape in "32 512 128 2 2 3" "128 7168 2048 8 8 1" "4096 7168 2048 4 2 2" "4096 7168 2048 4 2 5"; do
     read -r tokens hidden inter experts top skew <<<"$shape"
     t=${type:0:1}
-    run moe_dispatch_combine program $t$t${t}if$t $tokens $hidden $inter $experts $top $skew 0 $bf16 \
-      -- $((tokens * hidden)) $((experts * hidden * 2 * inter)) $((experts * inter * hidden)) \
-      $((tokens * top)) $((tokens * top)) -- $((tokens * hidden))
+    for version in program naive; do
+      run moe_dispatch_combine $version $t$t${t}if$t $tokens $hidden $inter $experts $top $skew 0 $bf16 \
+        -- $((tokens * hidden)) $((experts * hidden * 2 * inter)) $((experts * inter * hidden)) \
+        $((tokens * top)) $((tokens * top)) -- $((tokens * hidden))
+    done
   done
 done

@@ -38,8 +38,11 @@ std::vector<Row> all_rows() {
   };
   add("gemm_allgather", "fused_lsa", 0.52);
   add("gemm_allgather", "one_kernel_lsa", 0.57);
-  // The second baseline: right, and slower than the seed.
-  rows.push_back({"gemm_allgather", "workloads/gemm_allgather/naive.cu", 0.3, ""});
+  // The second baselines: right, and hardly faster than the seeds.
+  for (const std::string workload :
+       {"gemm_allgather", "flash_attention_cp", "moe_dispatch_combine"}) {
+    rows.push_back({workload, fmt::format("workloads/{}/naive.cu", workload), 0.3, ""});
+  }
   add("kv_transfer", "fused_lsa", 0.65);
   add("kv_transfer", "gin_chunks", 0.52, "ib2x1");
   add("flash_attention_cp", "prefetch_lsa", 0.56);

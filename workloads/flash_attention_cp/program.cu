@@ -143,9 +143,12 @@ __global__ void __launch_bounds__(256) attend_fp32(const float* __restrict__ q,
   }
 }
 
-// bf16: four warps of 16 queries each. Scores, probabilities and results stay in the registers of
-// mma.m16n8k16: lane 4g + t has rows g and g + 8, columns 2t and 2t + 1 of each 16 x 8 tile.
+// bf16: four warps of 16 queries each, or of 32 where there are enough queries: keys and values
+// then leave shared memory half as often. Scores, probabilities and results stay in the registers
+// of mma.m16n8k16: lane 4g + t has rows g and g + 8, columns 2t and 2t + 1 of each 16 x 8 tile.
+constexpr int kThreadsBf16 = 128;
 constexpr int kKeysBf16 = 64;
+constexpr int kEnoughBlocks = 396;  // three for each SM of an H200, of which two fit on it
 
 __device__ void multiply_add(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
@@ -176,32 +179,26 @@ __device__ unsigned pack(float low, float high) {
   return *reinterpret_cast<const unsigned*>(&pair);
 }
 
+__device__ float power_of_two(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 template <int kSize>
 struct Stage {
   __nv_bfloat16 k[kKeysBf16][kSize + 8];
   __nv_bfloat16 v[kKeysBf16][kSize + 8];
 };
 
-// Scores of 16 queries and 64 keys, online softmax, and the second product, for one warp.
+// Online softmax of 16 queries: scores of 64 keys become probabilities.
 template <int kSize>
-struct Attention {
+struct Rows {
   float top[2] = {-INFINITY, -INFINITY};  // rows g and g + 8
   float total[2] = {};                    // this lane's share
   float sum[kSize / 8][4] = {};
 
-  __device__ void add(const unsigned (&q)[kSize / 16][4], const Stage<kSize>& stage, float scale) {
-    const int lane = threadIdx.x % 32;
-    float score[kKeysBf16 / 8][4] = {};
-#pragma unroll
-    for (int n = 0; n < kKeysBf16 / 8; ++n) {
-#pragma unroll
-      for (int d = 0; d < kSize / 32; ++d) {
-        unsigned b[4];
-        load_matrices<false>(b, &stage.k[8 * n + lane % 8][32 * d + lane / 8 * 8]);
-        multiply_add(score[n], q[2 * d], b[0], b[1]);
-        multiply_add(score[n], q[2 * d + 1], b[2], b[3]);
-      }
-    }
+  __device__ void weigh(float (&score)[kKeysBf16 / 8][4], float scale) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       float best = top[r];
@@ -210,13 +207,14 @@ struct Attention {
         best = fmaxf(best, fmaxf(score[n][2 * r], score[n][2 * r + 1]));
       best = fmaxf(best, __shfl_xor_sync(~0u, best, 1));
       best = fmaxf(best, __shfl_xor_sync(~0u, best, 2));
-      const float shrink = exp2f((top[r] - best) * scale);
+      const float shrink = power_of_two((top[r] - best) * scale);
+      const float shift = best * scale;
       top[r] = best;
       float added = 0;
 #pragma unroll
       for (int n = 0; n < kKeysBf16 / 8; ++n) {
         for (int e = 2 * r; e < 2 * r + 2; ++e)
-          added += score[n][e] = exp2f((score[n][e] - best) * scale);
+          added += score[n][e] = power_of_two(fmaf(score[n][e], scale, -shift));
       }
       total[r] = total[r] * shrink + added;
 #pragma unroll
@@ -225,38 +223,73 @@ struct Attention {
         sum[d][2 * r + 1] *= shrink;
       }
     }
-#pragma unroll
-    for (int c = 0; c < kKeysBf16 / 16; ++c) {
-      const unsigned p[4] = {pack(score[2 * c][0], score[2 * c][1]),
-                             pack(score[2 * c][2], score[2 * c][3]),
-                             pack(score[2 * c + 1][0], score[2 * c + 1][1]),
-                             pack(score[2 * c + 1][2], score[2 * c + 1][3])};
-#pragma unroll
-      for (int d = 0; d < kSize / 16; ++d) {
-        unsigned b[4];
-        load_matrices<true>(b,
-                            &stage.v[16 * c + lane / 8 % 2 * 8 + lane % 8][16 * d + lane / 16 * 8]);
-        multiply_add(sum[2 * d], p, b[0], b[1]);
-        multiply_add(sum[2 * d + 1], p, b[2], b[3]);
-      }
-    }
   }
 };
 
-template <int kSize>
-__global__ void __launch_bounds__(128) attend_bf16(const __nv_bfloat16* __restrict__ q,
-                                                   const __nv_bfloat16* __restrict__ k,
-                                                   const __nv_bfloat16* __restrict__ v,
-                                                   Running running,
-                                                   __nv_bfloat16* __restrict__ out,
-                                                   int sequence,
-                                                   bool first,
-                                                   bool last) {
+// kTiles times 16 queries of a warp, and one stage of keys and values.
+template <int kSize, int kTiles>
+__device__ void add(Rows<kSize> (&rows)[kTiles],
+                    const unsigned (&q)[kTiles][kSize / 16][4],
+                    const Stage<kSize>& stage,
+                    float scale) {
+  const int lane = threadIdx.x % 32;
+  float score[kTiles][kKeysBf16 / 8][4] = {};
+#pragma unroll
+  for (int n = 0; n < kKeysBf16 / 8; ++n) {
+#pragma unroll
+    for (int d = 0; d < kSize / 32; ++d) {
+      unsigned b[4];
+      load_matrices<false>(b, &stage.k[8 * n + lane % 8][32 * d + lane / 8 * 8]);
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        multiply_add(score[tile][n], q[tile][2 * d], b[0], b[1]);
+        multiply_add(score[tile][n], q[tile][2 * d + 1], b[2], b[3]);
+      }
+    }
+  }
+#pragma unroll
+  for (int tile = 0; tile < kTiles; ++tile)
+    rows[tile].weigh(score[tile], scale);
+#pragma unroll
+  for (int c = 0; c < kKeysBf16 / 16; ++c) {
+    unsigned p[kTiles][4];
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        p[tile][i] =
+            pack(score[tile][2 * c + i / 2][i % 2 * 2], score[tile][2 * c + i / 2][i % 2 * 2 + 1]);
+    }
+#pragma unroll
+    for (int d = 0; d < kSize / 16; ++d) {
+      unsigned b[4];
+      load_matrices<true>(b,
+                          &stage.v[16 * c + lane / 8 % 2 * 8 + lane % 8][16 * d + lane / 16 * 8]);
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        multiply_add(rows[tile].sum[2 * d], p[tile], b[0], b[1]);
+        multiply_add(rows[tile].sum[2 * d + 1], p[tile], b[2], b[3]);
+      }
+    }
+  }
+}
+
+template <int kSize, int kTiles>
+__global__ void __launch_bounds__(kThreadsBf16) attend_bf16(const __nv_bfloat16* __restrict__ q,
+                                                            const __nv_bfloat16* __restrict__ k,
+                                                            const __nv_bfloat16* __restrict__ v,
+                                                            Running running,
+                                                            __nv_bfloat16* __restrict__ out,
+                                                            int sequence,
+                                                            bool first,
+                                                            bool last) {
   __shared__ __align__(16) Stage<kSize> stages[2];
   const int warp = threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   const size_t head = (size_t)blockIdx.y * sequence;
-  const size_t query0 = head + blockIdx.x * kQueries + warp * 16 + lane / 4;
+  const int warp_query = (blockIdx.x * (kThreadsBf16 / 32) + warp) * 16 * kTiles;
+  const bool idle = warp_query >= sequence;  // in the last block
+  const size_t query0 = head + (idle ? 0 : warp_query) + lane / 4;
   const int column = lane % 4 * 2;
   const float scale = rsqrtf((float)kSize) * 1.44269504f;  // for powers of two
 
@@ -273,45 +306,52 @@ __global__ void __launch_bounds__(128) attend_bf16(const __nv_bfloat16* __restri
     __pipeline_commit();
   };
   fetch(0);
-  unsigned fq[kSize / 16][4];
+  unsigned fq[kTiles][kSize / 16][4];
+  Rows<kSize> rows[kTiles];
 #pragma unroll
-  for (int d = 0; d < kSize / 16; ++d) {
-    for (int i = 0; i < 4; ++i) {
-      fq[d][i] = *reinterpret_cast<const unsigned*>(
-          &q[(query0 + i % 2 * 8) * kSize + 16 * d + i / 2 * 8 + column]);
+  for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+    for (int d = 0; d < kSize / 16; ++d) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const size_t query = query0 + 16 * tile + i % 2 * 8;
+        fq[tile][d][i] =
+            *reinterpret_cast<const unsigned*>(&q[query * kSize + 16 * d + i / 2 * 8 + column]);
+      }
     }
-  }
-  Attention<kSize> attention;
 #pragma unroll
-  for (int r = 0; r < 2 && !first; ++r) {
-    const size_t query = query0 + 8 * r;
-    attention.top[r] = running.top[query];
-    if (lane % 4 == 0) attention.total[r] = running.total[query];
+    for (int r = 0; r < 2 && !first; ++r) {
+      const size_t query = query0 + 16 * tile + 8 * r;
+      rows[tile].top[r] = running.top[query];
+      if (lane % 4 == 0) rows[tile].total[r] = running.total[query];
 #pragma unroll
-    for (int d = 0; d < kSize / 8; ++d) {
-      const float2 sum =
-          *reinterpret_cast<const float2*>(&running.sum[query * kSize + 8 * d + column]);
-      attention.sum[d][2 * r] = sum.x;
-      attention.sum[d][2 * r + 1] = sum.y;
+      for (int d = 0; d < kSize / 8; ++d) {
+        const float2 sum =
+            *reinterpret_cast<const float2*>(&running.sum[query * kSize + 8 * d + column]);
+        rows[tile].sum[d][2 * r] = sum.x;
+        rows[tile].sum[d][2 * r + 1] = sum.y;
+      }
     }
   }
   for (int key0 = 0; key0 < sequence; key0 += kKeysBf16) {
     __pipeline_wait_prior(0);
     __syncthreads();  // these keys are here, and everybody is done with those before
     fetch(key0 + kKeysBf16);
-    attention.add(fq, stages[key0 / kKeysBf16 % 2], scale);
+    if (!idle) add(rows, fq, stages[key0 / kKeysBf16 % 2], scale);
   }
+  if (idle) return;
 #pragma unroll
-  for (int r = 0; r < 2; ++r) {
+  for (int r = 0; r < 2 * kTiles; ++r) {
+    const Rows<kSize>& mine = rows[r / 2];
     const size_t query = query0 + 8 * r;
-    float total = attention.total[r];
+    float total = mine.total[r % 2];
     total += __shfl_xor_sync(~0u, total, 1);
     total += __shfl_xor_sync(~0u, total, 2);
     const float inverse = 1.0f / total;
 #pragma unroll
     for (int d = 0; d < kSize / 8; ++d) {
       const size_t at = query * kSize + 8 * d + column;
-      const float2 sum = make_float2(attention.sum[d][2 * r], attention.sum[d][2 * r + 1]);
+      const float2 sum = make_float2(mine.sum[d][r % 2 * 2], mine.sum[d][r % 2 * 2 + 1]);
       if (last) {
         *reinterpret_cast<unsigned*>(&out[at]) = pack(sum.x * inverse, sum.y * inverse);
       } else {
@@ -319,7 +359,7 @@ __global__ void __launch_bounds__(128) attend_bf16(const __nv_bfloat16* __restri
       }
     }
     if (!last && lane % 4 == 0) {
-      running.top[query] = attention.top[r];
+      running.top[query] = mine.top[r % 2];
       running.total[query] = total;
     }
   }
@@ -350,12 +390,16 @@ void attend(const State& state,
             bool last,
             cudaStream_t stream) {
   const Shape& s = state.shape;
-  const dim3 grid(s.sequence / kQueries, s.heads);
   if (s.bf16) {
-    attend_bf16<kSize><<<grid, 128, 0, stream>>>((const __nv_bfloat16*)q, (const __nv_bfloat16*)k,
-                                                 (const __nv_bfloat16*)v, state.running,
-                                                 (__nv_bfloat16*)out, s.sequence, first, last);
+    using T = __nv_bfloat16;
+    const int large = kThreadsBf16 / 32 * 32;  // queries of a block
+    const bool enough = s.sequence / large * s.heads >= kEnoughBlocks;
+    const int queries = enough ? large : large / 2;
+    const dim3 grid((s.sequence + queries - 1) / queries, s.heads);
+    (enough ? attend_bf16<kSize, 2> : attend_bf16<kSize, 1>)<<<grid, kThreadsBf16, 0, stream>>>(
+        (const T*)q, (const T*)k, (const T*)v, state.running, (T*)out, s.sequence, first, last);
   } else {
+    const dim3 grid(s.sequence / kQueries, s.heads);
     attend_fp32<kSize><<<grid, 256, 0, stream>>>((const float*)q, (const float*)k, (const float*)v,
                                                  state.running, (float*)out, s.sequence, first,
                                                  last);
