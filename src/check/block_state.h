@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "check/async_copies.h"
@@ -47,6 +48,11 @@ struct Checker::BlockState {
     ClockPtr clock;
   };
   std::unordered_map<std::uint32_t, Flag> flags;
+  /// The same of kernels that poll such words, by the addresses that RaceDetector::meet_on has.
+  std::unordered_set<Address> meetings_on;
+  [[nodiscard]] Address meeting_at(Address offset) const {
+    return std::uint64_t{1} << 62U | std::uint64_t{record} << 20U | offset;
+  }
   /// Reads of shared memory that nobody had written. If somebody does later it is a race instead.
   struct Unwritten {
     std::uint32_t word = 0;

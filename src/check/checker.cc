@@ -73,33 +73,59 @@ void Checker::give_back(
     const auto lies_here = [&](Address address) {
       return address != 0 && address < base + bytes && base < address + put.bytes;
     };
-    // Of a put that nobody waits for that is the finding.
-    if (told_puts_.contains(sites_[put.site].line)) return;
     const bool from = lies_here(put.source);
     if (put.bytes == 0 || (!from && !lies_here(put.destination)) || races_.knows(known, actor)) {
       return;
     }
-    const std::uint64_t key = std::uint64_t{sites_[put.site].line} << 32U | 0xFFFD0000U;
-    if (const auto told = reported_.find(key); told != reported_.end()) {
-      return findings_.count(told->second);
-    }
     Finding finding;
-    finding.kind = Kind::UseAfterFree;
     finding.where = call;
     finding.where.rank = rank;
     finding.where.what = "memory or a window given back";
-    finding.other = describe(put.site, actor, 0);
     finding.address = base;
     locate(finding, base);
     finding.message = fmt::format("given back while a put {} it, from rank {} to rank {}, may {}",
                                   from ? "from" : "to", put.from, put.to,
                                   from ? "still be reading it" : "still be on its way");
-    finding.hint =
-        from ? "know first that the put has arrived: flush, a counter, or a collective of all "
-               "ranks after the receiver's wait"
-             : "wait for the put's signal first, on all ranks that others put to";
-    if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
+    report_given_back(actor, put, from, std::move(finding));
   });
+}
+
+void Checker::give_back_communicator(std::uint64_t number,
+                                     const Site& call,
+                                     int rank,
+                                     const ClockPtr& known) {
+  communication_.for_puts([&](ActorId actor, const PutRecord& put) {
+    const bool from = put.from == rank;
+    if (put.communicator != number || put.bytes == 0 || (!from && put.to != rank) ||
+        races_.knows(known, actor)) {
+      return;
+    }
+    Finding finding;
+    finding.where = call;
+    finding.where.rank = rank;
+    finding.where.what = "device communicator destroyed";
+    finding.message = fmt::format(
+        "the device communicator is destroyed while a put through it, from rank {} to rank {}, may "
+        "still be on its way",
+        put.from, put.to);
+    report_given_back(actor, put, from, std::move(finding));
+  });
+}
+
+void Checker::report_given_back(ActorId actor, const PutRecord& put, bool from, Finding finding) {
+  // Of a put that nobody waits for that is the finding.
+  if (told_puts_.contains(sites_[put.site].line)) return;
+  const std::uint64_t key = std::uint64_t{sites_[put.site].line} << 32U | 0xFFFD0000U;
+  if (const auto told = reported_.find(key); told != reported_.end()) {
+    return findings_.count(told->second);
+  }
+  finding.kind = Kind::UseAfterFree;
+  finding.other = describe(put.site, actor, 0);
+  finding.hint =
+      from ? "know first that the put has arrived: flush, a counter, or a collective of all "
+             "ranks after the receiver's wait"
+           : "wait for the put's signal first, on all ranks that others put to";
+  if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
 }
 
 WorkId Checker::begin(const WorkInfo& info) {
@@ -115,23 +141,50 @@ WorkId Checker::begin(const WorkInfo& info) {
   record.rank = info.rank;
   record.first = work.actor;
   block_records_.push_back(record);
-  const std::string key = fmt::format("{} {} {} {}:{}", info.what, info.call.module,
-                                      info.call.offset, info.call.file, info.call.line);
+  work.site = host_site(info.what, info.call);
+  return id;
+}
+
+std::uint32_t Checker::host_site(const std::string& what, const Site& call) {
+  const std::string key =
+      fmt::format("{} {} {} {}:{}", what, call.module, call.offset, call.file, call.line);
   const auto [at, fresh] =
       host_site_index_.try_emplace(key, static_cast<std::uint32_t>(sites_.size()));
   if (fresh) {
     SiteRecord site;
-    site.place = info.call;
-    site.place.what = info.what;
+    site.place = call;
+    site.place.what = what;
     site.line = at->second;
-    if (info.call.line > 0) {
-      const std::string line = fmt::format("{}:{}", info.call.file, info.call.line);
+    if (call.line > 0) {
+      const std::string line = fmt::format("{}:{}", call.file, call.line);
       site.line = lines_.try_emplace(line, at->second).first->second;
     }
     sites_.push_back(std::move(site));
   }
-  work.site = at->second;
-  return id;
+  return at->second;
+}
+
+void Checker::host_read(WorkId id, Address address, std::uint64_t bytes, const Site& call) {
+  races_.access(works_.at(id).actor, {AccessKind::Load, Order::Weak, Scope::Sys, address, bytes,
+                                      host_site("read by the host", call), 0});
+}
+
+void Checker::host_write(WorkId id, Address address, std::uint64_t bytes, const Site& call) {
+  memory_.mark_written(address, bytes);
+  races_.access(works_.at(id).actor, {AccessKind::Store, Order::Weak, Scope::Sys, address, bytes,
+                                      host_site("write by the host", call), 0});
+}
+
+ClockPtr Checker::host_look(WorkId id, Address address) {
+  const ClockPtr told = races_.told_by(address);
+  races_.learn(works_.at(id).actor, told);
+  return told;
+}
+
+void Checker::host_raise(WorkId id, Address address, std::uint64_t bytes, const Site& call) {
+  memory_.mark_written(address, bytes);
+  races_.access(works_.at(id).actor, {AccessKind::Store, Order::Release, Scope::Sys, address, bytes,
+                                      host_site("flag raised by the host", call), 0});
 }
 
 void Checker::bind_grid(WorkId id, std::uint32_t device, std::uint64_t grid) {
@@ -265,13 +318,15 @@ void Checker::retire(BlockState& block) {
   for (std::uint32_t w = 0; w < block.warps; ++w) {
     // What its warps learned from elsewhere; what they did is covered by the grid's chain.
     if (work == works_.end()) break;
-    // The end of a kernel is a fence.
-    races_.fence(block.first + w, Order::Acquire, Scope::Sys);
+    races_.end_kernel(block.first + w);
     const ClockPtr known = races_.clock(block.first + w);
     if (known != work->second.info.start) work->second.end = Clock::join(work->second.end, known);
   }
   races_.retire(block.first);
   block.flags.clear();
+  for (const Address at : block.meetings_on)
+    races_.forget_meeting(at);
+  block.meetings_on.clear();
   for (auto& meeting : block.meetings)
     meeting = {};
 }

@@ -37,6 +37,9 @@ struct Options {
   bool global_races = true;
 };
 
+/// The device of work that threads of the host do themselves: in nobody's scope but the system's.
+inline constexpr std::uint32_t kHostDevice = 0xFFFF;
+
 /// A piece of work; 0 is no work.
 using WorkId = std::uint64_t;
 
@@ -63,6 +66,11 @@ class Checker final : public vgpu::AccessObserver {
   /// `known`: what has happened before, as far as the caller knows.
   void give_back(
       Address base, std::uint64_t bytes, const Site& call, int rank, const ClockPtr& known);
+  /// The same for a device communicator and all that is sent through it.
+  void give_back_communicator(std::uint64_t number,
+                              const Site& call,
+                              int rank,
+                              const ClockPtr& known);
   /// Asked about addresses that on_allocate does not know: variables of modules and the like.
   struct Found {
     Address base = 0;
@@ -90,6 +98,15 @@ class Checker final : public vgpu::AccessObserver {
   void check_bounds(WorkId work, Address address, std::uint64_t bytes);
   /// Returns what is known once the work is done.
   ClockPtr end(WorkId work);
+
+  // Of a thread of the host, which names the place of each access; between threads of the host
+  // nothing is reported: what orders them is not seen.
+  void host_read(WorkId work, Address address, std::uint64_t bytes, const Site& call);
+  void host_write(WorkId work, Address address, std::uint64_t bytes, const Site& call);
+  /// It looks at a flag: returns what those who raised it had published, which the work learns.
+  ClockPtr host_look(WorkId work, Address address);
+  /// It raises a flag, and with it publishes what it knows and has done.
+  void host_raise(WorkId work, Address address, std::uint64_t bytes, const Site& call);
 
   // Signals and flags written from outside of kernels (NIC), and what they order.
   /// The work's effects so far become visible with an addition to the address, which gives it
@@ -155,6 +172,8 @@ class Checker final : public vgpu::AccessObserver {
     bool waits = false;  ///< It read a flag that somebody else had raised.
   };
 
+  /// The number of a place in the host's code.
+  std::uint32_t host_site(const std::string& what, const Site& call);
   BlockState& state_of(const vgpu::Warp& warp);
   BlockState& start_block(const vgpu::Warp& warp);
   void retire(BlockState& block);
@@ -199,8 +218,17 @@ class Checker final : public vgpu::AccessObserver {
                     std::uint32_t offset);
   void check_strong_shared(BlockState& block,
                            const vgpu::Warp& warp,
+                           const vgpu::Op& op,
                            const vgpu::AccessEvent& event,
                            std::uint32_t site);
+  /// What a strong operation on shared memory orders, by what a wait on it demands.
+  void meet_in_shared(BlockState& block,
+                      const vgpu::Warp& warp,
+                      const vgpu::Op& op,
+                      const vgpu::AccessEvent& event,
+                      unsigned lane);
+  /// Has the kernel strong loads, of what might be shared memory?
+  bool polls_shared(const vgpu::Kernel& kernel);
   void report_shared(BlockState& block,
                      const vgpu::Warp& warp,
                      std::uint32_t site,
@@ -219,6 +247,8 @@ class Checker final : public vgpu::AccessObserver {
   /// A barrier that nobody asked for.
   void report_beyond(const Region& guard, ActorId actor, const Access& access);
   void report_race(const Race& race);
+  /// `call` takes away what a put needs that may still be on its way; `from`: its source's side.
+  void report_given_back(ActorId actor, const PutRecord& put, bool from, Finding finding);
   /// Those whose bytes the wait's kernel has read become findings when it is over.
   void judge_stand_ins(std::uint32_t device);
   /// Says what kind of bug the race is, and what to change.
@@ -282,6 +312,7 @@ class Checker final : public vgpu::AccessObserver {
   WorkId next_work_ = 1;
   std::vector<StandIn> stand_ins_;
   std::unordered_set<std::uint32_t> told_puts_;  ///< Sites of puts that a finding is about.
+  std::unordered_map<const vgpu::Kernel*, bool> polls_shared_;
   std::vector<SameStore> same_stores_;
   std::vector<SameShared> same_shared_;
   bool is_settling_ = false;

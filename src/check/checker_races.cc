@@ -11,6 +11,7 @@
 #include "check/checker.h"
 #include "check/spelling.h"
 #include "vgpu/lower/code.h"
+#include "vgpu/lower/lowering.h"
 
 namespace cuco::check {
 namespace {
@@ -38,6 +39,17 @@ std::uint64_t value_at(Address address, std::uint32_t bytes) {
   std::uint64_t value = 0;
   std::memcpy(&value, vgpu::Memory::at(address), bytes);
   return value;
+}
+
+/// A strong load, or an atomic operation that might be meant as one, of what may be shared memory.
+bool may_poll_shared(const ptx::Instruction& in) {
+  const bool loads = in.opcode == ptx::Opcode::Ld;
+  if (!loads && in.opcode != ptx::Opcode::Atom) return false;
+  const auto aux = vgpu::Lowering::memory_aux(in);
+  if (aux.space != ptx::Space::Shared && aux.space != ptx::Space::Generic) return false;
+  if (loads) return is_strong(aux.order);
+  if (in.operands.size() < 3 || in.operands[2].kind != ptx::Operand::Kind::Integer) return false;
+  return in.has(ptx::Modifier::Cas) || in.operands[2].value == 0 || in.operands[2].value == -1;
 }
 
 /// A barrier in an unrolled loop is several instructions of one line.
@@ -79,7 +91,7 @@ void Checker::check_shared(BlockState& block,
                            const vgpu::AccessEvent& event) {
   const std::uint32_t site = site_of(warp, op, event.kind, event.bytes);
   if (is_strong(event.order) || event.kind == AccessKind::Atomic) {
-    return check_strong_shared(block, warp, event, site);
+    return check_strong_shared(block, warp, op, event, site);
   }
   const auto report = [&](const SharedRaces::Conflict& conflict) {
     report_shared(block, warp, site, conflict);
@@ -191,8 +203,50 @@ void Checker::report_async(const BlockState& block,
   }
 }
 
+bool Checker::polls_shared(const vgpu::Kernel& kernel) {
+  const auto [at, fresh] = polls_shared_.try_emplace(&kernel, false);
+  if (fresh) {
+    at->second = std::ranges::any_of(kernel.origins, [](const vgpu::Origin& origin) {
+      return origin.instruction != nullptr && may_poll_shared(*origin.instruction);
+    });
+  }
+  return at->second;
+}
+
+void Checker::meet_in_shared(BlockState& block,
+                             const vgpu::Warp& warp,
+                             const vgpu::Op& op,
+                             const vgpu::AccessEvent& event,
+                             unsigned lane) {
+  const Address offset = event.addresses[lane];
+  const AskDemand ask = [&](std::uint64_t value, std::span<const std::uint64_t> others) {
+    const vgpu::WhatIf::Answer answer = what_if_.ask(warp, op, lane, value, others);
+    return Demand{answer.is_poll, answer.same};
+  };
+  Access access;
+  access.kind = event.kind;
+  access.order = event.kind == AccessKind::Load    ? Order::Acquire
+                 : event.kind == AccessKind::Store ? Order::Release
+                                                   : Order::AcqRel;
+  access.scope = Scope::Cta;
+  access.address = block.meeting_at(offset);
+  access.bytes = event.bytes;
+  const bool has_value = warp.grid->weak == nullptr && event.bytes <= sizeof(std::uint64_t) &&
+                         offset + event.bytes <= warp.grid->shared_bytes;
+  if (has_value) {
+    access.before = 0;
+    std::memcpy(&*access.before, warp.shared + offset, event.bytes);
+  }
+  access.is_addition = event.kind == AccessKind::Atomic &&
+                       (is_addition(warp, op) || what_if_.leaves_values(warp, op, lane));
+  if (has_value && (event.kind == AccessKind::Load || access.is_addition)) access.ask = &ask;
+  block.meetings_on.insert(access.address);
+  races_.meet_on(block.first + warp.index, access);
+}
+
 void Checker::check_strong_shared(BlockState& block,
                                   const vgpu::Warp& warp,
+                                  const vgpu::Op& op,
                                   const vgpu::AccessEvent& event,
                                   std::uint32_t site) {
   // Strong operations on shared memory are taken to synchronise whatever their order is: fences
@@ -204,13 +258,16 @@ void Checker::check_strong_shared(BlockState& block,
   const bool stores = event.kind != AccessKind::Load;
   BlockOrder::Epochs published{};
   ClockPtr clock;
-  if (stores) {
+  const bool by_demand = options_.global_races && polls_shared(*warp.kernel);
+  if (stores && !by_demand) {
     published = block.order.publish(warp.index);
     if (options_.global_races) clock = races_.clock(block.first + warp.index);
   }
   for (std::uint32_t rest = event.lanes; rest != 0; rest &= rest - 1) {
-    const Address at = event.addresses[static_cast<unsigned>(std::countr_zero(rest))];
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const Address at = event.addresses[lane];
     const auto word = static_cast<std::uint32_t>(at / 4);
+    if (by_demand) meet_in_shared(block, warp, op, event, lane);
     const auto flag = block.flags.find(word);
     if (loads && flag != block.flags.end()) {
       block.order.learn(warp.index, flag->second.epochs);
@@ -226,6 +283,7 @@ void Checker::check_strong_shared(BlockState& block,
         block.shared.strong_write(warp.index, word + i, site);
       }
     }
+    if (by_demand) continue;
     BlockState::Flag& mine = block.flags[word];
     BlockOrder::raise(mine.epochs, published);
     mine.clock = Clock::join(mine.clock, clock);
@@ -318,10 +376,7 @@ void Checker::check_global(BlockState& block,
     const vgpu::WhatIf::Answer answer = what_if_.ask(warp, op, asking, value, others);
     return Demand{answer.is_poll, answer.same};
   };
-  if (has_values && event.kind != AccessKind::Store &&
-      (event.kind == AccessKind::Load || access.is_addition)) {
-    access.ask = &ask;
-  }
+  const bool adds = access.is_addition;
   for (std::uint32_t rest = event.lanes; rest != 0;) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     rest &= rest - 1;
@@ -336,6 +391,11 @@ void Checker::check_global(BlockState& block,
         continue;
       }
       asking = lane;
+      // A read-modify-write that changes the value takes it (a lock): it goes by what it found.
+      access.is_addition = adds || (has_values && event.kind == AccessKind::Atomic &&
+                                    what_if_.leaves_values(warp, op, lane));
+      const bool asks = has_values && (event.kind == AccessKind::Load || access.is_addition);
+      access.ask = asks ? &ask : nullptr;
       access.before = has_values && warp.memory->valid(access.address, event.bytes)
                           ? std::optional(value_at(access.address, event.bytes))
                           : std::nullopt;
@@ -404,6 +464,8 @@ void Checker::report_beyond(const Region& guard, ActorId actor, const Access& ac
 }
 
 void Checker::report_race(const Race& race) {
+  const auto is_host = [&](ActorId actor) { return races_.info(actor).device == kHostDevice; };
+  if (is_host(race.earlier.actor) && is_host(race.later.actor)) return;
   const std::uint64_t key =
       std::uint64_t{sites_[race.later.site].line} << 32U | sites_[race.earlier.site].line;
   if (const auto known = reported_.find(key); known != reported_.end()) {

@@ -50,8 +50,9 @@ struct PutRecord {
   Address source = 0;
   Address destination = 0;
   std::uint64_t bytes = 0;
-  Address signal = 0;   ///< At the peer; 0: none.
-  Address counter = 0;  ///< Here; 0: none.
+  std::uint64_t communicator = 0;  ///< A number of the device communicator that it uses.
+  Address signal = 0;              ///< At the peer; 0: none.
+  Address counter = 0;             ///< Here; 0: none.
   bool is_delivered = false;
   std::uint32_t site = 0;    ///< The checker's number of the place.
   std::uint64_t raised = 0;  ///< The number of its signal's raise; 0: not yet.

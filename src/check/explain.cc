@@ -60,6 +60,16 @@ void Checker::explain_race(const Race& race, Finding& finding) {
     finding.hint = "put __syncwarp() between the two: lanes of a warp run apart";
   } else if (earlier.block == later.block) {
     finding.hint = "put __syncthreads() between the two";
+  } else if (earlier.device == kHostDevice || later.device == kHostDevice) {
+    const bool host_writes =
+        earlier.device == kHostDevice ? race.earlier_writes : race.later_writes;
+    finding.message =
+        fmt::format("the host {} bytes that work on the device may still {}",
+                    host_writes ? "writes" : "reads", host_writes ? "be using" : "be writing");
+    finding.hint =
+        "let the host wait for that work first: cudaStreamSynchronize, cudaEventSynchronize or "
+        "cudaDeviceSynchronize; a flag between the two is volatile or atomic on both sides, with "
+        "__threadfence_system()";
   } else if (!in_kernels) {
     finding.hint =
         "order the two: the same stream, cudaStreamWaitEvent on an event recorded after the "

@@ -11,7 +11,9 @@
 // An edge exists only if both sides' scopes include the other actor. A fence's scope limits it too.
 // Two things are taken for ordered that the model leaves open, as programs rely on them everywhere:
 // fences of all threads before a barrier count for the flag that one thread sets behind it (and the
-// other way round for the reader); what came before a kernel needs no fence in it.
+// other way round for the reader); what came before a kernel needs no release in a barrier of
+// NCCL's that it begins with, and what such a barrier saw needs no acquire at the kernel's end. A
+// flag of the program's own needs both.
 #include "check/race.h"
 
 #include <algorithm>
@@ -294,6 +296,17 @@ void RaceDetector::access(ActorId actor, const Access& access) {
   }
 }
 
+void RaceDetector::meet_on(ActorId actor, Access access) {
+  Me me = me_of(actor);
+  const auto found = flags_.find(access.address & ~Address{3});
+  if (found != flags_.end() && access.before) {
+    const auto& last = found->second.last();
+    if (last.value && *last.value != *access.before) found->second.start_over(*access.before);
+  }
+  synchronise(me, access);
+  if (access.kind != AccessKind::Load && releases(access.order)) publish(actor);
+}
+
 void RaceDetector::synchronise(Me& me, const Access& access) {
   const Address at = access.address & ~Address{3};
   auto found = flags_.find(at);
@@ -313,8 +326,7 @@ void RaceDetector::synchronise(Me& me, const Access& access) {
     const std::size_t to = std::min(i, reach);
     write.clocks[to] = Clock::join(write.clocks[to], me.live.fences.fenced[i]);
   }
-  // Of system scope only: those of devices are many, and need it rarely.
-  if (access.scope == Scope::Sys) write.clocks[2] = Clock::join(write.clocks[2], me.group.start);
+  if (access.of_library) write.clocks[2] = Clock::join(write.clocks[2], me.group.start);
   if (releases(access.order)) {
     write.clocks[reach] = Clock::with_actor(knowledge(me.actor), me.actor, me.epoch());
   }
@@ -494,6 +506,10 @@ void RaceDetector::fence(ActorId actor, Order order, Scope scope) {
   if (releases(order)) me.live.fences.fenced[level(scope)] = publish(actor);
 }
 
+void RaceDetector::end_kernel(ActorId actor) {
+  take(actor, me_of(actor).live.fences.library, Scope::Sys);
+}
+
 void RaceDetector::gather_fences(ActorId actor, Fences& to) {
   const Fences& from = me_of(actor).live.fences;
   for (std::size_t i = 0; i < to.fenced.size(); ++i) {
@@ -572,6 +588,27 @@ std::array<Stamp, 2> RaceDetector::last_reads(Address address) {
 ClockPtr RaceDetector::clock_of(const Stamp& stamp) const {
   if (stamp.actor == kNoActor) return nullptr;
   return Clock::with_actor(knowledge(stamp.actor), stamp.actor, stamp.epoch);
+}
+
+ClockPtr RaceDetector::told_by(Address address) {
+  const Stamp stamp = last_write(address);
+  if (stamp.actor == kNoActor) return nullptr;
+  ClockPtr told;
+  if (const auto found = flags_.find(address & ~Address{3}); found != flags_.end()) {
+    for (const SyncHistory::Write& write : found->second.writes()) {
+      for (const ClockPtr& clock : write.clocks)
+        told = Clock::join(told, clock);
+    }
+  }
+  const Group& group = groups_[group_of_[stamp.actor]];
+  if (stamp.strong != 0) return Clock::join(told, group.start);
+  told = Clock::join(told, clock_of(stamp));
+  // Whoever is done has forgotten what it knew: its piece of work speaks for it.
+  if (group.live == nullptr && group.info.operation != 0) {
+    return Clock::with_chain(told, group.info.chain, group.info.operation);
+  }
+  if (group.live != nullptr) (void)publish(stamp.actor);
+  return told;
 }
 
 ClockPtr RaceDetector::prune(const ClockPtr& clock) const {

@@ -106,6 +106,12 @@ class RaceDetector {
 
   void access(ActorId actor, const Access& access);
   void fence(ActorId actor, Order order, Scope scope);
+  /// What barriers of a library saw with relaxed order is known to what comes after the kernel.
+  void end_kernel(ActorId actor);
+  /// A strong operation on memory that has no record of others (a block's shared memory): only what
+  /// it orders. A value that no such operation left makes unknown what a wait demands.
+  void meet_on(ActorId actor, Access access);
+  void forget_meeting(Address address) { flags_.erase(address & ~Address{3}); }
   /// What fences have made ready to be published, and what waits for one: warps hand it on at the
   /// barriers of their block (every thread a fence, then a barrier, then one thread's flag).
   struct Fences {
@@ -128,6 +134,9 @@ class RaceDetector {
     return group.live ? group.live[actor - group.first].clock : nullptr;
   }
 
+  /// What a reader outside of kernels may know that finds the address as it is, generously: all
+  /// that was published there, or all that the writer had done if it wrote it in passing.
+  [[nodiscard]] ClockPtr told_by(Address address);
   /// The last write to the address: actor 0, if there was none.
   [[nodiscard]] Stamp last_write(Address address);
   /// Those who read it since: actor 0, if there were none.

@@ -124,6 +124,20 @@ void SyncHistory::drop_first() {
   }
 }
 
+void SyncHistory::start_over(std::uint64_t value) {
+  Write all;
+  for (const Write& write : writes_) {
+    for (std::size_t i = 0; i < all.clocks.size(); ++i)
+      all.clocks[i] = Clock::join(all.clocks[i], write.clocks[i]);
+    all.start = Clock::join(all.start, write.start);
+  }
+  all.actor = writes_.back().actor;
+  all.epoch = writes_.back().epoch;
+  all.value = value;
+  writes_.assign(1, std::move(all));
+  looks_.clear();
+}
+
 void SyncHistory::add(Write write, Set known) {
   // Lanes of a warp, one after the other.
   Write& last = writes_.back();

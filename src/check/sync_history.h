@@ -70,6 +70,8 @@ class SyncHistory {
   void found(std::optional<std::uint64_t> value, std::uint32_t bytes, const Write* other);
   /// `known`: what the writer knows to have come before it.
   void add(Write write, Set known);
+  /// Somebody unknown left this value: what was published so far counts for whoever finds it.
+  void start_over(std::uint64_t value);
   /// The last write's value, by who knows it at once.
   void set_value(std::uint64_t value) { writes_.back().value = value; }
 

@@ -16,6 +16,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "system/os/environment.h"
+#include "targets/virtual/server_process.h"
 #include "toolchain/nvcc.h"
 
 namespace cuco::run {
@@ -150,6 +151,41 @@ std::vector<SourceText> own_texts(const BuildRequest& request) {
   return texts;
 }
 
+/// Does the program name a call or a word by which the host shares memory with devices?
+bool shares_memory(std::string_view text) {
+  constexpr std::array<std::string_view, 7> kWays = {
+      "cudaMallocHost", "cudaHostAlloc",  "cudaMallocManaged", "__managed__",
+      "cuMemAllocHost", "cuMemHostAlloc", "cuMemAllocManaged"};
+  return std::ranges::any_of(
+      kWays, [&](std::string_view way) { return text.find(way) != std::string_view::npos; });
+}
+
+/// The compiler calls before every access of host code (as for its thread sanitizer), and the
+/// linker takes our library for what is called. Only the compiler proper is told, by way of its
+/// driver's specs, so that the linker does not ask for the sanitizer's library.
+constexpr std::string_view kWatchSpecs =
+    "*cc1plus:\n"
+    "+ -fsanitize=thread --param tsan-distinguish-volatile=1 "
+    "--param tsan-instrument-func-entry-exit=0 -U__SANITIZE_THREAD__ -fno-builtin-memcpy "
+    "-fno-builtin-memmove -fno-builtin-memset -fno-builtin-memcmp\n\n";
+
+Result<std::vector<std::string>> watch_flags(const system::Path& cache) {
+  CUCO_TRY_ASSIGN(const system::Path libraries, targets::find_library_folder());
+  CUCO_TRY(system::make_folder(cache));
+  const system::Path specs = cache / ("watch-" + content_id(std::string(kWatchSpecs)) + ".specs");
+  if (!std::filesystem::exists(specs)) {
+    CUCO_TRY(system::write_file(specs, std::string(kWatchSpecs)));
+  }
+  std::vector<std::string> flags = {"-Xcompiler", "-specs=" + specs.string()};
+  for (const char* word : {"--wrap=memcpy", "--wrap=memmove", "--wrap=memset", "--wrap=memcmp",
+                           "--push-state", "--no-as-needed"}) {
+    flags.insert(flags.end(), {"-Xlinker", word});
+  }
+  flags.insert(flags.end(),
+               {"-Xlinker", (libraries / "libcuco-host.so").string(), "-Xlinker", "--pop-state"});
+  return flags;
+}
+
 }  // namespace
 
 void tell_nccl_warnings(const std::vector<program::NcclWarning>& warnings,
@@ -187,10 +223,22 @@ Result<system::Path> build_program(const BuildRequest& request) {
   }
   const std::vector<std::string> flags =
       toolchain::program_flags(nvcc.toolkit(), std::to_string(request.sm), request.flags, all);
-  identity += join(flags, "\n");
-  const system::Path entry = request.cache / "programs" / content_id(identity);
-  if (!is_current(entry)) CUCO_TRY(compile(request, flags, nvcc, entry));
-  return entry / "program";
+  const auto build = [&](const std::vector<std::string>& all_flags) -> Result<system::Path> {
+    const system::Path entry =
+        request.cache / "programs" / content_id(identity + join(all_flags, "\n"));
+    if (!is_current(entry)) CUCO_TRY(compile(request, all_flags, nvcc, entry));
+    return entry / "program";
+  };
+  if (request.watches_host && shares_memory(all)) {
+    // A host compiler that cannot do it, or a program that does not take it: built as ever, and
+    // the run says that it is not watched.
+    if (const auto watch = watch_flags(request.cache)) {
+      std::vector<std::string> watched = flags;
+      watched.insert(watched.end(), watch->begin(), watch->end());
+      if (auto built = build(watched)) return built;
+    }
+  }
+  return build(flags);
 }
 
 }  // namespace cuco::run

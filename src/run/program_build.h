@@ -17,6 +17,8 @@ struct BuildRequest {
   std::vector<std::string> flags;  ///< For nvcc, after ours.
   system::Path cache;              ///< Folder that keeps built programs.
   std::uint32_t sm = 90;
+  /// Host code says what it does to pinned and managed memory, if it has any.
+  bool watches_host = false;
 };
 
 /// Is this something nvcc compiles or links (.cu, .cpp, .c, .o…), not a program?

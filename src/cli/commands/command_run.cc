@@ -195,7 +195,8 @@ class RunCommand final : public Command {
       return run::build_program({.sources = programs_,
                                  .flags = std::move(flags),
                                  .cache = system::cache_folder(system::Environment::current()),
-                                 .sm = sm});
+                                 .sm = sm,
+                                 .watches_host = check_.enabled});
     }
     const system::Path program = std::filesystem::absolute(programs_.front());
     if (programs_.size() > 1) {

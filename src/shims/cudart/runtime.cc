@@ -21,11 +21,14 @@
 #include <string_view>
 #include <utility>
 
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include "shims/cudart/driver_port.h"
 #include "shims/cudart/host_memory.h"
+#include "shims/wire/call_site.h"
 #include "shims/wire/connection.h"
+#include "shims/wire/messages_accesses.h"
 #include "shims/wire/messages_managed.h"
 
 namespace cuco::cudart {
@@ -50,6 +53,8 @@ struct Shared {
   std::atomic<Error> sticky[wire::kMaxDevices] = {};
   std::atomic<bool> told_no_server{false};
   std::atomic<int> use{0};  ///< As cucoRuntimeUse says.
+  /// Of the host library, in checked runs: what the thread did to memory that the host shares.
+  std::atomic<wire::TellAccessesFunction> tell_accesses{nullptr};
   std::set<std::string> told_unsupported;
   pthread_key_t key{};
   bool has_key = false;
@@ -108,6 +113,23 @@ std::vector<int> visible_devices(const wire::Hello::Reply& identity) {
   return chosen;
 }
 
+/// Tells the host library, if it is there, which memory a checked run watches.
+void watch_host(Shared& state) {
+  if (std::getenv(wire::kCheckVariable) == nullptr) return;
+  void* watch = ::dlsym(RTLD_DEFAULT, wire::kWatchHostSymbol);
+  void* tell = ::dlsym(RTLD_DEFAULT, wire::kTellAccessesSymbol);
+  if (watch == nullptr || tell == nullptr) return;
+  // Managed variables lie among device memory; what the host cannot reach it does not touch.
+  const wire::Hello::Reply& here = state.identity;
+  reinterpret_cast<wire::WatchHostFunction>(watch)(
+      here.device_base, here.host_base + here.host_bytes - here.device_base);
+  state.tell_accesses = reinterpret_cast<wire::TellAccessesFunction>(tell);
+}
+
+void tell_accesses() {
+  if (const auto tell = shared().tell_accesses.load(std::memory_order_relaxed)) tell();
+}
+
 /// The first connection of the process: who we are, what we see, where our memory is.
 void on_first_connection(Shared& state, wire::Connection& connection) {
   state.connected = true;
@@ -121,6 +143,7 @@ void on_first_connection(Shared& state, wire::Connection& connection) {
   const wire::CallRequest request{
       .type = wire::SemaphorePost::kType, .head = &free_lock, .head_bytes = sizeof free_lock};
   (void)connection.call(request, nullptr);
+  watch_host(state);
 }
 
 void tell_no_server(const std::string& why) {
@@ -177,6 +200,7 @@ Link* link() {
 bool call_server(const wire::CallRequest* request, wire::CallReply* reply) {
   Link* here_link = link();
   if (here_link == nullptr) return false;
+  if (request->type != wire::HostAccesses::kType) tell_accesses();
   if (!here_link->connection->call(*request, reply)) server_gone();
   return true;
 }
@@ -266,6 +290,7 @@ const wire::ClientApi& client() {
       .current_device = [] { return thread().device; },
       .cluster_device = cluster_device,
       .set_birth_clock = set_birth_clock,
+      .is_known = [] { return thread_link != nullptr; },
   };
   return kApi;
 }
@@ -420,6 +445,7 @@ namespace {
 /// The library is unloaded last: the process ends in order.
 __attribute__((destructor)) void say_goodbye() {
   if (thread_link == nullptr || thread_link->generation != shared().generation) return;
+  tell_accesses();
   wire::CallRequest request;
   request.type = wire::Goodbye::kType;
   request.one_way = true;

@@ -9,6 +9,8 @@
 
 #include <dlfcn.h>
 
+#include "base/printable.h"
+
 namespace cuco::nccl {
 namespace {
 
@@ -125,10 +127,11 @@ const wire::ClientApi* client() {
 
 Code fail(ncclComm* comm, nccl_core::Problem problem) {
   if (comm != nullptr) {
-    std::fprintf(stderr, "cuco: NCCL WARN rank %d: %s\n", comm->rank, problem.message.c_str());
+    std::fprintf(stderr, "cuco: NCCL WARN rank %d: %s\n", comm->rank,
+                 printable(problem.message).c_str());
     comm->last_error = problem.message;
   } else {
-    std::fprintf(stderr, "cuco: NCCL WARN %s\n", problem.message.c_str());
+    std::fprintf(stderr, "cuco: NCCL WARN %s\n", printable(problem.message).c_str());
   }
   state.last_error = std::move(problem.message);
   if (state.depth > 0 && state.first_error == Code::Success) state.first_error = problem.code;

@@ -51,6 +51,8 @@ struct ClientApi {
   int (*cluster_device)(int ordinal) = nullptr;
   /// Virtual time at which threads made by this thread from now on are born.
   void (*set_birth_clock)(std::int64_t clock) = nullptr;
+  /// Has the calling thread made a call before?
+  bool (*is_known)() = nullptr;
 };
 
 inline constexpr const char* kClientApiSymbol = "cucoClientApi";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "shims/wire/messages_accesses.h"
 #include "shims/wire/messages_host.h"
 #include "shims/wire/status.h"
 #include "system/memory/shared_memory.h"
@@ -103,6 +104,16 @@ void fetch_output(Session& session) {
                      wire::bytes_of_text(piece.text));
 }
 
+void host_accesses(const HostParts& parts,
+                   Session& session,
+                   const wire::HostAccesses& request,
+                   wire::Bytes tail) {
+  const auto accesses =
+      wire::read_array<wire::HostAccess>(tail, tail.size() / sizeof(wire::HostAccess));
+  if (parts.check != nullptr && accesses) parts.check->on_host_accesses(session, *accesses);
+  if (request.is_answered != 0) session.acknowledge();
+}
+
 }  // namespace
 
 void register_host_calls(Dispatcher& dispatcher, const HostParts& parts) {
@@ -133,6 +144,11 @@ void register_host_calls(Dispatcher& dispatcher, const HostParts& parts) {
   dispatcher.on<wire::NextService>([](Session& session, const wire::NextService& request,
                                       wire::Bytes) { next_service(session, request); },
                                    Turn::InTime, 0);
+  dispatcher.on<wire::HostAccesses>(
+      [parts](Session& session, const wire::HostAccesses& request, wire::Bytes tail) {
+        host_accesses(parts, session, request, tail);
+      },
+      Turn::OneWay, 0);
   dispatcher.on<wire::FetchOutput>(
       [](Session& session, const wire::FetchOutput&, wire::Bytes) { fetch_output(session); },
       Turn::AtOnce, 0);

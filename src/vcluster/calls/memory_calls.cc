@@ -10,6 +10,7 @@
 #include "vcluster/host/processes.h"
 #include "vcluster/host/replies.h"
 #include "vcluster/host/sessions.h"
+#include "vcluster/watch/run_check.h"
 #include "vgpu/memory/address_map.h"
 
 namespace cuco::vcluster {
@@ -49,15 +50,19 @@ void handle_free(const GraphParts& parts,
     wire::Free::Reply reply;
     // Two threads may free the same memory: the second finds it gone.
     const Allocation* left = parts.allocations.find(request.address);
+    Session* waiting = sessions.find(number);
+    if (waiting != nullptr) waiting->learn(works);
     if (left != nullptr && !return_graph_memory(parts.allocations, request.address)) {
       reply.bytes = left->bytes;
+      if (parts.check != nullptr && waiting != nullptr) {
+        parts.check->given_back(request.address, left->bytes,
+                                parts.check->rank_of(*waiting->process, left->device),
+                                {waiting->known, call});
+      }
       parts.allocations.erase(request.address);
       parts.allocations.release(request.address, call);
     }
-    if (Session* waiting = sessions.find(number)) {
-      waiting->learn(works);
-      waiting->reply_with(wire::kSuccess, reply);
-    }
+    if (waiting != nullptr) waiting->reply_with(wire::kSuccess, reply);
   });
 }
 

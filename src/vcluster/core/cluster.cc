@@ -45,21 +45,21 @@ Result<void> Cluster::make_parts() {
     watchers_->join(environment);
   });
   allocations_ = std::make_unique<Allocations>(*devices_, works_, check_.get());
-  nccl_ = std::make_unique<NcclWorld>(
-      NcclServices{.timeline = timeline_,
-                   .works = works_,
-                   .memory = devices_->memory(),
-                   .fabric = devices_->fabric(),
-                   .log = [](const std::string& line) { fmt::print(stderr, "cuco: {}\n", line); },
-                   .fail_device =
-                       [this](int device, const std::string& why) {
-                         fail_device(*devices_, processes_, device, why);
-                       },
-                   .sources = {.some_early = devices_->schedule().early_sources,
-                               .seed = devices_->schedule().seed},
-                   .deliveries = watchers_->deliveries(),
-                   .check = check_.get(),
-                   .types = devices_->written_types()});
+  nccl_ = std::make_unique<NcclWorld>(NcclServices{
+      .timeline = timeline_,
+      .works = works_,
+      .memory = devices_->memory(),
+      .fabric = devices_->fabric(),
+      .log = [](const std::string& line) { fmt::print(stderr, "cuco: {}\n", printable(line)); },
+      .fail_device =
+          [this](int device, const std::string& why) {
+            fail_device(*devices_, processes_, device, why);
+          },
+      .sources = {.some_early = devices_->schedule().early_sources,
+                  .seed = devices_->schedule().seed},
+      .deliveries = watchers_->deliveries(),
+      .check = check_.get(),
+      .types = devices_->written_types()});
   operations_ = std::make_unique<Operations>(OperationParts{timeline_, works_, *devices_,
                                                             *allocations_, sessions_, processes_,
                                                             *nccl_, ids_, check_.get()});

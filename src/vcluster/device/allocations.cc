@@ -58,10 +58,11 @@ void Allocations::report(const Process& process,
   if (request.kind == wire::MemoryKind::Device) {
     return check_->allocated(address, request.bytes, "cudaMalloc", rank);
   }
-  // The host writes it unseen.
-  check_->allocated_written(
-      address, request.bytes,
-      request.kind == wire::MemoryKind::Managed ? "cudaMallocManaged" : "cudaMallocHost", rank);
+  // The host may write it unseen.
+  const bool is_managed = request.kind == wire::MemoryKind::Managed;
+  check_->shares_memory(is_managed ? "managed" : "pinned");
+  check_->allocated_written(address, request.bytes,
+                            is_managed ? "cudaMallocManaged" : "cudaMallocHost", rank);
 }
 
 Allocations::Made Allocations::make(Process& process, const wire::Allocate& request) {

@@ -57,7 +57,7 @@ void break_context(const OperationParts& parts, Context& context, const vgpu::Tr
       text += "cuco: " + *more + "\n";
     }
   }
-  context.process->output.push_back({2, text});
+  context.process->tell(text);
   // What else ran in the context ends with it: a spin on a value that never comes, above all.
   const auto others = context.grids;
   for (const std::uint64_t grid : others) {
@@ -201,7 +201,7 @@ WorkPtr make_kernel_work(const OperationParts& parts, Context& context, KernelOp
     } else {
       // Everything that CUDA refuses was refused at the call; what is left is ours to report.
       context.error = wire::kLaunchFailure;
-      context.process->output.push_back({2, "cuco: " + grid.error().message() + "\n"});
+      context.process->tell("cuco: " + grid.error().message() + "\n");
       parts.works.finish(work, now);
     }
   });

@@ -135,14 +135,14 @@ Result<vgpu::Program*> program_on(const Devices& devices,
   }
   if (!module.error.empty()) {
     if (!std::exchange(module.error_reported, true)) {
-      process.output.push_back({2, "cuco: " + module.error + "\n"});
+      process.tell("cuco: " + module.error + "\n");
     }
     return Error{ErrorKind::InvalidInput, module.error};
   }
   auto program =
       vgpu::Program::load(module.parsed, devices.memory(), static_cast<unsigned>(device));
   if (!program) {
-    process.output.push_back({2, "cuco: " + program.error().message() + "\n"});
+    process.tell("cuco: " + program.error().message() + "\n");
     return std::move(program).error();
   }
   CUCO_TRY(module.programs.empty() ? Result<void>{}

@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "shims/wire/messages_host.h"
@@ -99,6 +100,8 @@ struct Process {
   std::deque<DeviceOutput> output;
 
   [[nodiscard]] bool sees(std::int32_t device) const;
+  /// Our own words for its standard error, which quote the program's: names, files, conditions.
+  void tell(std::string_view text);
   /// Everything it has in flight anywhere: memory may be used from other devices.
   [[nodiscard]] std::vector<WorkPtr> unfinished() const;
   /// "rank 3 (pid 812, ./prog)" or "process 0 (pid 812, ./prog)".

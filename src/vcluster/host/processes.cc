@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "shims/wire/status.h"
 #include "vcluster/device/loaded_module.h"
 #include "vcluster/graph/cuda_graph.h"
@@ -41,6 +42,10 @@ Process* Processes::find(std::uint32_t index) const {
   return found == processes_.end() ? nullptr : found->second.get();
 }
 
+void Process::tell(std::string_view text) {
+  output.push_back({2, printable(text)});
+}
+
 Process* Processes::join(std::uint32_t pid, const std::string& program) {
   for (const auto& [index, process] : processes_) {
     if (process->pid == pid) return process.get();
@@ -52,7 +57,7 @@ Process* Processes::join(std::uint32_t pid, const std::string& program) {
   auto process = std::make_unique<Process>();
   process->index = index;
   process->pid = pid;
-  process->program = program;
+  process->program = printable(program);
   for (std::int32_t device = 0; device < options_.topology.gpus(); ++device)
     process->devices.push_back(device);
   ++seen_;

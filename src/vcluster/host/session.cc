@@ -50,6 +50,13 @@ void Session::reply(std::int32_t status, wire::Bytes head, wire::Bytes tail, int
   sink_(header, head, tail, fd);
 }
 
+void Session::acknowledge() {
+  wire::Header header;
+  header.type = request_.header.type;
+  header.clock = clock_;
+  sink_(header, {}, {}, -1);
+}
+
 void Session::park(ThreadWait wait) {
   state_ = State::Parked;
   wait_ = std::move(wait);

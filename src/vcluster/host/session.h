@@ -68,6 +68,8 @@ class Session {
   void reply_with(std::int32_t status, const Reply& value, wire::Bytes tail = {}, int fd = -1) {
     reply(status, wire::bytes_of(value), tail, fd);
   }
+  /// Answers a message that does not hold the thread up.
+  void acknowledge();
   /// Leaves the request open.
   void park(ThreadWait wait);
   void become_idle();
@@ -91,6 +93,9 @@ class Session {
   /// Checked runs: what the thread knows to have happened.
   check::ClockPtr known;
   void learn(const check::ClockPtr& more) { known = check::Clock::join(known, more); }
+  /// Its own accesses to memory, as a chain of works; 0: none yet.
+  check::ChainId accesses = 0;
+  std::uint64_t access_count = 0;
   /// It found these to be done.
   void learn(std::span<const std::shared_ptr<Work>> works);
 

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "shims/wire/messages_nccl.h"
 #include "shims/wire/status.h"
 #include "vcluster/calls/calls.h"
@@ -195,7 +196,7 @@ void look_for_missing_group(AllLoneCalls& all,
              "cuco: warning: one thread makes the calls of ranks {} and {} of {} one after the "
              "other; NCCL may wait in the first for the second: put them between ncclGroupStart "
              "and ncclGroupEnd, or give each GPU a thread\n",
-             *lone.ranks.begin(), *lone.ranks.rbegin(), place.clique->name());
+             *lone.ranks.begin(), *lone.ranks.rbegin(), printable(place.clique->name()));
 }
 
 /// All operations of a submission, by communicator, in the order of the calls.
@@ -370,7 +371,7 @@ void fail_device(const Devices& devices,
       is_reported = true;
     }
   }
-  if (!is_reported) fmt::print(stderr, "cuco: {}\n", why);
+  if (!is_reported) fmt::print(stderr, "cuco: {}\n", printable(why));
 }
 
 void register_nccl_calls(Dispatcher& dispatcher, const NcclParts& parts) {

@@ -287,6 +287,9 @@ bool DevCommRegistry::release(const Clique& clique, int rank, Address resource_w
            set->resources->copies[static_cast<std::size_t>(rank)].description == resource_window;
   });
   if (found == sets_.end()) return false;
+  if (gin_services_.check != nullptr && (*found)->gin != nullptr && !(*found)->nics.empty()) {
+    gin_services_.check->communicator_destroyed((*found)->gin->layouts.front().base, rank);
+  }
   if (--(*found)->users > 0) return true;
   destroy(**found);
   sets_.erase(found);

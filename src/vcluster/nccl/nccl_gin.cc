@@ -157,6 +157,7 @@ GinNic::Ring::Posted GinNic::begin_check(const Ring& ring,
   put.source = job.source == 0 ? 0 : services_.check->canonical(job.source);
   put.destination = job.destination == 0 ? 0 : services_.check->canonical(job.destination);
   put.bytes = descriptor.bytes;
+  put.communicator = team_->layouts.front().base;
   const GinLayout& theirs = team_->layouts[static_cast<std::size_t>(ring.peer)];
   if (descriptor.signal && *descriptor.signal < theirs.signals) {
     put.signal = theirs.contexts[ring.context].signals + std::uint64_t{*descriptor.signal} * 8;

@@ -225,7 +225,7 @@ void Server::drop_refused() {
   }
   for (const int fd : refused) {
     fmt::print(stderr, "cuco-vcluster: refused a connection of pid {}: {}\n",
-               peers_[fd]->session->pid, peers_[fd]->session->refused_because());
+               peers_[fd]->session->pid, printable(peers_[fd]->session->refused_because()));
     if (judge_) {
       cluster_->processes().add_lost("refused by the virtual cluster: " +
                                      peers_[fd]->session->refused_because());

@@ -44,13 +44,63 @@ RunCheck::RunCheck(const Devices& devices,
 std::shared_ptr<const check::Site> RunCheck::call_of(const Session& session) {
   // Requests of a checked run carry the address that the program called from.
   const wire::CallSite site = wire::unpack_call_site(session.request().header);
-  if (site.inner == 0) return nullptr;
-  auto& slot = calls_[{session.pid, site.inner, site.outer}];
+  return site.inner == 0 ? nullptr : place(session.pid, site.inner, site.outer);
+}
+
+std::shared_ptr<const check::Site> RunCheck::place(std::uint32_t pid,
+                                                   std::uint64_t inner,
+                                                   std::uint64_t outer) {
+  auto& slot = calls_[{pid, inner, outer}];
   if (slot != nullptr) return slot;
-  check::Site place = place_of(session.pid, site.inner);
-  const check::Site outer = place_of(session.pid, site.outer);
-  if (outer.module == place.module) place.outer_offset = outer.offset;
+  check::Site place = place_of(pid, inner);
+  const check::Site caller = place_of(pid, outer);
+  if (caller.module == place.module) place.outer_offset = caller.offset;
   return slot = std::make_shared<const check::Site>(std::move(place));
+}
+
+// Threads of one process tell each other things by locks and variables that nobody watches: what
+// one of them knows, or a callback of a stream, all may know.
+check::ClockPtr RunCheck::known_in_process(const Session& session) const {
+  check::ClockPtr known = session.known;
+  for (const auto& [number, other] : sessions_.all()) {
+    if (other->process == session.process) known = check::Clock::join(known, other->known);
+  }
+  return check::Clock::join(known, departed_);
+}
+
+void RunCheck::on_host_accesses(Session& session, std::span<const wire::HostAccess> accesses) {
+  watched_.insert(session.process);
+  // A callback's accesses have their place in a stream; what it does there is not watched.
+  if (accesses.empty() || session.is_service) return;
+  if (session.accesses == 0) session.accesses = works_.new_chain();
+  check::WorkInfo info;
+  info.what = "host";
+  info.rank = session.process->rank;
+  info.device = check::kHostDevice;
+  info.chain = session.accesses;
+  info.operation = ++session.access_count;
+  info.start = known_in_process(session);
+  const check::WorkId id = checker.begin(info);
+  for (const wire::HostAccess& access : accesses) {
+    const std::uint64_t address = canonical(access.address);
+    const auto call = place(session.pid, access.caller, 0);
+    switch (access.kind) {
+      case wire::HostAccess::kRead:
+        checker.host_read(id, address, access.bytes, *call);
+        break;
+      case wire::HostAccess::kWrite:
+        checker.host_write(id, address, access.bytes, *call);
+        break;
+      case wire::HostAccess::kLook:
+        session.learn(checker.host_look(id, address));
+        break;
+      case wire::HostAccess::kRaise:
+        checker.host_raise(id, address, access.bytes, *call);
+        break;
+    }
+  }
+  (void)checker.end(id);
+  session.known = check::Clock::with_chain(session.known, session.accesses, session.access_count);
 }
 
 // A process without a rank that drives several devices is meant as so many ranks.
@@ -90,6 +140,7 @@ void RunCheck::on_program(const Process& process,
     if (variable.space != ptx::Space::Global || variable.linkage == ptx::Linkage::Extern) continue;
     const auto symbol = program.find_symbol(variable.name);
     if (!symbol || variable.bytes == 0) continue;
+    if (variable.managed) shares_memory("managed");
     checker.on_allocate(
         canonical(symbol->address), variable.bytes,
         {.what = std::string(check::kVariable) + variable.name, .rank = rank, .written = true});
@@ -123,13 +174,25 @@ void RunCheck::on_stream_free(Work& work,
       act(work, "cudaFreeAsync", rank_of(*context.process, context.device), context.device);
   checker.claim(id, canonical(free.address), bytes);
   end(work);
+  given_back(free.address, bytes, rank_of(*context.process, context.device),
+             {work.known, work.call});
   freed(free.address, work.call);
 }
 
 void RunCheck::given_back(std::uint64_t address, std::uint64_t bytes, int rank) {
+  given_back(address, bytes, rank, works_.host);
+}
+
+void RunCheck::given_back(std::uint64_t address,
+                          std::uint64_t bytes,
+                          int rank,
+                          const HostView& by) {
+  checker.give_back(canonical(address), bytes, by.call ? *by.call : check::Site{}, rank, by.known);
+}
+
+void RunCheck::communicator_destroyed(std::uint64_t number, int rank) {
   const auto& call = works_.host.call;
-  checker.give_back(canonical(address), bytes, call ? *call : check::Site{}, rank,
-                    works_.host.known);
+  checker.give_back_communicator(number, call ? *call : check::Site{}, rank, works_.host.known);
 }
 
 void RunCheck::freed(std::uint64_t address, const std::shared_ptr<const check::Site>& call) {
@@ -217,7 +280,6 @@ void RunCheck::on_copy(Work& work, const Context& context, const CopyOperation& 
       to_host ? checker.read_out(id, address, bytes) : checker.read(id, address, bytes);
     });
   }
-  writes_pinned_ |= to_here && is_pinned(copy.to);
   if (to_here) {
     for_rows(copy, copy.to, [&](std::uint64_t address, std::uint64_t bytes) {
       checker.write(id, address, bytes);
@@ -264,12 +326,20 @@ void RunCheck::abandoned(std::uint64_t address, bool in_order) {
   checker.on_free(address);
 }
 
+void RunCheck::tell_what_is_unwatched() const {
+  if (shared_.empty() || !watched_.empty()) return;
+  std::string names;
+  for (const std::string& name : shared_)
+    names += (names.empty() ? "" : " and ") + name;
+  fmt::print(
+      stderr,
+      "cuco: note: what the host reads and writes of {} memory is not watched, nor whether "
+      "it waits before: that takes host code that cuco compiles (cuco run --check FILE.cu)\n",
+      names);
+}
+
 void RunCheck::finish() {
-  if (writes_pinned_) {
-    fmt::print(stderr,
-               "cuco: note: copies write pinned memory; whether the host waits before it reads it "
-               "is not watched\n");
-  }
+  tell_what_is_unwatched();
   if (processes_.lost().empty()) checker.report_leaks();
   checker.fold_unwritten();
 }

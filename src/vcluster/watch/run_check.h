@@ -10,12 +10,15 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "check/checker.h"
+#include "shims/wire/messages_accesses.h"
 #include "vcluster/core/operation.h"
 #include "vcluster/core/waits.h"
 #include "vcluster/core/work.h"
@@ -37,6 +40,11 @@ class RunCheck {
 
   check::Checker checker;
 
+  /// What a thread of the host did to pinned and managed memory since it was last heard.
+  void on_host_accesses(Session& session, std::span<const wire::HostAccess> accesses);
+  /// The program has memory that the host shares with devices.
+  void shares_memory(const char* what) { shared_.insert(what); }
+
   /// Where the program made the request that the session waits for.
   [[nodiscard]] std::shared_ptr<const check::Site> call_of(const Session& session);
   /// The rank that findings name: the process's, or the device's if one process has several.
@@ -50,6 +58,9 @@ class RunCheck {
   /// The program lets go of it: it is kept aside, and given back when much has come after it.
   /// The host takes a window or memory from those who might still put there.
   void given_back(std::uint64_t address, std::uint64_t bytes, int rank);
+  /// The same by somebody who has waited since it called.
+  void given_back(std::uint64_t address, std::uint64_t bytes, int rank, const HostView& by);
+  void communicator_destroyed(std::uint64_t number, int rank);
   void freed(std::uint64_t address, const std::shared_ptr<const check::Site>& call);
   /// Memory that a stream makes or frees in its turn: whoever uses it must come after, or before.
   void on_stream_allocate(Work& work, const Context& context, const ClaimOperation& made);
@@ -106,6 +117,12 @@ class RunCheck {
   [[nodiscard]] std::string json() const;
 
  private:
+  [[nodiscard]] std::shared_ptr<const check::Site> place(std::uint32_t pid,
+                                                         std::uint64_t inner,
+                                                         std::uint64_t outer);
+  /// What some thread of the session's process may have told this one out of sight.
+  [[nodiscard]] check::ClockPtr known_in_process(const Session& session) const;
+  void tell_what_is_unwatched() const;
   void for_rows(const CopyOperation& copy,
                 const wire::CopyEnd& end,
                 const std::function<void(std::uint64_t, std::uint64_t)>& row) const;
@@ -117,7 +134,8 @@ class RunCheck {
   std::unordered_map<const Work*, check::WorkId> running_;
   std::deque<vgpu::Memory::Allocation> set_aside_;  ///< Freed, and not to be used again soon.
   std::uint64_t set_aside_bytes_ = 0;
-  bool writes_pinned_ = false;  ///< A copy has, and the host may read it.
+  std::set<std::string> shared_;      ///< Kinds of memory that the host shares.
+  std::set<const Process*> watched_;  ///< Their host code says what it touches.
   check::ClockPtr departed_;
   /// Places of calls by process and address of the caller.
   std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>,

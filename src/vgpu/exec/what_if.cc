@@ -331,6 +331,48 @@ WhatIf::Step WhatIf::step(const ptx::Instruction& in, const Op* first, const Op*
   return Step::Next;
 }
 
+std::optional<std::uint64_t> WhatIf::operand(std::size_t index, std::uint32_t bytes) {
+  using Kind = ptx::Operand::Kind;
+  if (index >= load_->operands.size()) return std::nullopt;
+  const ptx::Operand& from = load_->operands[index];
+  if (from.negated || from.part != ptx::Part::Whole) return std::nullopt;
+  if (from.kind == Kind::Integer) {
+    return extend(static_cast<std::uint64_t>(from.value), bytes, false);
+  }
+  if (from.kind != Kind::Register || is_predicate(from.index)) return std::nullopt;
+  if (slot_bytes(from.index) > 8) return std::nullopt;
+  fetch(from.index);
+  // All lanes have it.
+  const Ref ref = place_of(from.index);
+  const std::uint64_t value = slot_bytes(from.index) == 8 ? scratch_.slots<std::uint64_t>(ref)[0]
+                                                          : scratch_.slots<std::uint32_t>(ref)[0];
+  return extend(value, bytes, false);
+}
+
+bool WhatIf::leaves_values(const Warp& warp, const Op& op, unsigned lane) {
+  using M = ptx::Modifier;
+  begin(warp, op, lane);
+  const ptx::Instruction& in = *load_;
+  if (in.opcode != Opcode::Atom || in.types.empty()) return false;
+  const ptx::Type type = in.types.back();
+  const std::uint32_t bytes = ptx::size_of(type);
+  if (bytes != 4 && bytes != 8) return false;
+  const auto value = operand(2, bytes);
+  if (!value) return false;
+  if (in.has(M::Cas)) return value == operand(3, bytes);
+  const std::uint64_t ones = bytes == 8 ? ~std::uint64_t{0} : 0xFFFF'FFFFU;
+  const bool is_unsigned = type == ptx::Type::U32 || type == ptx::Type::U64;
+  const bool is_signed_whole = type == ptx::Type::S32 || type == ptx::Type::S64;
+  const std::uint64_t greatest = ones >> 1U;
+  if (in.has(M::And)) return *value == ones;
+  if (in.has(M::Or) || in.has(M::Xor)) return *value == 0;
+  if (in.has(M::Add)) return *value == 0 && (is_unsigned || is_signed_whole);
+  if (in.has(M::Max))
+    return is_unsigned ? *value == 0 : is_signed_whole && *value == ones - greatest;
+  if (in.has(M::Min)) return is_unsigned ? *value == ones : is_signed_whole && *value == greatest;
+  return false;
+}
+
 WhatIf::Answer WhatIf::ask(const Warp& warp,
                            const Op& op,
                            unsigned lane,

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -37,8 +38,13 @@ class WhatIf {
                            unsigned lane,
                            std::uint64_t value,
                            std::span<const std::uint64_t> others);
+  /// Does the lane's atomic operation leave every value as it is: atomicOr(p, 0), atomicMax of an
+  /// unsigned number with 0, atomicCAS(p, 1, 1)? It is a read then.
+  [[nodiscard]] bool leaves_values(const Warp& warp, const Op& op, unsigned lane);
 
  private:
+  /// An operand of the instruction at hand, as an integer of `bytes` bytes.
+  [[nodiscard]] std::optional<std::uint64_t> operand(std::size_t index, std::uint32_t bytes);
   enum class Step : std::uint8_t { Next, Jump, Stop };
 
   void begin(const Warp& warp, const Op& op, unsigned lane);

@@ -32,6 +32,22 @@
 // CASE flags_in_a_loop_old global-race
 // CASE added_nothing none
 // CASE added_nothing_old global-race
+// CASE or_nothing none
+// CASE or_nothing_old global-race
+// CASE and_all none
+// CASE and_all_old global-race
+// CASE greatest_of_nothing none
+// CASE greatest_of_nothing_old global-race
+// CASE swapped_for_itself none
+// CASE swapped_for_itself_old global-race
+// CASE shared_flag none
+// CASE shared_flag_old shared-race
+// CASE shared_tickets none
+// CASE shared_tickets_too_few shared-race
+// CASE shared_lock none
+// CASE shared_flag_reset none
+#include <string>
+
 #include <cooperative_groups.h>
 
 #include <cuda/atomic>
@@ -210,13 +226,100 @@ __global__ void loops(int* data, unsigned* flags, int* out, unsigned epochs, uns
   *out = sum;
 }
 
-__global__ void added(int* data, unsigned* flag, int* out, unsigned wait) {
+enum Read { Add, Or, And, Max, Swap };
+
+__device__ unsigned read_by(int how, unsigned* flag) {
+  if (how == Or) return atomicOr(flag, 0);
+  if (how == And) return atomicAnd(flag, ~0u);
+  if (how == Max) return atomicMax(flag, 0u);
+  if (how == Swap) return atomicCAS(flag, 7, 7);
+  return atomicAdd(flag, 0);
+}
+
+// An atomic operation that changes nothing is a read.
+__global__ void unchanged(int* data, unsigned* flag, int* out, int how, unsigned wait) {
   if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) return produce(data, flag);
   dawdle();
-  while (atomicAdd(flag, 0) < wait) {}
+  while (read_by(how, flag) < wait) {}
   __threadfence();
   *out = data[3];
+}
+
+// The same between the warps of a block, in shared memory.
+__global__ void in_shared(int* out, unsigned wait) {
+  __shared__ int data[kEpochs + 1];
+  __shared__ unsigned flag;
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();
+  volatile unsigned* look = &flag;
+  if (threadIdx.x == 0) {
+    for (unsigned e = 1; e <= kEpochs; ++e) {
+      data[e] = int(e);
+      __threadfence_block();
+      *look = e;
+    }
+  } else if (threadIdx.x == 32) {
+    dawdle();
+    while (*look < wait) {}
+    __threadfence_block();
+    *out = data[kEpochs];
+  }
+}
+
+__global__ void shared_tickets(int* out, unsigned wait) {
+  __shared__ int data[4];
+  __shared__ unsigned count;
+  if (threadIdx.x == 0) count = 0;
+  __syncthreads();
+  const unsigned warp = threadIdx.x / 32;
+  if (threadIdx.x % 32 != 0) return;
+  if (warp < 4) {
+    data[warp] = int(warp);
+    __threadfence_block();
+    atomicAdd(&count, 1);
+    return;
+  }
+  dawdle();
+  while (*(volatile unsigned*)&count < wait) {}
+  __threadfence_block();
+  *out = data[0] + data[1] + data[2] + data[3];
+}
+
+__global__ void shared_lock(int* out) {
+  __shared__ int sum;
+  __shared__ unsigned lock;
+  if (threadIdx.x == 0) sum = 0, lock = 0;
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) {
+    while (*(volatile unsigned*)&lock != 0 || atomicCAS(&lock, 0, 1) != 0) {}
+    __threadfence_block();
+    sum += 1;
+    __threadfence_block();
+    atomicExch(&lock, 0);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) *out = sum;
+}
+
+// Each round the flag is put back by a plain store, between barriers.
+__global__ void shared_reset(int* out) {
+  __shared__ int data;
+  __shared__ unsigned flag;
+  for (int round = 0; round < 3; ++round) {
+    if (threadIdx.x == 0) flag = 0;
+    __syncthreads();
+    if (threadIdx.x == 32) {
+      data = round;
+      __threadfence_block();
+      *(volatile unsigned*)&flag = 1;
+    } else if (threadIdx.x == 0) {
+      while (*(volatile unsigned*)&flag == 0) {}
+      __threadfence_block();
+      *out = data;
+    }
+    __syncthreads();
+  }
 }
 
 int main(int argc, char** argv) {
@@ -260,8 +363,17 @@ int main(int argc, char** argv) {
   if (c.is("epochs_in_a_loop")) loops<<<2, 32>>>(data, flag, out, 5, 1, 0);
   if (c.is("flags_in_a_loop")) loops<<<2, 32>>>(data, flag, out, 2, 8, 2);
   if (c.is("flags_in_a_loop_old")) loops<<<2, 32>>>(data, flag, out, 2, 8, 1);
-  if (c.is("added_nothing")) added<<<2, 32>>>(data, flag, out, 3);
-  if (c.is("added_nothing_old")) added<<<2, 32>>>(data, flag, out, 2);
+  const char* names[] = {"added_nothing", "or_nothing", "and_all", "greatest_of_nothing", "swapped_for_itself"};
+  for (int how = Add; how <= Swap; ++how) {
+    if (c.is(names[how])) unchanged<<<2, 32>>>(data, flag, out, how, 3);
+    if (c.is((std::string(names[how]) + "_old").c_str())) unchanged<<<2, 32>>>(data, flag, out, how, 2);
+  }
+  if (c.is("shared_flag")) in_shared<<<1, 64>>>(out, 3);
+  if (c.is("shared_flag_old")) in_shared<<<1, 64>>>(out, 2);
+  if (c.is("shared_tickets")) shared_tickets<<<1, 160>>>(out, 4);
+  if (c.is("shared_tickets_too_few")) shared_tickets<<<1, 160>>>(out, 3);
+  if (c.is("shared_lock")) shared_lock<<<1, 128>>>(out);
+  if (c.is("shared_flag_reset")) shared_reset<<<1, 64>>>(out);
   cudaDeviceSynchronize();
   cudaFree(data), cudaFree(out), cudaFree(flag), cudaFree(epoch);
   return c.end();

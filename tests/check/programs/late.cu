@@ -16,6 +16,9 @@
 // CASE lsa_flag_device_scope unordered-read --topology nvlink4 --ranks 2
 // CASE freed_in_flight use-after-free --topology ib2x1
 // CASE freed_after_flush none --topology ib2x1
+// CASE destroyed_in_flight use-after-free@put_only/destroy --topology ib2x1
+// CASE destroyed_after_flush none --topology ib2x1
+// CASE memory_freed_in_flight use-after-free@put_only/mem_free --topology ib2x1
 // CASE gather_beside_writer global-race --topology nvlink4 --ranks 2
 // CASE gather_after_writer none --topology nvlink4 --ranks 2
 // CASE writer_beside_gather global-race --topology nvlink4 --ranks 2
@@ -134,7 +137,7 @@ __global__ void put_only(ncclDevComm comm, ncclWindow_t window, bool flush) {
     return;
   }
   gin.put(ncclTeamWorld(comm), 1, window, kIn, window, kOut, kPart, ncclGin_SignalInc{1},
-          ncclGin_None{}, ncclCoopCta());
+          ncclGin_None{}, ncclCoopCta());  // :put_only
   if (flush) gin.flush(ncclCoopCta());
 }
 
@@ -210,6 +213,18 @@ int main(int argc, char** argv) {
     CUDA(cudaStreamSynchronize(ranks.streams[0]));
     NCCL(ncclCommWindowDeregister(ranks.comms[0], ranks.windows[0]));
     ranks.windows[0] = nullptr;
+  }
+  const bool frees = run.is("memory_freed_in_flight");
+  if (frees || run.is("destroyed_in_flight") || run.is("destroyed_after_flush")) {
+    everywhere([&](int r, cudaStream_t stream) {
+      put_only<<<1, kThreads, 0, stream>>>(ranks.devs[r], ranks.windows[r], run.is("destroyed_after_flush"));
+    });
+    CUDA(cudaSetDevice(0));
+    CUDA(cudaStreamSynchronize(ranks.streams[0]));
+    if (frees) NCCL(ncclMemFree(ranks.memory[0]));  // :mem_free
+    if (!frees) NCCL(ncclDevCommDestroy(ranks.comms[0], &ranks.devs[0]));  // :destroy
+    CUDA(cudaSetDevice(1));
+    CUDA(cudaStreamSynchronize(ranks.streams[1]));
   }
   const auto gathers = [&](bool slow_writer, bool slow_gather, bool ordered) {
     std::vector<cudaEvent_t> events(ranks.count);

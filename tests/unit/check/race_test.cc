@@ -224,5 +224,36 @@ TEST_F(RaceTest, FreedMemoryHasNoHistory) {
   EXPECT_EQ(races, 0);
 }
 
+TEST_F(RaceTest, WhoeverFindsAFlagFromOutsideKnowsWhatWasPublishedThere) {
+  const ActorId a = actor(1);
+  store(a, kData);
+  detector.fence(a, Order::Sc, Scope::Sys);
+  store(a, kFlag, Order::Relaxed);
+  const ActorId host = detector.add_actors({9, 0xFFFF, 0, 0}, 1, Clock::zero());
+  detector.learn(host, detector.told_by(kFlag));
+  load(host, kData);
+  EXPECT_EQ(races, 0);
+}
+
+TEST_F(RaceTest, AFlagRaisedWithoutAFenceTellsNothing) {
+  const ActorId a = actor(1);
+  store(a, kData);
+  store(a, kFlag, Order::Relaxed);
+  EXPECT_EQ(detector.told_by(kFlag), nullptr);
+}
+
+TEST_F(RaceTest, AnOrdinaryStoreIsTakenForAFlagThatTellsAll) {
+  const ActorId a = actor(1);
+  store(a, kData);
+  store(a, kFlag);
+  const ActorId host = detector.add_actors({9, 0xFFFF, 0, 0}, 1, Clock::zero());
+  detector.learn(host, detector.told_by(kFlag));
+  load(host, kData);
+  EXPECT_EQ(races, 0);
+  store(a, kData + 64);  // Later than the flag.
+  load(host, kData + 64);
+  EXPECT_EQ(races, 1);
+}
+
 }  // namespace
 }  // namespace cuco::check

@@ -115,5 +115,19 @@ TEST(SyncHistory, ManyWritesBecomeOneWithoutLosingWhatTheyPublished) {
   EXPECT_EQ(count.read(0, 200, &all).proven, ~Set{0});
 }
 
+TEST(SyncHistory, AValueOfUnknownOriginCountsForAllThatWasPublished) {
+  SyncHistory flag(0, 4);
+  const ClockPtr told = Clock::with_actor(nullptr, 7, 1);
+  SyncHistory::Write first = by(7, Kind::Store, 1);
+  first.clocks[0] = told;
+  flag.add(first, 0);
+  flag.add(by(8, Kind::Store, 2), 0);
+  flag.start_over(0);
+  ASSERT_EQ(flag.writes().size(), 1U);
+  EXPECT_EQ(flag.last().value, 0U);
+  EXPECT_EQ(flag.last().actor, 8U);
+  EXPECT_EQ(flag.last().clocks[0]->epoch_of(7), 1U);
+}
+
 }  // namespace
 }  // namespace cuco::check

@@ -20,6 +20,7 @@ class Asker final : public AccessObserver {
     std::uint64_t value = 0;
     std::memcpy(&value, Memory::at(event.addresses[lane]), event.bytes);
     answers.push_back(what_if_.ask(warp, op, lane, value, others_));
+    leaves = what_if_.leaves_values(warp, op, lane);
   }
   void on_fence(const Warp&, const Op&, Order, Scope) override {}
   void on_barrier_arrive(const Warp&, const Op&, unsigned, std::uint32_t) override {}
@@ -27,15 +28,15 @@ class Asker final : public AccessObserver {
   void on_warp_sync(const Warp&, const Op&, std::uint32_t) override {}
 
   std::vector<WhatIf::Answer> answers;
+  bool leaves = false;  ///< The last one is an atomic operation that changes nothing.
 
  private:
   std::vector<std::uint64_t> others_;
   WhatIf what_if_;
 };
 
-/// The first answer about `code`, which has a flag's address in %rd1 and 5 in %r9; the flag is 7.
-WhatIf::Answer ask(const std::string& code, std::vector<std::uint64_t> others) {
-  Asker asker(std::move(others));
+/// Runs `code`, which has a flag's address in %rd1 and 5 in %r9; the flag is 7.
+void watch(Asker& asker, const std::string& code) {
   Environment environment;
   environment.observer = &asker;
   const auto gpu = load(
@@ -47,6 +48,12 @@ WhatIf::Answer ask(const std::string& code, std::vector<std::uint64_t> others) {
   const Address flag = gpu->upload<int>(std::vector<int>{7, 5});
   const Address out = gpu->upload<int>(std::vector<int>(8));
   run_ok(*gpu, "k", {.block = {1, 1, 1}}, flag, out);
+}
+
+/// The first answer.
+WhatIf::Answer ask(const std::string& code, std::vector<std::uint64_t> others) {
+  Asker asker(std::move(others));
+  watch(asker, code);
   return asker.answers.empty() ? WhatIf::Answer{} : asker.answers.front();
 }
 
@@ -129,6 +136,24 @@ TEST(WhatIf, ASumIsKept) {
                           {6});
   EXPECT_FALSE(answer.is_poll);
   EXPECT_EQ(answer.same, 0U);
+}
+
+bool leaves_values(const std::string& code) {
+  Asker asker({});
+  watch(asker, code);
+  return asker.leaves;
+}
+
+TEST(WhatIf, AtomicOperationsThatChangeNothingAreReads) {
+  EXPECT_TRUE(leaves_values("atom.global.or.b32 %r1, [%rd1], 0;"));
+  EXPECT_TRUE(leaves_values("atom.global.and.b32 %r1, [%rd1], -1;"));
+  EXPECT_TRUE(leaves_values("atom.global.max.u32 %r1, [%rd1], 0;"));
+  EXPECT_TRUE(leaves_values("atom.global.cas.b32 %r1, [%rd1], %r9, %r9;"));
+  EXPECT_TRUE(leaves_values("mov.u32 %r2, 0; atom.global.xor.b32 %r1, [%rd1], %r2;"));
+  EXPECT_FALSE(leaves_values("atom.global.max.s32 %r1, [%rd1], 0;")) << "of negative numbers";
+  EXPECT_FALSE(leaves_values("atom.global.cas.b32 %r1, [%rd1], 7, %r9;"));
+  EXPECT_FALSE(leaves_values("atom.global.exch.b32 %r1, [%rd1], 7;"));
+  EXPECT_FALSE(leaves_values("atom.global.or.b32 %r1, [%rd1], %r9;"));
 }
 
 }  // namespace
