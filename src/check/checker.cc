@@ -115,7 +115,7 @@ void Checker::give_back_communicator(std::uint64_t number,
 void Checker::report_given_back(ActorId actor, const PutRecord& put, bool from, Finding finding) {
   // Of a put that nobody waits for that is the finding.
   if (told_puts_.contains(sites_[put.site].line)) return;
-  const std::uint64_t key = std::uint64_t{sites_[put.site].line} << 32U | 0xFFFD0000U;
+  const std::uint64_t key = given_back_key(put);
   if (const auto told = reported_.find(key); told != reported_.end()) {
     return findings_.count(told->second);
   }

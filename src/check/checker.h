@@ -249,6 +249,9 @@ class Checker final : public vgpu::AccessObserver {
   void report_race(const Race& race);
   /// `call` takes away what a put needs that may still be on its way; `from`: its source's side.
   void report_given_back(ActorId actor, const PutRecord& put, bool from, Finding finding);
+  [[nodiscard]] std::uint64_t given_back_key(const PutRecord& put) const {
+    return std::uint64_t{sites_[put.site].line} << 32U | 0xFFFD0000U;
+  }
   /// Those whose bytes the wait's kernel has read become findings when it is over.
   void judge_stand_ins(std::uint32_t device);
   /// Says what kind of bug the race is, and what to change.

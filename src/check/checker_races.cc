@@ -497,6 +497,15 @@ void Checker::report_race(const Race& race) {
   finding.address = race.address;
   locate(finding, race.address);
   explain_race(race, finding);
+  // A put that nobody waits for may have been seen first when what it needs was given back.
+  for (const ActorId side : {race.earlier.actor, race.later.actor}) {
+    const PutRecord* put = communication_.find_put(side);
+    const auto told = put == nullptr ? reported_.end() : reported_.find(given_back_key(*put));
+    if (told == reported_.end()) continue;
+    findings_.at(told->second) = std::move(finding);
+    reported_[key] = told->second;
+    return;
+  }
   if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
 }
 
