@@ -14,6 +14,9 @@
 // CASE lsa_flag_of_last_phase unordered-read --topology nvlink4 --ranks 2
 // CASE lsa_flag_of_this_phase none --topology nvlink4 --ranks 2
 // CASE lsa_flag_device_scope unordered-read --topology nvlink4 --ranks 2
+// CASE own_kernels none --topology nvlink4 --ranks 2
+// CASE own_kernels_raise_relaxed unordered-read@pushed/taken --topology nvlink4 --ranks 2
+// CASE own_kernels_wait_relaxed unordered-read@pushed/taken --topology nvlink4 --ranks 2
 // CASE freed_in_flight use-after-free --topology ib2x1
 // CASE freed_after_flush none --topology ib2x1
 // CASE destroyed_in_flight use-after-free@put_only/destroy --topology ib2x1
@@ -130,6 +133,21 @@ __global__ void flagged(ncclDevComm comm, ncclWindow_t window, unsigned awaited,
   out[threadIdx.x] = local(window, 0)[2 * kThreads + threadIdx.x];
 }
 
+// Data, its flag and the wait for it, each in a kernel of its own.
+using SystemFlag = cuda::atomic_ref<unsigned, cuda::thread_scope_system>;
+__global__ void push(ncclDevComm comm, ncclWindow_t window) {
+  static_cast<int*>(ncclGetLsaPointer(window, 0, 1))[threadIdx.x] = 1;  // :pushed
+}
+__global__ void raise(ncclDevComm comm, ncclWindow_t window, cuda::memory_order order) {
+  SystemFlag(*static_cast<unsigned*>(ncclGetLsaPointer(window, kFlags, 1))).store(1, order);
+}
+__global__ void await(ncclDevComm comm, ncclWindow_t window, cuda::memory_order order) {
+  while (SystemFlag(*(unsigned*)local(window, kFlags)).load(order) == 0) {}
+}
+__global__ void take(ncclDevComm comm, ncclWindow_t window, int* out) {
+  out[threadIdx.x] = local(window, 0)[threadIdx.x];  // :taken
+}
+
 __global__ void put_only(ncclDevComm comm, ncclWindow_t window, bool flush) {
   ncclGin gin{comm, 0};
   if (comm.rank != 0) {
@@ -204,6 +222,21 @@ int main(int argc, char** argv) {
   if (run.is("lsa_flag_of_last_phase")) flags(flagged<cuda::thread_scope_system>, 1);
   if (run.is("lsa_flag_of_this_phase")) flags(flagged<cuda::thread_scope_system>, 2);
   if (run.is("lsa_flag_device_scope")) flags(flagged<cuda::thread_scope_device>, 2);
+  const bool raises = run.is("own_kernels_raise_relaxed");
+  const bool waits = run.is("own_kernels_wait_relaxed");
+  if (raises || waits || run.is("own_kernels")) {
+    everywhere([&](int r, cudaStream_t stream) {
+      if (r == 0) {
+        push<<<1, kThreads, 0, stream>>>(ranks.devs[r], ranks.windows[r]);
+        raise<<<1, 1, 0, stream>>>(ranks.devs[r], ranks.windows[r],
+                                   raises ? cuda::memory_order_relaxed : cuda::memory_order_release);
+      } else {
+        await<<<1, 1, 0, stream>>>(ranks.devs[r], ranks.windows[r],
+                                   waits ? cuda::memory_order_relaxed : cuda::memory_order_acquire);
+        take<<<1, kThreads, 0, stream>>>(ranks.devs[r], ranks.windows[r], out[r]);
+      }
+    });
+  }
   if (run.is("freed_in_flight") || run.is("freed_after_flush")) {
     everywhere([&](int r, cudaStream_t stream) {
       put_only<<<1, kThreads, 0, stream>>>(ranks.devs[r], ranks.windows[r], run.is("freed_after_flush"));
