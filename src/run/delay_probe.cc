@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "cli/terminal/interrupt.h"
-#include "run/profile_view.h"
+#include "targets/virtual/run_trace.h"
 
 namespace cuco::run {
 namespace {
@@ -232,7 +232,7 @@ void tell_waits(cli::Context& context, const std::vector<ProbedWait>& waits) {
   cli::Table table;
   for (const ProbedWait& wait : waits) {
     const std::string endings = endings_of(wait);
-    table.row({kernel_name(wait.kernel), wait.where,
+    table.row({targets::kernel_name(wait.kernel), wait.where,
                fmt::format("{} launch{}", wait.launches, wait.launches == 1 ? "" : "es"),
                microseconds(wait.plain_ps) + " → " + microseconds(wait.delayed_ps),
                wait.is_suspect() ? context.terminal.styled(cli::Style::Bad, endings) : endings});

@@ -8,12 +8,12 @@
 #include <memory>
 #include <sstream>
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/terminal/interrupt.h"
 #include "targets/virtual/rank_start.h"
+#include "targets/virtual/run_trace.h"
 
 namespace cuco::run {
 namespace {
@@ -91,11 +91,11 @@ void add_kernel(std::string& out, const Json& kernel, const cli::Terminal& termi
   const auto several = [](std::uint64_t count, std::string_view one, std::string_view more) {
     return fmt::format("{} {}", count, count == 1 ? one : more);
   };
-  out += fmt::format("{}  {}, {}, {} predicted\n",
-                     terminal.styled(cli::Style::Bold, kernel_name(kernel.value("name", ""))),
-                     several(number(kernel, "launches"), "launch", "launches"),
-                     several(number(kernel, "blocks"), "block", "blocks"),
-                     short_time(number(kernel, "time_ps")));
+  out += fmt::format(
+      "{}  {}, {}, {} predicted\n",
+      terminal.styled(cli::Style::Bold, targets::kernel_name(kernel.value("name", ""))),
+      several(number(kernel, "launches"), "launch", "launches"),
+      several(number(kernel, "blocks"), "block", "blocks"), short_time(number(kernel, "time_ps")));
   cli::Table facts;
   facts.row({"instructions",
              fmt::format("{} by threads, {} by warps, {} of lanes active",
@@ -167,22 +167,13 @@ void add_lines(std::string& out,
 
 }  // namespace
 
-std::string kernel_name(const std::string& mangled) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
-  if (status != 0 || text == nullptr) return mangled;
-  std::string full = text.get();
-  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  for (std::size_t at = full.find(kAnonymous); at != std::string::npos; at = full.find(kAnonymous))
-    full.erase(at, kAnonymous.size());
-  // After the anonymous namespace is gone the first parenthesis opens the parameters.
-  return full.substr(0, full.find('('));
-}
-
 void ProfileFlags::declare(cli::Arguments& arguments) {
   arguments.flag("--profile", enabled, "show what kernels did, per kernel and source line");
   arguments.option("--profile-json", file, "FILE", "write the profile to a file, as JSON")
+      .completes(cli::Completion::File);
+  arguments
+      .option("--timeline", timeline, "FILE",
+              "write a trace for ui.perfetto.dev: kernels, waits, copies, collectives")
       .completes(cli::Completion::File);
 }
 
@@ -219,6 +210,11 @@ Result<cli::ExitCode> run_profiled(cli::Context& context,
   CUCO_TRY_ASSIGN(const std::string text, server.report());
   if (!flags.file.empty()) {
     CUCO_TRY(system::write_file(flags.file, text));
+  }
+  if (!flags.timeline.empty()) {
+    CUCO_TRY(targets::write_trace(text, flags.timeline));
+    context.terminal.note("timeline (predicted): {}; open it in ui.perfetto.dev",
+                          flags.timeline.string());
   }
   if (flags.enabled) {
     CUCO_TRY_ASSIGN(const Json report, parse_json(text));

@@ -14,14 +14,14 @@ namespace cuco::run {
 /// The flags of `cuco run` about profiles.
 struct ProfileFlags {
   bool enabled = false;
-  system::Path file;  ///< JSON goes there; empty: tables on standard output.
-  int lines = 10;     ///< Source lines shown per kernel.
+  system::Path file;      ///< JSON goes there; empty: tables on standard output.
+  int lines = 10;         ///< Source lines shown per kernel.
+  system::Path timeline;  ///< A trace goes there: see targets/virtual/run_trace.h.
+
+  [[nodiscard]] bool any() const { return enabled || !file.empty() || !timeline.empty(); }
 
   void declare(cli::Arguments& arguments);
 };
-
-/// As the source has it: demangled, without parameters.
-[[nodiscard]] std::string kernel_name(const std::string& mangled);
 
 /// The tables for a report of vcluster/run_report.h.
 [[nodiscard]] std::string profile_text(const Json& report,

@@ -73,7 +73,7 @@ class RunCommand final : public Command {
                            targets::ServerOptions options,
                            const targets::ProgramStart& start) const {
     const bool probes = !probe_.delay.empty();
-    const bool profiles = profile_.enabled || !profile_.file.empty();
+    const bool profiles = profile_.any();
     ExitCode code = ExitCode::Done;
     if (schedules_.count > 0) {
       CUCO_TRY_ASSIGN(code, run::run_schedules(context, schedules_, check_, start, options));

@@ -13,11 +13,12 @@ import tempfile
 cuco, source = sys.argv[1:3]
 with tempfile.TemporaryDirectory() as folder:
     file = os.path.join(folder, "profile.json")
-    command = [cuco, "run", "--profile", "--profile-json", file, source]
+    command = [cuco, "run", "--profile", "--profile-json", file, "--timeline", file + ".trace", source]
     result = subprocess.run(command, capture_output=True, text=True, timeout=600)
     print(result.stdout + result.stderr)
     assert result.returncode == 0
     report = json.load(open(file))
+    trace = json.load(open(file + ".trace"))["traceEvents"]
 (kernel,) = report["kernels"]
 assert kernel["launches"] == 1 and kernel["blocks"] == 256
 line = 1 + next(i for i, text in enumerate(open(source)) if "3 * i + 1;" in text)
@@ -28,3 +29,6 @@ assert store["global_bytes"] == 262144 and store["sectors"] == 8192, store
 assert store["ideal_sectors"] == store["sectors"]
 assert "fill" in result.stdout and f"streams.cu:{line}" in result.stdout
 assert "predicted" in result.stdout and "3 * i + 1" in result.stdout
+slices = [event for event in trace if event["ph"] == "X"]
+assert {"fill"} == {event["name"] for event in slices if event["cat"] == "kernels"}, slices
+assert any(event["cat"] == "copies" for event in slices), slices

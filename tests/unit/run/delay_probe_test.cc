@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "run/profile_view.h"
+#include "targets/virtual/run_trace.h"
 
 namespace cuco::run {
 namespace {
@@ -105,9 +106,9 @@ TEST(DelayProbe, LaunchesOfOneLineAreOneRow) {
 }
 
 TEST(Profile, NamesOfKernelsAreReadable) {
-  EXPECT_EQ(kernel_name("_ZN12_GLOBAL__N_14sendEi"), "send");
-  EXPECT_EQ(kernel_name("_Z4fillPii"), "fill");
-  EXPECT_EQ(kernel_name("plain"), "plain");
+  EXPECT_EQ(targets::kernel_name("_ZN12_GLOBAL__N_14sendEi"), "send");
+  EXPECT_EQ(targets::kernel_name("_Z4fillPii"), "fill");
+  EXPECT_EQ(targets::kernel_name("plain"), "plain");
 }
 
 TEST(DelayProbe, ReadsTimes) {
