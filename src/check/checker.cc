@@ -175,7 +175,9 @@ void Checker::host_write(WorkId id, Address address, std::uint64_t bytes, const 
                                       host_site("write by the host", call), 0});
 }
 
-ClockPtr Checker::host_look(WorkId id, Address address) {
+ClockPtr Checker::host_look(WorkId id, Address address, std::uint64_t bytes) {
+  for (Address word = address & ~Address{3}; word < address + bytes; word += 4)
+    host_flags_.insert(word);
   const ClockPtr told = races_.told_by(address);
   races_.learn(works_.at(id).actor, told);
   return told;

@@ -104,7 +104,7 @@ class Checker final : public vgpu::AccessObserver {
   void host_read(WorkId work, Address address, std::uint64_t bytes, const Site& call);
   void host_write(WorkId work, Address address, std::uint64_t bytes, const Site& call);
   /// It looks at a flag: returns what those who raised it had published, which the work learns.
-  ClockPtr host_look(WorkId work, Address address);
+  ClockPtr host_look(WorkId work, Address address, std::uint64_t bytes);
   /// It raises a flag, and with it publishes what it knows and has done.
   void host_raise(WorkId work, Address address, std::uint64_t bytes, const Site& call);
 
@@ -316,6 +316,7 @@ class Checker final : public vgpu::AccessObserver {
   std::vector<StandIn> stand_ins_;
   std::unordered_set<std::uint32_t> told_puts_;  ///< Sites of puts that a finding is about.
   std::unordered_map<const vgpu::Kernel*, bool> polls_shared_;
+  std::unordered_set<Address> host_flags_;  ///< Words that threads of the host poll.
   std::vector<SameStore> same_stores_;
   std::vector<SameShared> same_shared_;
   bool is_settling_ = false;

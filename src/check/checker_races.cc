@@ -466,6 +466,15 @@ void Checker::report_beyond(const Region& guard, ActorId actor, const Access& ac
 void Checker::report_race(const Race& race) {
   const auto is_host = [&](ActorId actor) { return races_.info(actor).device == kHostDevice; };
   if (is_host(race.earlier.actor) && is_host(race.later.actor)) return;
+  // Whoever has polled a flag may read what it holds once more.
+  const auto reads_flag = [&](const Stamp& read, bool writes, const Stamp& other) {
+    return is_host(read.actor) && !writes && other.strong != 0 &&
+           host_flags_.contains(race.address & ~Address{3});
+  };
+  if (reads_flag(race.later, race.later_writes, race.earlier) ||
+      reads_flag(race.earlier, race.earlier_writes, race.later)) {
+    return;
+  }
   const std::uint64_t key =
       std::uint64_t{sites_[race.later.site].line} << 32U | sites_[race.earlier.site].line;
   if (const auto known = reported_.find(key); known != reported_.end()) {

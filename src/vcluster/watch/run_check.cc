@@ -92,7 +92,7 @@ void RunCheck::on_host_accesses(Session& session, std::span<const wire::HostAcce
         checker.host_write(id, address, access.bytes, *call);
         break;
       case wire::HostAccess::kLook:
-        session.learn(checker.host_look(id, address));
+        session.learn(checker.host_look(id, address, access.bytes));
         break;
       case wire::HostAccess::kRaise:
         checker.host_raise(id, address, access.bytes, *call);

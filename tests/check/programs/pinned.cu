@@ -19,6 +19,7 @@
 // CASE write_after_kernel none
 // CASE poll_fenced_flag none
 // CASE poll_flag_without_fence global-race@unfenced/polled
+// CASE poll_flag_and_print_it none
 // CASE poll_atomic_flag none
 // CASE raise_flag_for_kernel none
 // CASE callback_says_so none
@@ -201,6 +202,11 @@ void flags(Case& test, Memory& m) {
     while (*flag == 0) {
     }
     for (int i = 0; i < kCount; ++i) sum += m.pinned[1][i];  // :polled
+  } else if (test.is("poll_flag_and_print_it")) {
+    fill_and_raise<<<1, kCount, 0, m.stream>>>(m.pinned[1], m.flag, false);
+    while (*(volatile int*)m.flag == 0) {
+    }
+    sum += *m.flag;
   } else if (test.is("poll_atomic_flag")) {
     fill_and_release<<<1, kCount, 0, m.stream>>>(m.pinned[1], m.flag);
     while (__atomic_load_n(m.flag, __ATOMIC_ACQUIRE) == 0) {
