@@ -20,8 +20,10 @@ Time serialisation_time(double bytes, double gigabytes_per_second) {
   return static_cast<Time>(std::ceil(bytes * 1000.0 / gigabytes_per_second));
 }
 
-Fabric::Fabric(Topology topology)
-    : topology_(std::move(topology)), ports_(static_cast<std::size_t>(topology_.gpus())) {}
+Fabric::Fabric(Topology topology, const hardware::NcclCosts& costs)
+    : topology_(std::move(topology)),
+      costs_(costs),
+      ports_(static_cast<std::size_t>(topology_.gpus())) {}
 
 void Fabric::set_lateness(const Lateness& lateness) {
   lateness_ = lateness;
@@ -40,7 +42,8 @@ Route Fabric::route(int source, int destination) const {
   return topology_.same_domain(source, destination) ? Route::LoadStore : Route::Nic;
 }
 
-Transfer Fabric::transfer(Route via, int source, int destination, std::uint64_t bytes, Time start) {
+Transfer Fabric::transfer(
+    Route via, int source, int destination, std::uint64_t bytes, Time start, const Limits& limits) {
   const auto size = static_cast<double>(bytes);
   if (via == Route::Local) {
     const Time end = start + kLocalLatency + serialisation_time(size, kLocalGigabytesPerSecond);
@@ -54,12 +57,17 @@ Transfer Fabric::transfer(Route via, int source, int destination, std::uint64_t 
   Ports& to = ports_[static_cast<std::size_t>(destination)];
   Pipe& out = via == Route::LoadStore ? from.load_store_out : from.nic_out;
   Pipe& in = via == Route::LoadStore ? to.load_store_in : to.nic_in;
-  const Time wire = serialisation_time(size, link.gigabytes_per_second);
+  const auto time_at = [&](double limit) {
+    return serialisation_time(size, limit > 0 ? std::min(limit, link.rate()) : link.rate());
+  };
+  const Time wire = time_at(limits.port_gigabytes_per_second);
+  // A slow sender leaves room in the ports for others.
+  const Time own = std::max(wire, time_at(limits.gigabytes_per_second));
   const Time leaves = std::max(start, out.free_at);
   out.free_at = leaves + std::max(wire, link.message_gap);
   const Time enters = std::max(leaves + link.latency, in.free_at);
   in.free_at = enters + wire;
-  return {leaves + wire, enters + wire + draw_lateness()};
+  return {leaves + own, enters + own + draw_lateness()};
 }
 
 Time Fabric::host_copy(int gpu, bool to_device, std::uint64_t bytes, Time start) {
@@ -71,7 +79,7 @@ Time Fabric::host_copy(int gpu, bool to_device, std::uint64_t bytes, Time start)
   return pipe.free_at + topology_.host.latency;
 }
 
-Time Fabric::collective(std::span<const int> gpus, Time start, Time duration) {
+Time Fabric::collective(std::span<const int> gpus, Time start, Time duration, Time wire) {
   const bool spans_nodes = std::any_of(
       gpus.begin(), gpus.end(), [&](int gpu) { return !topology_.same_domain(gpu, gpus.front()); });
   Time begins = start;
@@ -84,8 +92,8 @@ Time Fabric::collective(std::span<const int> gpus, Time start, Time duration) {
   const Time end = begins + duration;
   for (const int gpu : gpus) {
     Ports& ports = ports_[static_cast<std::size_t>(gpu)];
-    ports.load_store_out.free_at = ports.load_store_in.free_at = end;
-    if (spans_nodes) ports.nic_out.free_at = ports.nic_in.free_at = end;
+    ports.load_store_out.free_at = ports.load_store_in.free_at = begins + wire;
+    if (spans_nodes) ports.nic_out.free_at = ports.nic_in.free_at = begins + wire;
   }
   // The links are free again: only what they carried is late.
   return end + draw_lateness();

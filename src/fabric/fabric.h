@@ -11,6 +11,7 @@
 
 #include "base/rng.h"
 #include "fabric/topology.h"
+#include "hardware/nccl_costs.h"
 
 namespace cuco::fabric {
 
@@ -40,9 +41,10 @@ struct Lateness {
 /// of their start times for the queues to mean anything; nothing breaks if they are not.
 class Fabric {
  public:
-  explicit Fabric(Topology topology);
+  explicit Fabric(Topology topology, const hardware::NcclCosts& costs = {});
 
   [[nodiscard]] const Topology& topology() const { return topology_; }
+  [[nodiscard]] const hardware::NcclCosts& costs() const { return costs_; }
 
   void set_lateness(const Lateness& lateness);
   [[nodiscard]] const Lateness& lateness() const { return lateness_; }
@@ -55,14 +57,27 @@ class Fabric {
   [[nodiscard]] Route route(int source, int destination) const;
 
   /// Books a transfer between two GPUs; it starts no earlier than `start`.
-  Transfer transfer(Route via, int source, int destination, std::uint64_t bytes, Time start);
+  Transfer transfer(Route via, int source, int destination, std::uint64_t bytes, Time start) {
+    return transfer(via, source, destination, bytes, start, {});
+  }
+  /// What who moves the bytes makes of a link; 0: all of it.
+  struct Limits {
+    double gigabytes_per_second = 0;       ///< Of this transfer.
+    double port_gigabytes_per_second = 0;  ///< Of all that use the port like it.
+  };
+  Transfer transfer(Route via,
+                    int source,
+                    int destination,
+                    std::uint64_t bytes,
+                    Time start,
+                    const Limits& limits);
 
   /// Books a copy between a GPU and its host.
   Time host_copy(int gpu, bool to_device, std::uint64_t bytes, Time start);
 
-  /// Books the ports of all `gpus` for one collective that would take `duration` on idle links;
-  /// returns its end. It starts when every port is free.
-  Time collective(std::span<const int> gpus, Time start, Time duration);
+  /// Books the ports of all `gpus` for one collective that would take `duration` on idle links and
+  /// keeps them busy for `wire` of it; returns its end. It starts when every port is free.
+  Time collective(std::span<const int> gpus, Time start, Time duration, Time wire);
 
  private:
   struct Pipe {
@@ -73,6 +88,7 @@ class Fabric {
   };
 
   Topology topology_;
+  hardware::NcclCosts costs_;
   std::vector<Ports> ports_;
   Lateness lateness_;
   std::uint64_t deliveries_ = 0;

@@ -97,14 +97,34 @@ Result<Link> read_link(std::string_view file, const toml::table& table, const st
   link.gigabytes_per_second = reader.number("bandwidth_gb_s", 0.001, 1e6, std::nullopt);
   link.latency = picoseconds("latency_us", std::nullopt);
   link.message_gap = picoseconds("message_gap_us", 0.0);
+  link.efficiency = reader.number("efficiency", 0.01, 1, 1.0);
   // These belong to the load_store table only; read_topology looks at them there.
   if (name == "load_store") {
     (void)reader.get<std::string>("domain", "node", false);
     (void)reader.get<bool>("multicast", false, false);
   }
+  if (name == "nic") {  // As these do to the nic table: read_gin.
+    (void)reader.get<std::string>("gin", "proxy", false);
+    (void)reader.get<double>("gin_post_us", 0, false);
+  }
   reader.reject_unknown_keys();
   if (reader.error()) return Error{ErrorKind::InvalidInput, *reader.error()};
   return link;
+}
+
+Result<Gin> read_gin(std::string_view file, const toml::table& nic) {
+  TableReader reader(file, nic, "nic.");
+  Gin gin;
+  const auto path = reader.get<std::string>("gin", "proxy", false);
+  if (path != "proxy" && path != "device") {
+    reader.fail(reader.line_of("gin"), "nic.gin must be proxy or device: " + path);
+  }
+  gin.by_proxy = path == "proxy";
+  const double usual = static_cast<double>(gin.post) / kPicosecondsPerMicrosecond;
+  gin.post =
+      static_cast<Time>(reader.number("gin_post_us", 0, 1e6, usual) * kPicosecondsPerMicrosecond);
+  if (reader.error()) return Error{ErrorKind::InvalidInput, *reader.error()};
+  return gin;
 }
 
 Result<Topology> read_topology(std::string_view file, const toml::table& root) {
@@ -143,6 +163,7 @@ Result<Topology> read_topology(std::string_view file, const toml::table& root) {
   CUCO_TRY_ASSIGN(topology.load_store, read_link(file, *load_store, "load_store"));
   if (nic != nullptr) {
     CUCO_TRY_ASSIGN(topology.nic, read_link(file, *nic, "nic"));
+    CUCO_TRY_ASSIGN(topology.gin, read_gin(file, *nic));
   }
   topology.host = single_node(1).host;
   if (host != nullptr) {
@@ -180,8 +201,8 @@ Topology single_node(int gpus) {
   topology.gpu = "h200";
   topology.gpus_per_node = gpus;
   topology.multicast = true;
-  topology.load_store = {450, 700'000, 0, "nvlink"};
-  topology.nic = Link{50, 2'500'000, 50'000, "infiniband"};
+  topology.load_store = {450, 700'000, 0, "nvlink", 0.86};
+  topology.nic = Link{50, 2'500'000, 50'000, "infiniband", 0.94};
   topology.host = {55, 1'500'000, 0, "pcie"};
   return topology;
 }

@@ -22,6 +22,16 @@ struct Link {
   Time latency = 0;       ///< First byte out to first byte in, switches included.
   Time message_gap = 0;   ///< The least time between two messages of one port.
   std::string kind = "";  ///< A word for reports: nvlink, pcie, infiniband, roce.
+  double efficiency = 1;  ///< What is left of the bandwidth for a program's bytes.
+
+  /// Of a program's bytes.
+  [[nodiscard]] double rate() const { return gigabytes_per_second * efficiency; }
+};
+
+/// How kernels get a NIC to work for them.
+struct Gin {
+  bool by_proxy = true;   ///< By a host thread that polls; else the GPU rings the NIC itself.
+  Time post = 5'000'000;  ///< From a descriptor to its first byte on the wire, polling apart.
 };
 
 /// Which GPUs can load and store each other's memory.
@@ -41,6 +51,7 @@ struct Topology {
   bool multicast = false;   ///< The load/store switch can multicast and reduce (NVLS).
   Link load_store;          ///< One GPU's port into its load/store domain.
   std::optional<Link> nic;  ///< One GPU's NIC; without one there is no GIN.
+  Gin gin;                  ///< What it takes to use the NIC from a kernel.
   Link host;                ///< One GPU's link to its host.
 
   [[nodiscard]] int gpus() const { return nodes * gpus_per_node; }

@@ -34,21 +34,16 @@ class Reader {
   void number(
       const char* section, const char* key, T& out, double scale = 1, bool may_be_zero = false) {
     const toml::node* node = find(section, key);
-    if (node == nullptr) return;
-    if (!node->is_number()) {
-      fail(*node, section, key, "must be a number");
-      return;
-    }
-    const double value = *node->value<double>() * scale;
-    if (value < 0 || (value == 0 && !may_be_zero)) {
-      fail(*node, section, key, "must be above 0");
-    } else if (value > 1e18 || (sizeof(T) == 4 && value > 4e9)) {
-      fail(*node, section, key, "is too large");
-    } else {
-      out = static_cast<T>(value);
-    }
+    if (node != nullptr) take(*node, section, key, out, scale, may_be_zero);
   }
 
+  /// A key that may be missing: `out` stays as it is.
+  template <typename T>
+  void optional(const char* section, const char* key, T& out) {
+    known_.insert(fmt::format("{}.{}", section, key));
+    const toml::node* node = table_[section][key].node();
+    if (node != nullptr) take(*node, section, key, out, 1, false);
+  }
   /// After all keys were read: anything left over is a mistake.
   void refuse_unknown() {
     for (const auto& [section, node] : table_) {
@@ -72,6 +67,27 @@ class Reader {
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:
+  template <typename T>
+  void take(const toml::node& node,
+            const char* section,
+            const char* key,
+            T& out,
+            double scale,
+            bool may_be_zero) {
+    if (!node.is_number()) {
+      fail(node, section, key, "must be a number");
+      return;
+    }
+    const double value = *node.value<double>() * scale;
+    if (value < 0 || (value == 0 && !may_be_zero)) {
+      fail(node, section, key, "must be above 0");
+    } else if (value > 1e18 || (sizeof(T) == 4 && value > 4e9)) {
+      fail(node, section, key, "is too large");
+    } else {
+      out = static_cast<T>(value);
+    }
+  }
+
   const toml::node* find(const char* section, const char* key) {
     known_.insert(fmt::format("{}.{}", section, key));
     const toml::node* node = table_[section][key].node();
@@ -158,6 +174,19 @@ void read_costs(Reader& in, GpuDescription& gpu) {
   in.number("launch", "block_start_cycles", gpu.block_start_cycles);
 }
 
+void read_nccl(Reader& in, NcclCosts& nccl) {
+  in.optional("nccl", "group_us", nccl.group_us);
+  in.optional("nccl", "launch_us", nccl.launch_us);
+  in.optional("nccl", "ring_share", nccl.ring_share);
+  in.optional("nccl", "ll_share", nccl.ll_share);
+  in.optional("nccl", "nvls_share", nccl.nvls_share);
+  in.optional("nccl", "direct_share", nccl.direct_share);
+  in.optional("nccl", "channel_share", nccl.channel_share);
+  in.optional("nccl", "ring_channels", nccl.ring_channels);
+  in.optional("nccl", "nvls_channels", nccl.nvls_channels);
+  in.optional("nccl", "direct_channels", nccl.direct_channels);
+}
+
 }  // namespace
 
 Result<GpuDescription> parse_gpu_description(std::string_view text, std::string_view file) {
@@ -167,6 +196,9 @@ Result<GpuDescription> parse_gpu_description(std::string_view text, std::string_
   read_limits(in, gpu);
   read_memory(in, gpu);
   read_costs(in, gpu);
+  read_nccl(in, gpu.nccl);
+  gpu.nccl.gap_us = gpu.gap_us;
+  gpu.nccl.graph_gap_us = gpu.graph_gap_us;
   in.refuse_unknown();
   if (in.error()) return *in.error();
   gpu.key = std::filesystem::path(file).stem().string();

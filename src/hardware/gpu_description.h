@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "hardware/nccl_costs.h"
 
 namespace cuco::hardware {
 
@@ -81,6 +82,8 @@ struct GpuDescription {
   double graph_gap_us = 0;    ///< The same between kernels of one graph.
   double host_launch_us = 0;  ///< What a launch costs the host thread.
   double block_start_cycles = 0;
+
+  NcclCosts nccl;
 };
 
 /// Parses a description. Errors name file, line and key.

@@ -59,7 +59,11 @@ Result<void> Cluster::make_parts() {
                   .seed = devices_->schedule().seed},
       .deliveries = watchers_->deliveries(),
       .check = check_.get(),
-      .types = devices_->written_types()});
+      .types = devices_->written_types(),
+      .take_sms =
+          [this](int device, int sms, VTime until) {
+            devices_->gpu(device).take_sms(static_cast<std::uint32_t>(sms), until);
+          }});
   operations_ = std::make_unique<Operations>(OperationParts{timeline_, works_, *devices_,
                                                             *allocations_, sessions_, processes_,
                                                             *nccl_, ids_, check_.get()});

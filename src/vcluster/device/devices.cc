@@ -7,7 +7,7 @@ namespace cuco::vcluster {
 
 Devices::Devices(const ClusterOptions& options)
     : options_(options),
-      fabric_(options.topology),
+      fabric_(options.topology, options.gpu.nccl),
       kernel_ports_(fabric_),
       adversary_(make_schedule(options.schedule_seed, count())) {
   set_extra_delay(0);

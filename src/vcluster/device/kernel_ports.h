@@ -30,6 +30,7 @@ class KernelPorts {
     vgpu::Pipe<16, 1024> in;
     vgpu::Pipe<16, 1024> host;
   };
+  [[nodiscard]] vgpu::VTime wire_time(double bytes) const;
   vgpu::VTime host_access(Ports& own, const vgpu::RemoteRequest& request);
   vgpu::VTime store(Ports& own, const vgpu::RemoteRequest& request);
   vgpu::VTime load(Ports& own, const vgpu::RemoteRequest& request);

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.h"
+#include "fabric/collective_cost.h"
 #include "shims/wire/messages_nccl.h"
 #include "shims/wire/status.h"
 #include "vcluster/calls/calls.h"
@@ -167,7 +168,7 @@ std::optional<Problem> hand_to_streams(const NcclParts& parts,
   if (std::any_of(streams.begin(), streams.end(), captures)) {
     return capture_group(parts, operations, place, streams, posted);
   }
-  *posted = parts.nccl.post(place, operations);
+  *posted = parts.nccl.post(place, operations, session.clock());
   if (posted->work == nullptr) return std::nullopt;
   std::vector<WorkPtr> also;
   for (const Stream* stream : streams)
@@ -197,6 +198,20 @@ void look_for_missing_group(AllLoneCalls& all,
              "other; NCCL may wait in the first for the second: put them between ncclGroupStart "
              "and ncclGroupEnd, or give each GPU a thread\n",
              *lone.ranks.begin(), *lone.ranks.rbegin(), printable(place.clique->name()));
+}
+
+/// One thread launches the kernels of its GPUs one after the other.
+void spend_launch(const hardware::NcclCosts& costs,
+                  Session& session,
+                  const std::vector<wire::NcclOperation>& operations,
+                  bool is_first) {
+  const bool is_empty =
+      std::all_of(operations.begin(), operations.end(),
+                  [](const wire::NcclOperation& operation) { return operation.count == 0; });
+  if (is_empty) return;
+  // The call itself has been paid for.
+  const VTime before = is_first ? kCallCost : fabric::host_time(costs, 0);
+  session.begin(std::max<VTime>(0, fabric::host_time(costs, 1) - before));
 }
 
 /// All operations of a submission, by communicator, in the order of the calls.
@@ -231,6 +246,7 @@ void serve_operations(const NcclParts& parts,
     std::vector<wire::NcclOperation> operations;
     for (const auto& [index, operation] : entries)
       operations.push_back(operation);
+    spend_launch(parts.nccl.costs(), session, operations, places.size() == 1);
     NcclWorld::Posted posted;
     if (const auto wrong = hand_to_streams(parts, session, operations, *place, &posted)) {
       answer_all(*wrong);

@@ -24,8 +24,18 @@ using nccl_core::Range;
 
 namespace {
 
-// A point-to-point kernel starts and shakes hands before the first byte moves.
-constexpr VTime kSendSetup = 3 * vgpu::kMicrosecond;
+/// Of all parts of a group, a rank's sends that come before this one.
+std::size_t sends_before(const std::vector<std::shared_ptr<ExchangePart>>& parts,
+                         const ExchangePart& part) {
+  std::size_t count = 0;
+  for (const auto& other : parts) {
+    if (other.get() == &part) break;
+    if (other->call.kind == Kind::Send) ++count;
+  }
+  return count;
+}
+
+}  // namespace
 
 fabric::Pattern pattern_of(Kind kind) {
   switch (kind) {
@@ -52,6 +62,8 @@ fabric::Pattern pattern_of(Kind kind) {
   CUCO_ASSERT(!nccl_core::is_point_to_point(kind));
   return fabric::Pattern::AllReduce;
 }
+
+namespace {
 
 /// ", of which …": by how much a range is longer than what was allocated there.
 std::string too_many(const vgpu::Memory& memory, const Range& range) {
@@ -138,10 +150,11 @@ void Exchange::look_for_overlap(int rank, std::span<const ExchangePart> parts) {
 // Ranks match by order: the n-th collective of each rank on the communicator is one round, the n-th
 // send from a to b goes to the n-th receive of b from a. Mismatches are found when the second of
 // two calls is posted, before any stream has reached it.
-Exchange::Posted Exchange::post(int rank, std::span<const ExchangePart> parts) {
+Exchange::Posted Exchange::post(int rank, std::span<const ExchangePart> parts, VTime launched_at) {
   look_for_overlap(rank, parts);
   auto group = std::make_shared<Group>();
   group->rank = rank;
+  group->launched_at = launched_at;
   for (const ExchangePart& part : parts) {
     group->parts.push_back(std::make_shared<ExchangePart>(part));
     group->parts.back()->rank = rank;
@@ -210,6 +223,16 @@ void Exchange::on_reached(const GroupPtr& group) {
     std::erase(groups_, group);
     return;
   }
+  // Its kernel: not before the host has launched it, and a little behind the one before it.
+  const VTime gap = fabric::queue_gap(services_.fabric.costs(), group->work->in_graph);
+  const VTime begins = std::max(services_.timeline.now() + gap, group->launched_at);
+  services_.timeline.at(begins, [this, weak = std::weak_ptr<Group>(group)] {
+    if (const GroupPtr ready = weak.lock()) start_kernel(ready);
+  });
+}
+
+void Exchange::start_kernel(const GroupPtr& group) {
+  if (clique_.is_broken()) return;  // Broken up meanwhile, and finished.
   for (const PartPtr& part : group->parts)
     part->is_ready = true;
   // Collected first: starting one may erase entries of the map.
@@ -234,9 +257,18 @@ void Exchange::try_start(Round& round) {
   const Call& call = round.slots.front().part->call;
   // The data moves in one step at the end; until then only the links are busy.
   const std::vector<int> gpus = clique_.devices();
-  const auto cost = fabric::collective_cost(services_.fabric.topology(), pattern_of(call.kind),
-                                            gpus, call.count * nccl_core::size_of(call.type));
-  const VTime end = services_.fabric.collective(gpus, services_.timeline.now(), cost.duration);
+  fabric::CollectiveCost cost;  // Of nothing: NCCL does not start a kernel.
+  if (call.count != 0) {
+    cost = fabric::collective_cost({services_.fabric.topology(), services_.fabric.costs()},
+                                   pattern_of(call.kind), gpus,
+                                   call.count * nccl_core::size_of(call.type));
+  }
+  const VTime end =
+      services_.fabric.collective(gpus, services_.timeline.now(), cost.duration, cost.wire);
+  if (services_.take_sms) {
+    for (const int gpu : gpus)
+      services_.take_sms(gpu, cost.channels, end);
+  }
   services_.timeline.at(end, [this, number = round.number] { finish_round(number); });
 }
 
@@ -287,8 +319,17 @@ void Exchange::try_channel(int source, int destination) {
     const std::uint64_t bytes = call.count * nccl_core::size_of(call.type);
     const int from = clique_.device_of(source);
     const int to = clique_.device_of(destination);
+    const fabric::SendCost cost =
+        fabric::send_cost({services_.fabric.topology(), services_.fabric.costs()}, clique_.ranks(),
+                          services_.fabric.topology().same_domain(from, to), bytes,
+                          sends_before(send.group->parts, *send.part));
     const fabric::Transfer transfer = services_.fabric.transfer(
-        services_.fabric.route(from, to), from, to, bytes, services_.timeline.now() + kSendSetup);
+        services_.fabric.route(from, to), from, to, bytes, services_.timeline.now() + cost.setup,
+        {cost.gigabytes_per_second, cost.port_gigabytes_per_second});
+    if (services_.take_sms) {
+      services_.take_sms(from, cost.channels, transfer.arrival);
+      services_.take_sms(to, cost.channels, transfer.arrival);
+    }
     services_.timeline.at(transfer.arrival, [this, send, receive, bytes] {
       if (send.part->is_done || receive.part->is_done) return;  // Broken up meanwhile.
       if (bytes != 0) {

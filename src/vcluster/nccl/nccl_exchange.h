@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/collective_cost.h"
 #include "fabric/fabric.h"
 #include "nccl_core/collective.h"
 #include "vcluster/core/waits.h"
@@ -29,6 +30,9 @@ namespace cuco::vcluster {
 
 class RunCheck;
 class WrittenTypes;
+
+/// Of a collective; sends and receives have none.
+[[nodiscard]] fabric::Pattern pattern_of(nccl_core::Kind kind);
 
 /// One call of one rank, on its way.
 struct ExchangePart {
@@ -49,6 +53,8 @@ struct ExchangeServices {
   std::function<void(const std::string&)> log;
   RunCheck* check = nullptr;      ///< Null: an ordinary run.
   WrittenTypes* types = nullptr;  ///< Null: nobody compares contents.
+  /// A kernel has SMs of a device to itself until then. Empty: nobody minds.
+  std::function<void(int device, int sms, VTime until)> take_sms;
 };
 
 class Exchange {
@@ -63,7 +69,8 @@ class Exchange {
     WorkPtr work;
     nccl_core::Check problem;
   };
-  Posted post(int rank, std::span<const ExchangePart> parts);
+  /// The host is done with launching it at `launched_at`.
+  Posted post(int rank, std::span<const ExchangePart> parts, VTime launched_at = 0);
 
   /// Checks a call's arguments and that its memory is the rank's to use.
   [[nodiscard]] nccl_core::Check check_call(int rank, const ExchangePart& part) const;
@@ -82,6 +89,7 @@ class Exchange {
     int rank = 0;
     std::vector<std::shared_ptr<ExchangePart>> parts;
     WorkPtr work;
+    VTime launched_at = 0;
     bool is_started = false;
   };
   using PartPtr = std::shared_ptr<ExchangePart>;
@@ -103,6 +111,7 @@ class Exchange {
   nccl_core::Check join_round(int rank, const Slot& slot);
   nccl_core::Check join_channel(int rank, const Slot& slot);
   void on_reached(const GroupPtr& group);
+  void start_kernel(const GroupPtr& group);
   void try_start(Round& round);
   void finish_round(std::uint64_t number);
   void try_channel(int source, int destination);

@@ -178,7 +178,8 @@ void GinNic::on_write(std::size_t index, VTime when) {
       ring.queue + (ring.consumed % kQueueSize) * std::uint64_t{nccl_core::kGinDescriptorBytes};
   if (!nccl_core::is_complete(load<GinWords>(slot))) return;
   ring.is_scheduled = true;
-  services_.timeline.at(when + kPoll, [this, index, alive = alive_] {
+  const VTime poll = services_.fabric.topology().gin.by_proxy ? kPoll : 0;
+  services_.timeline.at(when + poll, [this, index, alive = alive_] {
     if (*alive) consume(index);
   });
 }
@@ -194,9 +195,13 @@ void GinNic::consume(std::size_t index) {
     // Zeroed before its credit comes back, so that a stale flag is never taken for a new one.
     store(slot, GinWords{});
     ++ring.consumed;
-    const VTime start = std::max(services_.timeline.now(), proxy_free_);
-    proxy_free_ = start + kPerDescriptor;
-    carry_out(ring, nccl_core::decode(words), start);
+    const fabric::Gin& gin = services_.fabric.topology().gin;
+    VTime start = services_.timeline.now();
+    if (gin.by_proxy) {
+      start = std::max(start, proxy_free_);
+      proxy_free_ = start + kPerDescriptor;
+    }
+    carry_out(ring, nccl_core::decode(words), start + gin.post);
   }
 }
 

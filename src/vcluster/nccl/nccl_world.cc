@@ -58,8 +58,9 @@ Exchange& NcclWorld::exchange(Clique& clique) {
   auto& slot = exchanges_[clique.number];
   if (slot == nullptr) {
     slot = std::make_unique<Exchange>(
-        clique, ExchangeServices{services_.timeline, services_.works, services_.memory, fabric_,
-                                 services_.log, services_.check, services_.types});
+        clique,
+        ExchangeServices{services_.timeline, services_.works, services_.memory, fabric_,
+                         services_.log, services_.check, services_.types, services_.take_sms});
   }
   return *slot;
 }
@@ -161,7 +162,8 @@ std::vector<Check> NcclWorld::check(const CliqueRank& place,
 }
 
 NcclWorld::Posted NcclWorld::post(const CliqueRank& place,
-                                  const std::vector<wire::NcclOperation>& operations) {
+                                  const std::vector<wire::NcclOperation>& operations,
+                                  VTime launched_at) {
   Posted posted;
   posted.problems = check(place, operations);
   if (std::any_of(posted.problems.begin(), posted.problems.end(),
@@ -171,7 +173,7 @@ NcclWorld::Posted NcclWorld::post(const CliqueRank& place,
   std::vector<ExchangePart> parts;
   for (const wire::NcclOperation& operation : operations)
     parts.push_back(part_of(operation));
-  Exchange::Posted result = exchange(*place.clique).post(place.rank, parts);
+  Exchange::Posted result = exchange(*place.clique).post(place.rank, parts, launched_at);
   if (result.problem) posted.problems.assign(operations.size(), result.problem);
   posted.work = std::move(result.work);
   return posted;
@@ -180,13 +182,17 @@ NcclWorld::Posted NcclWorld::post(const CliqueRank& place,
 VTime NcclWorld::predict(const CliqueRank& place, const wire::NcclOperation& operation) const {
   const nccl_core::Call call = call_of(operation);
   const std::vector<int> devices = place.clique->devices();
-  const auto kind = static_cast<fabric::Pattern>(operation.kind);
   const std::uint64_t bytes = call.count * nccl_core::size_of(call.type);
+  const fabric::CollectiveMachine machine{fabric_.topology(), fabric_.costs()};
   if (nccl_core::is_point_to_point(call.kind)) {
-    return fabric::serialisation_time(static_cast<double>(bytes),
-                                      fabric_.topology().load_store.gigabytes_per_second);
+    const bool exists = call.root >= 0 && call.root < place.clique->ranks();
+    const int peer = place.clique->device_of(exists ? call.root : place.rank);
+    const bool near = fabric_.topology().same_domain(place.member().device, peer);
+    const fabric::SendCost cost = fabric::send_cost(machine, place.clique->ranks(), near, bytes);
+    return cost.setup +
+           fabric::serialisation_time(static_cast<double>(bytes), cost.gigabytes_per_second);
   }
-  return fabric::collective_cost(fabric_.topology(), kind, devices, bytes).duration;
+  return fabric::collective_cost(machine, pattern_of(call.kind), devices, bytes).duration;
 }
 
 std::uint64_t NcclWorld::load_store_peers(int device) const {

@@ -36,6 +36,8 @@ struct NcclServices {
   std::vector<vgpu::Delivery>* deliveries = nullptr;
   RunCheck* check = nullptr;      ///< Null: an ordinary run.
   WrittenTypes* types = nullptr;  ///< Null: nobody compares contents.
+  /// A collective's kernel has SMs of a device to itself until then. Empty: nobody minds.
+  std::function<void(int device, int sms, VTime until)> take_sms;
 };
 
 /// The caller of an item of a group.
@@ -59,7 +61,11 @@ class NcclWorld {
     WorkPtr work;                            ///< Null: nothing to hand to a stream.
     std::vector<nccl_core::Check> problems;  ///< By operation.
   };
-  Posted post(const CliqueRank& place, const std::vector<wire::NcclOperation>& operations);
+  Posted post(const CliqueRank& place,
+              const std::vector<wire::NcclOperation>& operations,
+              VTime launched_at = 0);
+  /// What the links and NCCL cost here.
+  [[nodiscard]] const hardware::NcclCosts& costs() const { return fabric_.costs(); }
   /// What is wrong with each of these, without posting them.
   std::vector<nccl_core::Check> check(const CliqueRank& place,
                                       const std::vector<wire::NcclOperation>& operations);

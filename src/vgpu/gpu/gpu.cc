@@ -172,6 +172,20 @@ Result<GridId> Gpu::launch(LaunchRequest request, VTime start, Done done) {
   return id;
 }
 
+void Gpu::take_sms(std::uint32_t count, VTime until) {
+  std::vector<Sm*> by_load;
+  for (const auto& sm : impl_->sms)
+    by_load.push_back(sm.get());
+  // Where there is most room; blocks of small grids start from the other end.
+  std::stable_sort(by_load.begin(), by_load.end(), [](const Sm* a, const Sm* b) {
+    return a->threads != b->threads ? a->threads < b->threads : a->index > b->index;
+  });
+  // A kernel beside it gets on: one SM is always left.
+  by_load.resize(std::min<std::size_t>(count, by_load.size() - 1));
+  for (Sm* sm : by_load)
+    sm->taken_until = std::max(sm->taken_until, until);
+}
+
 std::optional<VTime> Gpu::next_time() const {
   VTime soonest = std::min({impl_->lowest(), impl_->next_arrival(), impl_->next_copy()});
   if (!impl_->vacancies.empty()) soonest = std::min(soonest, impl_->vacancies.top().first);

@@ -104,6 +104,9 @@ class Gpu {
 
   /// Makes this GPU so many times slower from now on: an adversarial schedule, not a model.
   void set_slowdown(std::int32_t factor);
+  /// Somebody else's blocks (NCCL's) have that many SMs to themselves until then: no block is
+  /// placed there any more.
+  void take_sms(std::uint32_t count, VTime until);
   /// Nothing is in the L2 any more; what was dirty there is taken for written.
   void flush_cache();
 

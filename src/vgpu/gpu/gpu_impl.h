@@ -69,7 +69,9 @@ struct Gpu::Impl final : Scheduler {
   /// Places whatever starts before any warp can run.
   void place_due();
   [[nodiscard]] bool has_waiting_blocks() const;
-  [[nodiscard]] bool fits(const Sm& sm, const Grid& grid) const;
+  [[nodiscard]] bool fits(const Sm& sm, const Grid& grid, VTime now) const;
+  /// Comes back to the SMs that others have, if blocks wait for one.
+  void await_taken(VTime now);
   /// The number of the block that is issued as the grid's `position`-th.
   [[nodiscard]] std::uint64_t issued_block(const Grid& grid, std::uint64_t position) const;
   /// How late a block, and each of its warps, starts under an adversarial schedule.

@@ -67,8 +67,8 @@ VTime Gpu::Impl::next_arrival() const {
   return soonest;
 }
 
-bool Gpu::Impl::fits(const Sm& sm, const Grid& grid) const {
-  return sm.blocks < description.blocks_per_sm &&
+bool Gpu::Impl::fits(const Sm& sm, const Grid& grid, VTime now) const {
+  return sm.taken_until <= now && sm.blocks < description.blocks_per_sm &&
          sm.threads + grid.warps_per_block * kLanes <= description.threads_per_sm &&
          sm.registers + grid.registers <= description.registers_per_sm &&
          sm.shared + block_shared(grid.shared_bytes) <= description.shared_per_sm;
@@ -82,21 +82,30 @@ void Gpu::Impl::place_arrived(VTime now) {
     for (bool placed = true; placed;) {
       placed = false;
       for (const auto& sm : sms) {
-        if (grid->next_block == grid->block_count || !fits(*sm, *grid)) continue;
+        if (grid->next_block == grid->block_count || !fits(*sm, *grid, now)) continue;
         place_block(*grid, *sm, std::max(grid->start, sm->freed));
         placed = true;
       }
     }
+  }
+  await_taken(now);
+}
+
+void Gpu::Impl::await_taken(VTime now) {
+  if (!has_waiting_blocks()) return;
+  for (const auto& sm : sms) {
+    if (sm->taken_until > now) vacancies.emplace(sm->taken_until, sm->index);
   }
 }
 
 void Gpu::Impl::refill(Sm& sm, VTime now) {
   for (const auto& grid : grids) {
     if (!grid->arrived || grid->trap) continue;
-    while (grid->next_block < grid->block_count && fits(sm, *grid)) {
+    while (grid->next_block < grid->block_count && fits(sm, *grid, now)) {
       place_block(*grid, sm, std::max(grid->start, now));
     }
   }
+  if (sm.taken_until > now && has_waiting_blocks()) vacancies.emplace(sm.taken_until, sm.index);
 }
 
 bool Gpu::Impl::has_waiting_blocks() const {

@@ -208,8 +208,10 @@ bool is_far(Warp& w, Address address) {
 }
 
 /// The lines of an access, local memory included: when all of them are done.
-VTime time_of(Warp& w, const Lines& lines, AccessKind kind, bool global_l1, bool local) {
+VTime time_of(Warp& w, const Op& op, const Lines& lines, AccessKind kind, bool local) {
   const bool store = kind == AccessKind::Store;
+  // Nobody waits for an answer to a reduction.
+  const bool one_way = store || (kind == AccessKind::Atomic && op.set_slots == 0);
   VTime ready = 0;
   unsigned cycles = 0;
   unsigned far_pages = 0;
@@ -217,7 +219,7 @@ VTime time_of(Warp& w, const Lines& lines, AccessKind kind, bool global_l1, bool
     const Wish wish{.sectors = lines.sectors[i],
                     .partial = store ? lines.partial(i) : 0,
                     .store = store,
-                    .use_l1 = local || global_l1};
+                    .use_l1 = local || uses_l1(op, kind)};
     cycles += path_cycles(wish) + (kind == AccessKind::Atomic ? 1 : 0);  // There, and back.
     const std::uint8_t owner =
         local ? w.grid->device : w.memory->granule(lines.line[i] << 7U).owner;
@@ -228,7 +230,7 @@ VTime time_of(Warp& w, const Lines& lines, AccessKind kind, bool global_l1, bool
     } else {
       w.grid->counters.sectors += asked;
       ready = std::max(
-          ready, remote_time(w, {.owners = {&owner, 1}, .bytes = 32 * asked, .store = store}));
+          ready, remote_time(w, {.owners = {&owner, 1}, .bytes = 32 * asked, .store = one_way}));
     }
     if (local) w.grid->counters.local_sectors += asked;
   }
@@ -353,6 +355,47 @@ VTime serialise_atomics(Warp& w,
   return ready;
 }
 
+bool is_strong_access(const Op& op) {
+  return (op.aux >> 3U & 7U) != static_cast<std::uint32_t>(Order::Weak);
+}
+
+/// Flags on their way to other GPUs are there at `when`.
+void note_arrivals(Warp& w, std::uint32_t lanes, const LaneAddresses& addresses, VTime when) {
+  const auto note = [&](Address address) {
+    const std::uint8_t owner = w.memory->granule(address).owner;
+    if (owner == w.grid->device || owner == kHostOwner) return;
+    w.memory->arrivals.note(w.memory->canonical(address), when);
+  };
+  for_active(lanes, [&](unsigned l) {
+    if (!is_multicast(addresses[l])) return note(addresses[l]);
+    const Multicast* cast = w.memory->find_multicast(addresses[l]);
+    if (cast == nullptr) return;  // The access has trapped, or will.
+    for (const Address member : cast->members)
+      note(member + (addresses[l] - cast->base));
+  });
+}
+
+/// When all that the lanes read has arrived.
+VTime last_arrival(const Warp& w, std::uint32_t lanes, const LaneAddresses& addresses) {
+  VTime last = 0;
+  for_active(lanes, [&](unsigned l) {
+    if (is_multicast(addresses[l])) return;
+    last = std::max(last, w.memory->arrivals.of(w.memory->canonical(addresses[l])));
+  });
+  return last;
+}
+
+/// Flags, of whatever kind: a writer's are on their way, a reader waits for those that are.
+VTime flag_time(
+    Warp& w, AccessKind kind, std::uint32_t lanes, const LaneAddresses& addresses, VTime ready) {
+  if (kind != AccessKind::Store && !w.memory->arrivals.empty()) {
+    const VTime arrived = last_arrival(w, lanes, addresses);
+    if (arrived > w.clock) ready = std::max(ready, arrived + w.sm->timing->l2_latency);
+  }
+  if (kind != AccessKind::Load) note_arrivals(w, lanes, addresses, ready);
+  return ready;
+}
+
 }  // namespace
 
 void wait_for_result(Warp& w, const Op& op) {
@@ -392,19 +435,20 @@ void account(
     Lines lines;
     for_active(parts.local,
                [&](unsigned l) { add_local(w, l, addresses[l] & kLocalOffset, bytes, lines); });
-    ready = std::max(ready, time_of(w, lines, kind, true, true));
+    ready = std::max(ready, time_of(w, op, lines, kind, true));
   }
   if (parts.global != 0) {
     Lines lines;
     for_active(parts.global, [&](unsigned l) {
       if (!is_multicast(addresses[l])) lines.add(addresses[l], bytes);
     });
-    ready = std::max(ready, time_of(w, lines, kind, uses_l1(op, kind), false));
+    ready = std::max(ready, time_of(w, op, lines, kind, false));
     if (kind == AccessKind::Atomic) {
       ready = std::max(ready, serialise_atomics(w, op, parts.global, addresses));
     }
     const std::uint32_t cast = multicast_lanes(parts.global, addresses);
     if (cast != 0) ready = std::max(ready, multicast_time(w, kind, cast, addresses, bytes));
+    if (is_strong_access(op)) ready = flag_time(w, kind, parts.global, addresses, ready);
   }
   finish_access(w, op, kind, ready);
 }
@@ -412,7 +456,11 @@ void account(
 void account_multicast(
     Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes) {
   w.sync_clock();
-  finish_access(w, op, kind, multicast_time(w, kind, w.active, addresses, bytes));
+  const VTime ready = multicast_time(w, kind, w.active, addresses, bytes);
+  if (kind != AccessKind::Load && is_strong_access(op)) {
+    note_arrivals(w, w.active, addresses, ready);
+  }
+  finish_access(w, op, kind, ready);
 }
 
 namespace {

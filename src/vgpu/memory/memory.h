@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "vgpu/memory/address_map.h"
+#include "vgpu/memory/arrivals.h"
 #include "vgpu/timing/time.h"
 
 namespace cuco::vgpu {
@@ -111,6 +112,9 @@ class Memory {
     outside_ = std::move(listener);
   }
   [[nodiscard]] bool has_watches() const { return !watches_.empty(); }
+
+  /// Of what kernels write to each other's memory.
+  Arrivals arrivals;
 
  private:
   static constexpr std::uint64_t kGranules = (kMapEnd - kMapBase) >> kGranuleShift;

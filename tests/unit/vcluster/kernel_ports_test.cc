@@ -48,6 +48,28 @@ TEST(KernelPorts, AReductionWaitsForEveryMembersLink) {
   EXPECT_GT(ports.access(0, request), alone + alone / 4);
 }
 
+// What a port sends and gets are two things, but loads ask, and asking is sending.
+TEST(KernelPorts, RequestsTakeRoomOfWhatIsSentTheOtherWay) {
+  constexpr std::array<std::uint8_t, 1> peer{1};
+  fabric::Fabric fabric(four_gpus());
+  KernelPorts idle(fabric);
+  const VTime alone = idle.access(0, {.owners = peer, .bytes = kBytes, .store = true});
+  KernelPorts ports(fabric);
+  (void)ports.access(0, {.owners = peer, .bytes = 8 * kBytes});
+  const VTime behind = ports.access(0, {.owners = peer, .bytes = kBytes, .store = true});
+  EXPECT_GT(behind, 2 * alone);
+  EXPECT_LT(behind, 4 * alone);
+}
+
+TEST(KernelPorts, AStoreTakesTheWayAndALoadTheWayBackToo) {
+  constexpr std::array<std::uint8_t, 1> peer{1};
+  fabric::Fabric fabric(four_gpus());
+  KernelPorts ports(fabric);
+  const VTime way = fabric.topology().load_store.latency;
+  EXPECT_GE(ports.access(0, {.owners = peer, .bytes = 32, .store = true}), way);
+  EXPECT_GE(ports.access(0, {.owners = peer, .bytes = 32}), way + way / 2);
+}
+
 TEST(KernelPorts, CopiesThatArriveByThemselvesAreDeliveries) {
   constexpr std::array<std::uint8_t, 1> peer{1};
   constexpr VTime kDelay = 100 * vgpu::kMicrosecond;

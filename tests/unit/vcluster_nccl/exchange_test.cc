@@ -53,6 +53,48 @@ TEST(Exchange, CollectiveStartsWhenAllRanksAreThere) {
   EXPECT_TRUE(rig.world().waits().empty());
 }
 
+TEST(Exchange, KernelsStartWhenTheHostHasLaunchedThem) {
+  Rig rig(fabric::single_node(2));
+  rig.init();
+  const auto a = rig.device_ints(0, {1});
+  const auto b = rig.device_ints(1, {2});
+  constexpr VTime kLaunched = 50 * vgpu::kMicrosecond;
+  const WorkPtr first = submit(rig, 0, {operation(Kind::AllReduce, 1, a, a)});
+  NcclWorld::Posted posted =
+      rig.world().post(rig.place(1), {operation(Kind::AllReduce, 1, b, b)}, kLaunched);
+  rig.works().submit(posted.work, {});
+  rig.run();
+  const std::vector<int> gpus = {0, 1};
+  const fabric::Topology topology = fabric::single_node(2);
+  const VTime alone =
+      fabric::collective_cost({topology, {}}, fabric::Pattern::AllReduce, gpus, 4).duration;
+  EXPECT_EQ(first->done_at, kLaunched + alone);
+}
+
+// What a group of messages takes: the first one's way, and a little more for each further one.
+TEST(Exchange, MessagesOfAGroupShareThePort) {
+  const auto time_of = [](int peers) {
+    Rig rig(fabric::single_node(4));
+    rig.init();
+    constexpr int kInts = 1 << 20;
+    std::vector<WorkPtr> works;
+    const auto from = rig.device_ints(0, std::vector<int>(kInts));
+    std::vector<wire::NcclOperation> sends;
+    for (int peer = 1; peer <= peers; ++peer) {
+      sends.push_back(operation(Kind::Send, kInts, from, 0, peer));
+      const auto to = rig.device_ints(peer, std::vector<int>(kInts));
+      works.push_back(submit(rig, peer, {operation(Kind::Recv, kInts, 0, to, 0)}));
+    }
+    works.push_back(submit(rig, 0, sends));
+    rig.run();
+    EXPECT_TRUE(works.back()->done());
+    return works.back()->done_at;
+  };
+  EXPECT_GT(time_of(1), 20 * vgpu::kMicrosecond);
+  EXPECT_GT(time_of(3), time_of(1) + 10 * vgpu::kMicrosecond);
+  EXPECT_LT(time_of(3), 2 * time_of(1));
+}
+
 TEST(Exchange, StreamsAreRespected) {
   Rig rig(fabric::single_node(2));
   rig.init();

@@ -134,5 +134,48 @@ TEST(Timing, ClassesAreCounted) {
   EXPECT_EQ(counters.blocks, 4U);
 }
 
+// NCCL's channels have SMs to themselves.
+TEST(Timing, BlocksWaitForSmsThatOthersHave) {
+  const auto gpu = load(R"(
+.visible .entry k()
+{
+  .reg .b32 %r<4>; .reg .pred %p<2>;
+  mov.u32 %r1, 0;
+LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 2000; @%p1 bra LOOP;
+  ret;
+})");
+  const HarnessLaunch all{.grid = {2 * 132, 1, 1}, .block = {1024, 1, 1}};
+  const auto time = [&](const HarnessLaunch& launch) {
+    const HarnessResult result = run_ok(*gpu, "k", launch);
+    return result.grid.finished - result.grid.started;
+  };
+  const VTime alone = time(all);
+  gpu->gpu().take_sms(24, 0);
+  EXPECT_EQ(time(all), alone) << "they were given back long ago";
+  gpu->gpu().take_sms(24, kSecond);
+  EXPECT_GT(time(all), alone + alone / 2) << "some blocks come behind others";
+  const HarnessLaunch few{.grid = {108, 1, 1}, .block = {1024, 1, 1}};
+  EXPECT_LT(time(few), alone) << "there is room for these";
+}
+
+TEST(Timing, AFlagIsSeenWhenItHasArrived) {
+  const auto gpu = load(R"(
+.visible .entry k(.param .u64 flag, .param .u64 out)
+{
+  .reg .b64 %rd<4>; .reg .b32 %r<4>;
+  ld.param.u64 %rd1, [flag]; ld.param.u64 %rd2, [out];
+  ld.relaxed.sys.global.u32 %r1, [%rd1]; st.global.u32 [%rd2], %r1; ret;
+})");
+  const Address flag = gpu->allocate(64);
+  const Address out = gpu->allocate(64);
+  constexpr VTime kArrival = 500 * kMicrosecond;
+  const auto seen = [&](Address at) { return run_ok(*gpu, "k", {}, at, out).grid.finished; };
+  EXPECT_LT(seen(flag), kArrival / 2);
+  gpu->memory().arrivals.note(flag, kArrival);
+  EXPECT_LT(seen(flag + 4), kArrival / 2) << "another word";
+  EXPECT_GE(seen(flag), kArrival);
+  EXPECT_LT(seen(flag), 2 * kArrival) << "it is there";
+}
+
 }  // namespace
 }  // namespace cuco::vgpu
