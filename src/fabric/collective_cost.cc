@@ -13,6 +13,8 @@
 //   tree       a chain in each node, a binary tree over the nodes; up and down again.
 //   nvls       the switch reduces and multicasts: every port carries (n+1)/n of the vector.
 //   nvls-tree  that in each node, a tree over the nodes.
+//   symmetric  kernels that load and store each other's windows: no steps, one barrier before and
+//              one behind.
 //   direct     every pair at once, each by its channels.
 //
 // The latencies are those of NCCL's tuner (src/graph/tuning.cc), for NVLink and InfiniBand. Where
@@ -59,6 +61,11 @@ constexpr double kTreeLLShare = 1 / 3.8;
 // Of a port, a tree across nodes: proxies move small pieces (E1, E2).
 constexpr double kFarTreeLLShare = 0.028;
 constexpr double kFarTreeLL128Share = 0.1;
+
+// Symmetric kernels: NCCL's own model of them (src/sym_kernels.cc), LL and not.
+constexpr double kSymmetricLL = 4.5;
+constexpr double kSymmetric = 7.8;
+constexpr double kSymmetricShare = 0.76;  // 320 GiB/s.
 
 // Sends: rows C5 to C8. LL up to where Simple, whose handshake is dearer, wins.
 constexpr double kSendLL = 9.5;
@@ -194,6 +201,36 @@ void add_nvls(const Shape& shape, double bytes, std::vector<CollectiveCost>& out
   out.push_back(cost);
 }
 
+/// `carried`: through each port; `copied`: if each rank sends all that it has to all others.
+void add_symmetric(const Shape& shape,
+                   double carried,
+                   double copied,
+                   double share,
+                   std::vector<CollectiveCost>& out) {
+  if (shape.nodes > 1) return;
+  const hardware::NcclCosts& costs = shape.machine.costs;
+  std::array<CollectiveCost, 2> ways = {
+      cost_of(kSymmetricLL * shape.hop_scale, wire_time(copied, shape.port * costs.ll_share), 0),
+      cost_of(kSymmetric * shape.hop_scale, wire_time(carried, shape.port * share), 0)};
+  ways[0].protocol = kNames[LL];
+  ways[1].protocol = kNames[Simple];
+  for (CollectiveCost& way : ways) {
+    way.algorithm = "symmetric";
+    way.channels = channels_for(carried, costs.nvls_channels);
+    out.push_back(way);
+  }
+}
+
+void add_symmetric_reduce(const Shape& shape, double bytes, std::vector<CollectiveCost>& out) {
+  const double n = shape.ranks;
+  const double copied = (n - 1) * bytes;
+  if (shape.machine.topology.multicast) {
+    add_symmetric(shape, (n + 1) / n * bytes, copied, shape.machine.costs.nvls_share, out);
+  } else {
+    add_symmetric(shape, 2 * (n - 1) / n * bytes, copied, kSymmetricShare, out);
+  }
+}
+
 /// Channels of one message.
 double send_channels(const hardware::NcclCosts& costs, double ranks, double bytes) {
   const double least = std::max(1.0, std::floor(costs.direct_channels / ranks));
@@ -230,7 +267,8 @@ void add_direct(const Shape& shape, double block, std::vector<CollectiveCost>& o
 std::vector<CollectiveCost> collective_options(const CollectiveMachine& machine,
                                                Pattern pattern,
                                                std::span<const int> gpus,
-                                               std::uint64_t bytes) {
+                                               std::uint64_t bytes,
+                                               bool symmetric) {
   const auto size = static_cast<double>(bytes);
   std::vector<CollectiveCost> out;
   if (gpus.size() < 2) {
@@ -246,6 +284,7 @@ std::vector<CollectiveCost> collective_options(const CollectiveMachine& machine,
       add_rings(shape, 2 * others, 2 * others / shape.ranks * size, out);
       add_trees(shape, size, out);
       add_nvls(shape, size, out);
+      if (symmetric) add_symmetric_reduce(shape, size, out);
       break;
     case Pattern::Reduce:
     case Pattern::Broadcast:
@@ -255,6 +294,7 @@ std::vector<CollectiveCost> collective_options(const CollectiveMachine& machine,
     case Pattern::AllGather:
     case Pattern::ReduceScatter:
       add_rings(shape, others, others * size, out);
+      if (symmetric) add_symmetric(shape, others * size, others * size, kSymmetricShare, out);
       break;
     case Pattern::AllToAll:
     case Pattern::Gather:
@@ -268,8 +308,10 @@ std::vector<CollectiveCost> collective_options(const CollectiveMachine& machine,
 CollectiveCost collective_cost(const CollectiveMachine& machine,
                                Pattern pattern,
                                std::span<const int> gpus,
-                               std::uint64_t bytes) {
-  const std::vector<CollectiveCost> options = collective_options(machine, pattern, gpus, bytes);
+                               std::uint64_t bytes,
+                               bool symmetric) {
+  const std::vector<CollectiveCost> options =
+      collective_options(machine, pattern, gpus, bytes, symmetric);
   return *std::min_element(options.begin(), options.end(),
                            [](const auto& a, const auto& b) { return a.duration < b.duration; });
 }

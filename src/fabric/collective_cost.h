@@ -31,7 +31,7 @@ enum class Pattern {
 struct CollectiveCost {
   Time duration = 0;           ///< From the start of the kernels to the end.
   Time wire = 0;               ///< For how long of it the ports are busy.
-  std::string_view algorithm;  ///< "ring", "tree", "nvls", "nvls-tree", "direct" or "local".
+  std::string_view algorithm;  ///< "ring", "tree", "nvls", "nvls-tree", "symmetric"…
   std::string_view protocol;   ///< "LL", "LL128" or "Simple".
   int channels = 0;            ///< SMs that each GPU's kernel has to itself.
 };
@@ -44,16 +44,18 @@ struct CollectiveMachine {
 
 /// All ways to do a collective among `gpus`. `bytes` is the size of one rank's contribution: the
 /// vector for all-reduce, reduce and broadcast, one rank's block for all-gather and reduce-scatter,
-/// one block per pair for all-to-all, gather and scatter.
+/// one block per pair for all-to-all, gather and scatter. `symmetric`: all memory is in windows.
 [[nodiscard]] std::vector<CollectiveCost> collective_options(const CollectiveMachine& machine,
                                                              Pattern pattern,
                                                              std::span<const int> gpus,
-                                                             std::uint64_t bytes);
+                                                             std::uint64_t bytes,
+                                                             bool symmetric = false);
 /// The fastest of them.
 [[nodiscard]] CollectiveCost collective_cost(const CollectiveMachine& machine,
                                              Pattern pattern,
                                              std::span<const int> gpus,
-                                             std::uint64_t bytes);
+                                             std::uint64_t bytes,
+                                             bool symmetric = false);
 
 /// One message between two ranks.
 struct SendCost {

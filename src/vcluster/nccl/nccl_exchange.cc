@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "fabric/collective_cost.h"
 #include "vcluster/nccl/nccl_meeting.h"
+#include "vcluster/nccl/nccl_window.h"
 #include "vcluster/watch/run_check.h"
 #include "vcluster/watch/written_types.h"
 
@@ -261,7 +262,7 @@ void Exchange::try_start(Round& round) {
   if (call.count != 0) {
     cost = fabric::collective_cost({services_.fabric.topology(), services_.fabric.costs()},
                                    pattern_of(call.kind), gpus,
-                                   call.count * nccl_core::size_of(call.type));
+                                   call.count * nccl_core::size_of(call.type), is_symmetric(round));
   }
   const VTime end =
       services_.fabric.collective(gpus, services_.timeline.now(), cost.duration, cost.wire);
@@ -270,6 +271,17 @@ void Exchange::try_start(Round& round) {
       services_.take_sms(gpu, cost.channels, end);
   }
   services_.timeline.at(end, [this, number = round.number] { finish_round(number); });
+}
+
+bool Exchange::is_symmetric(const Round& round) const {
+  if (services_.windows == nullptr) return false;
+  return std::all_of(round.slots.begin(), round.slots.end(), [&](const Slot& slot) {
+    const int rank = slot.part->rank;
+    const Range read = nccl_core::read_range(slot.part->call, rank, clique_.ranks());
+    const Range written = nccl_core::write_range(slot.part->call, rank, clique_.ranks());
+    return services_.windows->holds(clique_, rank, read.address, read.bytes) &&
+           services_.windows->holds(clique_, rank, written.address, written.bytes);
+  });
 }
 
 void Exchange::finish_round(std::uint64_t number) {

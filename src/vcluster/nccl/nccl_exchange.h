@@ -29,6 +29,7 @@
 namespace cuco::vcluster {
 
 class RunCheck;
+class WindowRegistry;
 class WrittenTypes;
 
 /// Of a collective; sends and receives have none.
@@ -55,6 +56,7 @@ struct ExchangeServices {
   WrittenTypes* types = nullptr;  ///< Null: nobody compares contents.
   /// A kernel has SMs of a device to itself until then. Empty: nobody minds.
   std::function<void(int device, int sms, VTime until)> take_sms;
+  const WindowRegistry* windows = nullptr;  ///< Null: none of the memory is registered.
 };
 
 class Exchange {
@@ -113,6 +115,8 @@ class Exchange {
   void on_reached(const GroupPtr& group);
   void start_kernel(const GroupPtr& group);
   void try_start(Round& round);
+  /// Does all its memory lie in windows, for NCCL's symmetric kernels?
+  [[nodiscard]] bool is_symmetric(const Round& round) const;
   void finish_round(std::uint64_t number);
   void try_channel(int source, int destination);
   void finish_part(const Slot& slot);

@@ -225,6 +225,18 @@ std::optional<WindowRequest> WindowRegistry::range_of(const Clique& clique,
   return WindowRequest{window->copies[static_cast<std::size_t>(rank)].address, window->bytes};
 }
 
+bool WindowRegistry::holds(const Clique& clique,
+                           int rank,
+                           Address address,
+                           std::uint64_t bytes) const {
+  return std::any_of(windows_.begin(), windows_.end(), [&](const auto& entry) {
+    const NcclWindowSet& window = *entry.second;
+    if (window.clique != &clique) return false;
+    const Address base = window.copies[static_cast<std::size_t>(rank)].address;
+    return address >= base && bytes <= window.bytes && address - base <= window.bytes - bytes;
+  });
+}
+
 bool WindowRegistry::release(const Clique& clique, int rank, Address description) {
   NcclWindowSet* window = find_by_description(clique, rank, description);
   if (window == nullptr) return false;

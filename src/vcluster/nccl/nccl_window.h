@@ -81,6 +81,11 @@ class WindowRegistry {
   [[nodiscard]] std::optional<WindowRequest> range_of(const Clique& clique,
                                                       int rank,
                                                       vgpu::Address description);
+  /// Is all of the rank's range in one window of the communicator?
+  [[nodiscard]] bool holds(const Clique& clique,
+                           int rank,
+                           vgpu::Address address,
+                           std::uint64_t bytes) const;
   /// One rank lets go; the last one unmaps it. False: no such window of that rank.
   bool release(const Clique& clique, int rank, vgpu::Address description);
 

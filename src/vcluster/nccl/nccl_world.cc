@@ -58,9 +58,9 @@ Exchange& NcclWorld::exchange(Clique& clique) {
   auto& slot = exchanges_[clique.number];
   if (slot == nullptr) {
     slot = std::make_unique<Exchange>(
-        clique,
-        ExchangeServices{services_.timeline, services_.works, services_.memory, fabric_,
-                         services_.log, services_.check, services_.types, services_.take_sms});
+        clique, ExchangeServices{services_.timeline, services_.works, services_.memory, fabric_,
+                                 services_.log, services_.check, services_.types,
+                                 services_.take_sms, &windows_});
   }
   return *slot;
 }

@@ -100,8 +100,8 @@ Time device_time(const Row& row, const CollectiveMachine& machine) {
   const Operation& operation = kOperations.at(row.operation);
   const std::uint64_t bytes =
       operation.divided ? row.bytes / static_cast<std::uint64_t>(ranks) : row.bytes;
-  if (row.forced.empty()) {
-    return collective_cost(machine, operation.pattern, gpus, bytes).duration;
+  if (row.forced.empty() || row.forced == "symmetric") {
+    return collective_cost(machine, operation.pattern, gpus, bytes, !row.forced.empty()).duration;
   }
   for (const CollectiveCost& way : collective_options(machine, operation.pattern, gpus, bytes)) {
     if (fmt::format("{} {}", way.algorithm, way.protocol) == row.forced) return way.duration;
