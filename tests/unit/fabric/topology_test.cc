@@ -55,7 +55,22 @@ TEST(Topology, ErrorsNameFileLineAndKey) {
               HasSubstr("t.toml:8: load_store.domain must be gpu, node or world: rack"));
   EXPECT_THAT(error_of(std::string(kMinimal) + "[nic]\nbandwidth_gb_s = -1\nlatency_us = 1\n"),
               HasSubstr("t.toml:9: nic.bandwidth_gb_s must be in"));
+  EXPECT_THAT(error_of(std::string(kMinimal) + "efficiency = 1.1\n"),
+              HasSubstr("t.toml:8: load_store.efficiency must be in"));
+  EXPECT_THAT(
+      error_of(std::string(kMinimal) + "[nic]\nbandwidth_gb_s = 1\nlatency_us = 1\ngin = 'host'\n"),
+      HasSubstr("t.toml:11: nic.gin must be proxy or device: host"));
   EXPECT_THAT(error_of("name = \n"), HasSubstr("t.toml:1"));
+}
+
+TEST(Topology, KernelsReachTheNicByAProxyOrByThemselves) {
+  const std::string nic = std::string(kMinimal) + "[nic]\nbandwidth_gb_s = 1\nlatency_us = 1\n";
+  EXPECT_TRUE(parse_topology(nic, "t.toml")->gin.by_proxy);
+  const Result<Topology> direct =
+      parse_topology(nic + "gin = 'device'\ngin_post_us = 2\n", "t.toml");
+  ASSERT_TRUE(direct);
+  EXPECT_FALSE(direct->gin.by_proxy);
+  EXPECT_EQ(direct->gin.post, 2'000'000);
 }
 
 TEST(Topology, DomainsAreContiguousBlocks) {
