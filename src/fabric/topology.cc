@@ -227,4 +227,15 @@ Result<Topology> restrict_to(Topology topology, int ranks) {
   return topology;
 }
 
+Topology divided(Topology topology, double by) {
+  const auto divide = [by](Link& link) {
+    link.gigabytes_per_second /= by;
+    link.message_gap = static_cast<Time>(static_cast<double>(link.message_gap) * by);
+  };
+  divide(topology.load_store);
+  divide(topology.host);
+  if (topology.nic) divide(*topology.nic);
+  return topology;
+}
+
 }  // namespace cuco::fabric

@@ -72,4 +72,8 @@ struct Topology {
 /// Fails when the topology has fewer GPUs than that.
 [[nodiscard]] Result<Topology> restrict_to(Topology topology, int ranks);
 
+/// The links of a scale model (hardware/scale_model.h): a fraction of the bytes and messages per
+/// second, the same latencies.
+[[nodiscard]] Topology divided(Topology topology, double by);
+
 }  // namespace cuco::fabric

@@ -84,6 +84,10 @@ struct GpuDescription {
   double block_start_cycles = 0;
 
   NcclCosts nccl;
+
+  /// Not of a file: tensor cores round as the host's CPU does, not as this GPU; several times
+  /// faster, for runs that are only timed.
+  bool native_tensor = false;
 };
 
 /// Parses a description. Errors name file, line and key.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "hardware/scale_model.h"
 #include "system/jobs/process.h"
 #include "system/os/environment.h"
 #include "system/os/files.h"
@@ -19,6 +20,7 @@ namespace cuco::targets {
 struct ServerOptions {
   system::Path gpu;                      ///< A hardware description (hardware/*.toml).
   std::optional<system::Path> topology;  ///< Absent: one node with `devices` GPUs.
+  hardware::Divisor divisor;             ///< A scale model of GPU and topology.
   std::uint32_t devices = 1;
   std::uint32_t processes = 1;  ///< Rank processes that must be there before time moves.
   std::uint64_t seed = 0;

@@ -50,6 +50,7 @@ Result<std::unique_ptr<Target>> start_virtual_target(const VirtualSpec& spec) {
       ServerProcess server,
       ServerProcess::start({.gpu = spec.gpu,
                             .topology = spec.topology,
+                            .divisor = spec.divisor,
                             .devices = ranks,
                             .processes = ranks,
                             .seed = spec.seed % 2'000'000'000,  // the server takes an int

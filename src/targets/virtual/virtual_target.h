@@ -7,14 +7,16 @@
 #include <memory>
 
 #include "base/result.h"
+#include "hardware/scale_model.h"
 #include "system/os/files.h"
 #include "targets/target.h"
 
 namespace cuco::targets {
 
 struct VirtualSpec {
-  system::Path gpu;       ///< Hardware description.
-  system::Path topology;  ///< Topology description.
+  system::Path gpu;           ///< Hardware description.
+  system::Path topology;      ///< Topology description.
+  hardware::Divisor divisor;  ///< A scale model of both; see hardware/scale_model.h.
   int ranks = 1;
   std::uint64_t seed = 0;
   std::uint64_t schedule_seed = 0;                 ///< 0: plain; others: adversarial.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuco-vcluster: the server process of a virtual run. Started by cuco, not by users:
 //   cuco-vcluster --listen FD --parent FD --gpu FILE [--topology FILE] [--devices N]
+//                 [--divide MATH,MEMORY,LINKS]
 //                 [--processes N] [--seed N] [--judge FD] [--check FILE|-]
 //                 [--schedule-seed N] [--delivery-delay PS [--completions on-time]] [--report FILE]
 //                 [--copy-log FILE [--keep-copies BYTES]] [--patience MS]
@@ -14,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "hardware/scale_model.h"
 #include "system/os/files.h"
 #include "vcluster/server/server.h"
 
@@ -42,6 +44,11 @@ Result<ClusterOptions> cluster_options(const Options& options) {
       CUCO_TRY_ASSIGN(result.topology, fabric::restrict_to(std::move(result.topology),
                                                            number(options, "--devices", 1)));
     }
+  }
+  if (const auto by = options.find("--divide"); by != options.end()) {
+    CUCO_TRY_ASSIGN(const hardware::Divisor divisor, hardware::parse_divisor(by->second));
+    result.gpu = hardware::divided(std::move(result.gpu), divisor);
+    result.topology = fabric::divided(std::move(result.topology), divisor.links);
   }
   if (const auto seed = options.find("--schedule-seed"); seed != options.end()) {
     result.schedule_seed = std::strtoull(seed->second.c_str(), nullptr, 10);

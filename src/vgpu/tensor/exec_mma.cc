@@ -12,6 +12,7 @@
 #include <immintrin.h>
 
 #include "vgpu/exec/exec.h"
+#include "vgpu/gpu/grid.h"
 #include "vgpu/lower/lowering.h"
 #include "vgpu/tensor/fragments.h"
 #include "vgpu/tensor/tensor_core.h"
@@ -53,6 +54,24 @@ void exec_float(Warp& w, const Op& op) {
   const auto ra = registers<std::uint32_t>(w, refs, shape.a);
   const auto rb = registers<std::uint32_t>(w, refs + shape.a, shape.b);
   const auto rc = registers<std::uint32_t>(w, refs + shape.a + shape.b, shape.c);
+  if (w.sm->timing->native_tensor) {
+    alignas(32) std::array<float, 16 * Depth> values_a;
+    alignas(32) std::array<float, Depth * 8> values_b;
+    alignas(32) std::array<float, 128> sum;
+    load_values_a(Kind, Depth, FragmentRegisters(ra.data(), shape.a), values_a.data());
+    load_values_b(Kind, FragmentRegisters(rb.data(), shape.b), values_b.data());
+    const Ref* out = refs + shape.a + shape.b + shape.c;
+    if constexpr (HalfAccumulator) {
+      load_accumulator_f16(rc.data(), sum.data());
+      multiply_native(values_a.data(), values_b.data(), Depth, sum.data(), sum.data());
+      store_accumulator_f16(w, out, sum.data());
+    } else {
+      load_accumulator(rc.data(), sum.data());
+      multiply_native(values_a.data(), values_b.data(), Depth, sum.data(), sum.data());
+      store_accumulator(w, out, sum.data());
+    }
+    return;
+  }
   FactorsA a;
   FactorsB b;
   load_fragment_a(Kind, Depth, FragmentRegisters(ra.data(), shape.a), a);

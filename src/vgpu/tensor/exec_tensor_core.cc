@@ -361,6 +361,60 @@ void multiply_accumulate(
   }
 }
 
+void load_values_a(FactorKind kind, unsigned depth, FragmentRegisters registers, float* out) {
+  for (unsigned r = 0; r < registers.size(); ++r) {
+    for (unsigned row = 0; row < 8; ++row) {
+      float* const line = out + (8 * (r % 2) + row) * depth;
+      if (kind == FactorKind::Tf32) {  // a register is four columns
+        for (unsigned k = 0; k < 4; ++k)
+          line[4 * (r / 2) + k] = std::bit_cast<float>(registers[r][4 * row + k] & ~0x1FFFU);
+        continue;
+      }
+      const __m128i raw = load_128(reinterpret_cast<const std::byte*>(registers[r] + 4 * row));
+      _mm256_storeu_ps(line + 8 * (r / 2), kind == FactorKind::F16
+                                               ? _mm256_cvtph_ps(raw)
+                                               : _mm256_castsi256_ps(_mm256_slli_epi32(
+                                                     _mm256_cvtepu16_epi32(raw), 16)));
+    }
+  }
+}
+
+void load_values_b(FactorKind kind, FragmentRegisters registers, float* out) {
+  alignas(16) std::array<std::uint16_t, 64> block;
+  for (unsigned r = 0; r < registers.size(); ++r) {
+    if (kind == FactorKind::Tf32) {
+      for (unsigned i = 0; i < 32; ++i)
+        out[(4 * r + i % 4) * kColumns + i / 4] = std::bit_cast<float>(registers[r][i] & ~0x1FFFU);
+      continue;
+    }
+    transpose_8x8(reinterpret_cast<const std::byte*>(registers[r]), block.data());
+    for (unsigned k = 0; k < 8; ++k) {
+      const __m128i raw =
+          _mm_load_si128(reinterpret_cast<const __m128i*>(block.data() + std::size_t{8} * k));
+      _mm256_storeu_ps(out + (8 * r + k) * kColumns, kind == FactorKind::F16
+                                                         ? _mm256_cvtph_ps(raw)
+                                                         : _mm256_castsi256_ps(_mm256_slli_epi32(
+                                                               _mm256_cvtepu16_epi32(raw), 16)));
+    }
+  }
+}
+
+void multiply_native(const float* a, const float* b, unsigned depth, const float* c, float* d) {
+  constexpr unsigned kRows = 8;  // their sums stay in registers
+  for (unsigned row = 0; row < 16; row += kRows) {
+    __m256 sum[kRows];
+    for (unsigned i = 0; i < kRows; ++i)
+      sum[i] = _mm256_loadu_ps(c + (row + i) * kColumns);
+    for (unsigned k = 0; k < depth; ++k) {
+      const __m256 factor = _mm256_loadu_ps(b + k * kColumns);
+      for (unsigned i = 0; i < kRows; ++i)
+        sum[i] = _mm256_fmadd_ps(_mm256_broadcast_ss(a + (row + i) * depth + k), factor, sum[i]);
+    }
+    for (unsigned i = 0; i < kRows; ++i)
+      _mm256_storeu_ps(d + (row + i) * kColumns, sum[i]);
+  }
+}
+
 void multiply_accumulate_f16(
     const FactorsA& a, const FactorsB& b, unsigned depth, const float* c, float* d) {
   for (unsigned row = 0; row < 16; ++row) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "vgpu/exec/exec.h"
+#include "vgpu/gpu/grid.h"
 #include "vgpu/lower/lowering.h"
 #include "vgpu/memory/access.h"
 #include "vgpu/numbers/formats.h"
@@ -245,7 +246,9 @@ void exec_float(Warp& w, const Op& op) {
       const unsigned rows = std::min(16U, m - row);
       for (unsigned i = 0; i < 8 * rows; ++i)
         c[i] = get_c((row + i / 8) * n + column + i % 8);
-      if constexpr (Kind == FactorKind::Tf32) {
+      if (w.sm->timing->native_tensor) {
+        multiply_native(a.value.data(), b.value.data(), k, c.data(), d.data());
+      } else if constexpr (Kind == FactorKind::Tf32) {
         multiply_tf32(a, b, c.data(), d.data());
       } else if constexpr (HalfD) {
         multiply_accumulate_f16(a, b, k, c.data(), d.data());

@@ -48,4 +48,10 @@ void multiply_accumulate(
 void multiply_accumulate_f16(
     const FactorsA& a, const FactorsB& b, unsigned depth, const float* c, float* d);
 
+/// The same operands as plain numbers, and their product with the CPU's fused multiply-adds, k
+/// ascending: for runs that are only timed (GpuDescription::native_tensor).
+void load_values_a(FactorKind kind, unsigned depth, FragmentRegisters registers, float* out);
+void load_values_b(FactorKind kind, FragmentRegisters registers, float* out);
+void multiply_native(const float* a, const float* b, unsigned depth, const float* c, float* d);
+
 }  // namespace cuco::vgpu

@@ -251,6 +251,7 @@ CostTable make_cost_table(const Kernel& kernel,
 
 Timing::Timing(const hardware::GpuDescription& gpu)
     : cycle(static_cast<VTime>(std::lround(1000.0 / gpu.clock_ghz))),
+      native_tensor(gpu.native_tensor),
       l1_latency(gpu.l1_latency * cycle),
       l2_latency(gpu.l2_latency * cycle),
       hbm_latency(gpu.hbm_latency * cycle),

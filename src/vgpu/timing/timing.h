@@ -89,7 +89,8 @@ struct Timing {
     return static_cast<VTime>(count * static_cast<double>(cycle));
   }
 
-  VTime cycle;  ///< ps
+  VTime cycle;         ///< ps
+  bool native_tensor;  ///< See GpuDescription.
   VTime l1_latency, l2_latency, hbm_latency, shared_latency, atomic_latency, barrier_latency;
   std::array<std::uint32_t, 4> fence_cycles;  ///< By Scope.
   VTime remote_latency = 1'000'000;
