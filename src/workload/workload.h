@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "hardware/scale_model.h"
 #include "measure/speed_of_light.h"
 #include "system/os/files.h"
 #include "workload/formula.h"
@@ -40,7 +41,8 @@ enum class Use { Check, Hidden, Near, Time, Full };  ///< Near: beside a timed o
 struct Shape {
   std::string name;
   std::set<Use> uses;
-  std::vector<long long> params;  ///< In the workload's order.
+  std::vector<long long> params;   ///< In the workload's order.
+  hardware::Divisor divisor = {};  ///< Tried on a scale model of the machine; see shrink.h.
 };
 
 /// What a program must handle of one parameter: from, from + step, … up to `to`; or these values.
@@ -88,6 +90,9 @@ struct Workload {
   std::map<Element, Tolerance> tolerance;
   std::vector<Range> ranges;  ///< By parameter; empty: only the listed shapes are tried.
   Draws draws;
+  /// By parameter: the step in which it may shrink in a scale model, 0: it stays. Empty: full
+  /// shapes are not timed.
+  std::vector<long long> scale;
   std::vector<Shape> shapes;
   std::map<std::string, std::string> baselines;  ///< Name -> file, besides program.cu.
   std::string flops;

@@ -392,6 +392,25 @@ void read_draws(const Reader& top, Workload& workload) {
   });
 }
 
+/// [scale]: "m = 256", rows may shrink in steps of 256. Full shapes are multiples of their steps.
+void read_scale(const Reader& top, Workload& workload) {
+  const auto tables = top.tables("scale");
+  if (tables.empty()) return;
+  const Reader& reader = tables[0];
+  for (const auto& [key, node] : reader.table()) {
+    if (std::ranges::find(workload.params, key.str()) != workload.params.end()) continue;
+    reader.wrong(&node,
+                 fmt::format("unknown parameter (not in the workload's params): {}", key.str()));
+  }
+  constexpr int kMost = 1 << 30;
+  for (const std::string& name : workload.params)
+    workload.scale.push_back(reader.node(name) == nullptr ? 0 : reader.count(name, kMost));
+  if (std::ranges::all_of(workload.scale, [](long long step) { return step == 0; }))
+    reader.wrong(nullptr, "names no parameter that may shrink: m = 256");
+  if (workload.shapes_for(Use::Full).empty())
+    reader.wrong(nullptr, "is for full shapes, and there is no [[shape]] with use = [\"full\"]");
+}
+
 void read_shapes(const Reader& top, Workload& workload) {
   std::set<std::string> names;
   for (const Reader& reader : top.tables("shape")) {
@@ -412,7 +431,7 @@ void read_shapes(const Reader& top, Workload& workload) {
 Workload read_workload(const toml::table& table, Faults& faults) {
   Reader top(table, faults, "");
   top.allow({"name", "summary", "ranks", "topology", "params", "input", "output", "tolerance",
-             "baseline", "range", "draws", "shape", "bound", "budget"});
+             "baseline", "range", "draws", "scale", "shape", "bound", "budget"});
   Workload workload;
   workload.name = top.text("name");
   workload.summary = top.text("summary");
@@ -423,6 +442,7 @@ Workload read_workload(const toml::table& table, Faults& faults) {
   read_shapes(top, workload);
   read_ranges(top, workload);
   read_draws(top, workload);
+  read_scale(top, workload);
   workload.inputs = read_buffers(top, "input", workload);
   workload.outputs = read_buffers(top, "output", workload);
   if (workload.outputs.empty() && !top.was_meant("output"))
