@@ -16,16 +16,18 @@ using system::Path;
 
 constexpr std::string_view kSame = "same";
 
-/// The base's object with other PTX in it: as nvcc packs, checks and links it. Fixed words; the
-/// candidate's text is only in program.ptx.
+/// The base's object with other PTX and machine code in it: as nvcc packs, checks and links it.
+/// Fixed words; the candidate's text is only in program.ptx.
 Result<bool> replace_ptx(const Path& folder, const BuildSettings& settings) {
   CUCO_TRY_ASSIGN(const CudaToolkit toolkit, toolkit_of(settings));
   const std::string arch = settings.architecture;
   system::JobSpec spec;
   spec.command.argv = {
       "/bin/sh", "-c",
-      fmt::format("set -e; ptxas -arch=compute_{0} -m64 --generate-line-info program.ptx; "
+      fmt::format("set -e; ptxas -arch=sm_{0} -m64 --generate-line-info program.ptx "
+                  "-o program.cubin; "
                   "fatbinary -64 --create=program.fatbin "
+                  "--image3=kind=elf,sm={0},file=program.cubin "
                   "--image3=kind=ptx,sm={0},file=program.ptx; "
                   "objcopy --update-section .nv_fatbin=program.fatbin program.o; "
                   "g++ -shared -fPIC program.o -o candidate.so",

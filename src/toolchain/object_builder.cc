@@ -72,13 +72,9 @@ Result<Compiler> open_compiler(const BuildSettings& settings) {
 
 std::vector<std::string> object_flags(const Compiler& compiler, const BuildSettings& settings) {
   std::vector<std::string> words = {
-      "-std=c++17",
-      "-O3",
-      "-lineinfo",
-      "-Xcompiler",
-      "-fPIC",
-      "-gencode",
-      fmt::format("arch=compute_{0},code=compute_{0}", settings.architecture),
+      "-std=c++17", "-O3", "-lineinfo", "-Xcompiler", "-fPIC", "-gencode",
+      // The machine code beside the PTX says how many registers ptxas uses, and what it spills.
+      fmt::format("arch=compute_{0},code=[compute_{0},sm_{0}]", settings.architecture),
       "-I" + compiler.include.string()};
   const auto nccl = compiler.nvcc.toolkit().nccl_flags();
   words.insert(words.end(), nccl.begin(), nccl.end());
@@ -116,7 +112,7 @@ Result<std::optional<BuildResult>> compile(const Compiler& compiler,
 }
 
 /// Changes with what is recorded, so that no record of an older kind is taken for one.
-constexpr std::string_view kRecordVersion = "\nfrozen code, 2";
+constexpr std::string_view kRecordVersion = "\nfrozen code, 3";
 
 /// The record of the frozen code lies beside its object.
 Path record_of(const Path& object) {
@@ -188,7 +184,12 @@ Result<FrozenParts> frozen_parts(const Path& object) {
     return {part.at("stretches").get<std::vector<std::string>>(),
             part.at("trouble").get<std::string>()};
   };
-  return FrozenParts{side("host"), side("device")};
+  try {
+    return FrozenParts{side("host"), side("device")};
+  } catch (const Json::exception& error) {
+    return Error{ErrorKind::InvalidInput, fmt::format("{}: {}; remove it, and it is built again",
+                                                      record_of(object).string(), error.what())};
+  }
 }
 
 Result<BuildResult> build_candidate(std::string_view source, const BuildSettings& settings) {
