@@ -56,6 +56,19 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
+/// A full shape's time that comes from a scale model: 1/k of the work on 1/k of the machine.
+struct ScaleModel {
+  double factor = 0;           ///< k; 0: it was timed as it is.
+  double smaller_factor = 0;   ///< Of a second model, about 2k; 0: there is none.
+  double smaller_seconds = 0;  ///< What that one says.
+  [[nodiscard]] bool is_used() const { return factor > 0; }
+  /// Of the second model's time from the first one's, as a fraction.
+  [[nodiscard]] double difference(double seconds) const {
+    return smaller_factor > 0 ? smaller_seconds / seconds - 1 : 0;
+  }
+  bool operator==(const ScaleModel&) const = default;
+};
+
 struct ShapeTime {
   std::string shape;
   double seconds = 0;             ///< The slowest rank's.
@@ -67,6 +80,7 @@ struct ShapeTime {
   std::vector<PhaseTime> limits;  ///< What each resource alone would take.
   std::vector<PhaseTime> phases;  ///< Where the slowest rank's time went; empty when not profiled.
   std::vector<HotSpot> hot_spots;
+  ScaleModel scale_model;
   bool operator==(const ShapeTime&) const = default;
 };
 
@@ -145,7 +159,8 @@ struct Quarantined {
 
 /// Correct as far as this fidelity looks, with a time.
 struct Scored {
-  double seconds = 0;           ///< Slowest rank, geometric mean over the timed shapes.
+  /// Slowest rank, geometric mean over the full shapes where they were timed, else over all.
+  double seconds = 0;
   double baseline_seconds = 0;  ///< The seed's, same shapes; 0 while the seed itself is judged.
   double bound_seconds = 0;
   Interval speedup;       ///< Over the seed, all timed shapes together.
@@ -157,6 +172,7 @@ struct Scored {
   int checked_hidden_shapes = 0;
   int checked_schedules = 0;
   std::vector<std::string> left_out;  ///< What was not tried, or less often; empty: nothing.
+  std::vector<std::string> warnings;  ///< Why a time may be off.
   bool operator==(const Scored&) const = default;
 };
 

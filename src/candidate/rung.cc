@@ -7,7 +7,8 @@ namespace cuco::candidate {
 namespace {
 constexpr TargetKind kTargets[] = {TargetKind::Virtual, TargetKind::Loopback, TargetKind::Gpu,
                                    TargetKind::Cluster};
-constexpr Fidelity kFidelities[] = {Fidelity::Quick, Fidelity::Standard, Fidelity::Final};
+constexpr Fidelity kFidelities[] = {Fidelity::Quick, Fidelity::Standard, Fidelity::Scaled,
+                                    Fidelity::Final};
 }  // namespace
 
 std::string_view name(TargetKind target) {
@@ -30,6 +31,8 @@ std::string_view name(Fidelity fidelity) {
       return "quick";
     case Fidelity::Standard:
       return "standard";
+    case Fidelity::Scaled:
+      return "scaled";
     case Fidelity::Final:
       return "final";
   }

@@ -25,6 +25,7 @@ enum class TargetKind {
 enum class Fidelity {
   Quick,     ///< Build, one check shape, time on the first timed shape.
   Standard,  ///< Every check shape, one adversarial schedule, time on every timed shape.
+  Scaled,    ///< Also full shapes, as scale models: their time is the score from here on.
   Final,     ///< Also hidden shapes and more adversarial schedules.
 };
 

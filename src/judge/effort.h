@@ -15,12 +15,29 @@ struct Effort {
   bool watch = true;          ///< The checker sees every access, on every shape.
   bool profile = true;        ///< Where the time of each timed shape goes.
   bool device_only = false;   ///< Only what differs from the seed may be compiled.
+  bool scaled = true;         ///< Full shapes as scale models: they are the score.
 
   /// On shapes of the size of the timed ones: plain, a rank held back, and late deliveries.
   static constexpr int kLargeIterations = 2;
 
+  /// Of a full shape as a scale model: the first loads the code, the second is its time.
+  static constexpr int kScaledIterations = 2;
+  /// What one of these iterations may cost in processor time, about.
+  static constexpr double kScaledSeconds = 6;
+
   /// Disturbed iterations among the timed ones.
   [[nodiscard]] int surprises() const { return schedules > 0 ? 2 : 0; }
+  /// On scale models, which are as large as time allows: late ranks and late deliveries.
+  [[nodiscard]] Effort on_scale_models() const {
+    Effort effort = *this;
+    effort.schedules = few_schedules;
+    effort.few_schedules = 0;
+    effort.watch = false;
+    return effort;
+  }
+  [[nodiscard]] static Effort only_time() {
+    return {.schedules = 0, .few_schedules = 0, .watch = false, .profile = false};
+  }
 };
 
 [[nodiscard]] inline Effort effort_of(candidate::Fidelity fidelity) {
@@ -32,14 +49,17 @@ struct Effort {
             .few_schedules = 0,
             .watch = false,
             .profile = false,
-            .device_only = true};
+            .device_only = true,
+            .scaled = false};
   }
-  if (fidelity == Fidelity::Standard)
+  if (fidelity == Fidelity::Standard || fidelity == Fidelity::Scaled) {
     return {.hidden_shapes = false,
             .schedules = 1,
             .few_schedules = 0,
             .watch = false,
-            .device_only = true};
+            .device_only = true,
+            .scaled = fidelity == Fidelity::Scaled};
+  }
   // What is found worthy in the end is built as its user will build it.
   return {};
 }

@@ -68,6 +68,7 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
   }
   parts.check = options.check && !options.on_gpu;
   parts.tier = options.tier;
+  parts.scale = options.scale;
   const toolchain::BuildSettings settings{
       .cache = options.cache / "builds",
       .tier = options.tier,
@@ -163,7 +164,7 @@ Result<const SeedTime*> Judge::seed(const workload::Shape& shape, int surprises)
                                candidate::summary(*outcome))};
     }
     auto& times = std::get<TrialTimes>(result);
-    return SeedTime{median(times.seconds), std::move(times.outputs)};
+    return SeedTime{typical(times.seconds, shape), std::move(times.outputs)};
   });
 }
 
@@ -192,6 +193,8 @@ std::string Judge::basis(const candidate::Scored& scored) const {
   std::string text =
       fmt::format("correct: {} shapes, {} hidden shapes, {} schedules, every iteration verified",
                   scored.checked_shapes, scored.checked_hidden_shapes, scored.checked_schedules);
+  for (const std::string& what : scored.warnings)
+    text += fmt::format("\n  warning: {}", what);
   for (const std::string& what : scored.left_out)
     text += fmt::format("\n  left out: {}", what);
   return text;

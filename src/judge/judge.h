@@ -41,11 +41,20 @@ struct JudgeParts {
   targets::VirtualSpec machine;
   system::Tier tier = system::Tier::Hostile;
   bool check = false;  ///< The checker watches at every fidelity, not only at the highest.
+  double scale = 0;    ///< What full shapes are divided by; 0: by what their emulation costs.
   candidate::Provenance provenance;
   std::optional<std::string> real_gpu;    ///< Its name; absent: times are predicted.
   std::optional<system::Path> reference;  ///< Built, if full shapes are wanted.
   std::unique_ptr<Builder> builder;
   std::unique_ptr<BenchMaker> benches;
+};
+
+/// A shape that is to be timed.
+struct PlannedTime {
+  workload::Shape shape;
+  measure::Bound bound;  ///< Of the full shape, where this is a scale model.
+  Effort effort;
+  std::string full;  ///< The name of that shape; empty: it is timed as it is.
 };
 
 class Judge final : public ProgramJudge {
@@ -113,10 +122,13 @@ class Judge final : public ProgramJudge {
   [[nodiscard]] std::vector<std::string> left_out(const Effort& effort) const;
   /// All full shapes, if there is a reference; counts them.
   Result<OptionalOutcome> check_full_shapes(const system::Path& object, candidate::Scored* scored);
+  /// Small shapes first; then two scale models of each full one, the larger first.
+  [[nodiscard]] Result<std::vector<PlannedTime>> plan_times(const Effort& effort) const;
   Result<OptionalOutcome> time_shape(const system::Path& object,
-                                     const workload::Shape& shape,
-                                     const Effort& effort,
+                                     const PlannedTime& planned,
                                      candidate::Scored* scored);
+  /// The times of a full shape's two models become one, and what they do not agree on a warning.
+  void join_scale_models(const std::vector<PlannedTime>& plan, candidate::Scored* scored) const;
   /// Adds to a wrong result what the checker sees in the same shape.
   void explain(const system::Path& object,
                const workload::Shape& shape,

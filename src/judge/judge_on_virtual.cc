@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cascade on virtual GPUs: check, hidden, full and timed shapes, and those near the timed ones.
+#include <thread>
+
 #include <fmt/format.h>
 
 #include "judge/judge.h"
 #include "judge/score.h"
+#include "workload/shrink.h"
 
 namespace cuco::judge {
 
@@ -16,12 +19,21 @@ Result<Outcome> Judge::run_on_virtual(const system::Path& object, const Effort& 
   if (wrong) return *std::move(wrong);
   CUCO_TRY_ASSIGN(auto wrong_at_size, check_full_shapes(object, &scored));
   if (wrong_at_size) return *std::move(wrong_at_size);
-  auto timed = workload().shapes_for(workload::Use::Time);
-  if (!effort.every_shape) timed.resize(1);
-  for (const workload::Shape* shape : timed) {
-    CUCO_TRY_ASSIGN(auto outcome, time_shape(object, *shape, effort, &scored));
-    if (outcome) return *std::move(outcome);
+  CUCO_TRY_ASSIGN(const auto plan, plan_times(effort));
+  {
+    // The seed's times are wanted, too, and do not need the candidate's.
+    const std::jthread ahead([&](const std::stop_token& stop) {
+      for (const PlannedTime& planned : plan) {
+        if (stop.stop_requested()) return;
+        (void)seed(planned.shape, planned.effort.surprises());  // whoever needs it sees the error
+      }
+    });
+    for (const PlannedTime& planned : plan) {
+      CUCO_TRY_ASSIGN(auto outcome, time_shape(object, planned, &scored));
+      if (outcome) return *std::move(outcome);
+    }
   }
+  join_scale_models(plan, &scored);
   if (effort.hidden_shapes) {
     for (const workload::Shape* shape : workload().shapes_for(workload::Use::Near)) {
       CUCO_TRY_ASSIGN(auto outcome,
@@ -70,6 +82,8 @@ std::vector<std::string> Judge::left_out(const Effort& effort) const {
   }
   if (!watches(effort)) list.emplace_back("the checker");
   if (effort.schedules == 0) list.emplace_back("adversarial schedules");
+  if (effort.scaled && effort.watch && !workload().scale.empty())
+    list.emplace_back("the checker and adversarial schedules on scale models of full shapes");
   if (effort.few_schedules < effort.schedules) {
     list.push_back(fmt::format(
         "{} of {} adversarial schedules on shapes other than check shapes{}",
@@ -120,10 +134,34 @@ Result<std::optional<Outcome>> Judge::check_full_shapes(const system::Path& obje
   return std::optional<Outcome>();
 }
 
+Result<std::vector<PlannedTime>> Judge::plan_times(const Effort& effort) const {
+  std::vector<PlannedTime> plan;
+  for (const workload::Shape* shape : workload().shapes_for(workload::Use::Time)) {
+    CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(*shape));
+    plan.push_back({*shape, bound, effort});
+    if (!effort.every_shape) break;
+  }
+  if (!effort.scaled || workload().scale.empty()) return plan;
+  for (const workload::Shape* full : workload().shapes_for(workload::Use::Full)) {
+    if (full->uses.contains(workload::Use::Time)) continue;  // timed as it is
+    double k = parts_.scale;
+    if (k == 0) {
+      CUCO_TRY_ASSIGN(k, workload::factor_for(workload(), *full, Effort::kScaledSeconds));
+    }
+    CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(*full));
+    CUCO_TRY_ASSIGN(const workload::Shape large, workload::shrink(workload(), *full, k));
+    plan.push_back({large, bound, effort.on_scale_models(), full->name});
+    const auto small = workload::shrink(workload(), *full, 2 * k);
+    if (k == 1 || !small) continue;
+    plan.push_back({*small, bound, Effort::only_time(), full->name});
+  }
+  return plan;
+}
+
 Result<std::optional<Outcome>> Judge::time_shape(const system::Path& object,
-                                                 const workload::Shape& shape,
-                                                 const Effort& effort,
+                                                 const PlannedTime& planned,
                                                  candidate::Scored* scored) {
+  const auto& [shape, bound, effort, full] = planned;
   CUCO_TRY_ASSIGN(const SeedTime* known, seed(shape, effort.surprises()));
   CUCO_TRY_ASSIGN(TrialResult result,
                   trials_.time(object, shape, &known->outputs, effort.surprises()));
@@ -131,9 +169,9 @@ Result<std::optional<Outcome>> Judge::time_shape(const system::Path& object,
     explain(object, shape, outcome);
     return std::optional(std::move(*outcome));
   }
-  CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(shape));
   const auto& times = std::get<TrialTimes>(result);
-  candidate::ShapeTime time = shape_time(shape, median(times.seconds), known->seconds, bound);
+  candidate::ShapeTime time =
+      shape_time(shape, typical(times.seconds, shape), known->seconds, bound);
   time.samples = times.seconds;
   if (measure::is_too_fast(time.seconds, time.bound_seconds)) {
     return std::optional<Outcome>(
@@ -150,6 +188,32 @@ Result<std::optional<Outcome>> Judge::time_shape(const system::Path& object,
   if (effort.profile) CUCO_TRY(add_profile(object, shape, &time));
   scored->shapes.push_back(std::move(time));
   return std::optional<Outcome>();
+}
+
+void Judge::join_scale_models(const std::vector<PlannedTime>& plan,
+                              candidate::Scored* scored) const {
+  std::vector<candidate::ShapeTime> joined;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    candidate::ShapeTime& time = scored->shapes[i];
+    const std::string& full = plan[i].full;
+    const double factor = plan[i].shape.divisor.math;
+    if (!full.empty() && !joined.empty() && joined.back().shape == full) {
+      joined.back().scale_model.smaller_factor = factor;
+      joined.back().scale_model.smaller_seconds = time.seconds;
+      continue;
+    }
+    if (!full.empty()) {
+      time.shape = full;
+      time.scale_model.factor = factor;
+    } else if (plan[i].effort.scaled && plan[i].shape.uses.contains(workload::Use::Full)) {
+      time.scale_model.factor = 1;
+    }
+    joined.push_back(std::move(time));
+  }
+  scored->shapes = std::move(joined);
+  for (const candidate::ShapeTime& time : scored->shapes) {
+    if (auto warning = scale_warning(time)) scored->warnings.push_back(*std::move(warning));
+  }
 }
 
 void Judge::explain(const system::Path& object, const workload::Shape& shape, Outcome* outcome) {

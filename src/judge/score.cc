@@ -4,11 +4,34 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
+#include "base/text.h"
+
 namespace cuco::judge {
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
+}
+
+double typical(const std::vector<double>& seconds, const workload::Shape& shape) {
+  const bool is_scaled = shape.divisor != hardware::Divisor{};
+  return is_scaled ? *std::ranges::min_element(seconds) : median(seconds);
+}
+
+std::optional<std::string> scale_warning(const candidate::ShapeTime& time) {
+  constexpr double kAgreed = 0.1;
+  const candidate::ScaleModel& model = time.scale_model;
+  if (model.factor <= 1) return std::nullopt;
+  if (model.smaller_factor == 0) {
+    return fmt::format("{}: its scale model has no smaller one to compare it with", time.shape);
+  }
+  const double difference = model.difference(time.seconds);
+  if (std::abs(difference) <= kAgreed) return std::nullopt;
+  return fmt::format("{}: scale models disagree by {:+.0f} %: {} divided by {:.3g}, {} by {:.3g}",
+                     time.shape, 100 * difference, human_seconds(time.seconds), model.factor,
+                     human_seconds(model.smaller_seconds), model.smaller_factor);
 }
 
 candidate::ShapeTime shape_time(const workload::Shape& shape,
@@ -40,17 +63,33 @@ candidate::Interval mean_of(const std::vector<candidate::Interval>& intervals) {
   return {std::exp(low), std::exp(high)};
 }
 
+namespace {
+
+/// Full shapes decide, where they were timed: small ones are bound by launches and latencies.
+std::vector<const candidate::ShapeTime*> deciding(const std::vector<candidate::ShapeTime>& shapes) {
+  std::vector<const candidate::ShapeTime*> all;
+  std::vector<const candidate::ShapeTime*> full;
+  for (const candidate::ShapeTime& time : shapes) {
+    all.push_back(&time);
+    if (time.scale_model.is_used()) full.push_back(&time);
+  }
+  return full.empty() ? all : full;
+}
+
+}  // namespace
+
 void sum_up(candidate::Scored* scored) {
-  const auto count = static_cast<double>(scored->shapes.size());
+  const auto shapes = deciding(scored->shapes);
+  const auto count = static_cast<double>(shapes.size());
   double seconds = 0;
   double baseline_seconds = 0;
   double bound_seconds = 0;
   std::vector<candidate::Interval> speedups;
-  for (const candidate::ShapeTime& time : scored->shapes) {
-    speedups.push_back(time.speedup);
-    seconds += std::log(time.seconds) / count;
-    baseline_seconds += std::log(time.baseline_seconds) / count;
-    bound_seconds += std::log(time.bound_seconds) / count;
+  for (const candidate::ShapeTime* time : shapes) {
+    speedups.push_back(time->speedup);
+    seconds += std::log(time->seconds) / count;
+    baseline_seconds += std::log(time->baseline_seconds) / count;
+    bound_seconds += std::log(time->bound_seconds) / count;
   }
   scored->speedup = mean_of(speedups);
   scored->seconds = std::exp(seconds);

@@ -3,6 +3,8 @@
 /// From times on shapes to one score.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "candidate/outcome.h"
@@ -12,6 +14,12 @@
 namespace cuco::judge {
 
 [[nodiscard]] double median(std::vector<double> values);
+/// What an iteration takes: the median. A scale model has two iterations, of which the first loads
+/// the code: the shorter one.
+[[nodiscard]] double typical(const std::vector<double>& seconds, const workload::Shape& shape);
+
+/// Where two scale models of a full shape do not agree: by how much.
+[[nodiscard]] std::optional<std::string> scale_warning(const candidate::ShapeTime& time);
 
 /// A time with its place under the roofline: which resource is the bound, and how far the others
 /// are.

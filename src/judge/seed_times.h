@@ -5,6 +5,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,7 +21,7 @@ struct SeedTime {
 
 /// By shape and number of surprises: the seed is timed as candidates are, with as many of them,
 /// since what an iteration takes may depend a little on those before it. May be used from several
-/// threads: one measures, the others wait for it.
+/// threads: for each shape one measures, the others wait for it.
 class SeedTimes {
  public:
   /// `measure`: () -> Result<SeedTime>. The pointer stays valid.
@@ -28,16 +29,27 @@ class SeedTimes {
   [[nodiscard]] Result<const SeedTime*> find_or(const std::string& shape,
                                                 int surprises,
                                                 const Measure& measure) {
-    const std::lock_guard lock(mutex_);
-    const std::pair key(shape, surprises);
-    if (const auto known = times_.find(key); known != times_.end()) return &known->second;
-    CUCO_TRY_ASSIGN(SeedTime time, measure());
-    return &(times_[key] = std::move(time));
+    Entry& entry = entry_of({shape, surprises});
+    const std::lock_guard lock(entry.mutex);
+    if (!entry.time) {
+      CUCO_TRY_ASSIGN(entry.time, measure());
+    }
+    return &*entry.time;
   }
 
  private:
+  using Key = std::pair<std::string, int>;
+  struct Entry {
+    std::mutex mutex;
+    std::optional<SeedTime> time;
+  };
+  Entry& entry_of(const Key& key) {
+    const std::lock_guard lock(mutex_);
+    return entries_[key];
+  }
+
   std::mutex mutex_;
-  std::map<std::pair<std::string, int>, SeedTime> times_;
+  std::map<Key, Entry> entries_;
 };
 
 }  // namespace cuco::judge

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -19,7 +21,7 @@ class JudgeCommand final : public Command {
         .completes(Completion::Folder);
     arguments.positional("CANDIDATE", candidate_, "the program to judge, a .cu file");
     arguments.option("--fidelity", fidelity_, "LEVEL", "how thorough (default: final)")
-        .one_of({"check", "quick", "standard", "final"});
+        .one_of({"check", "quick", "standard", "scaled", "final"});
     arguments.option("--topology", topology_, "NAME",
                      "judge on another cluster than the workload's: ib2x1, nvlink8 …");
     arguments
@@ -27,6 +29,9 @@ class JudgeCommand final : public Command {
         .one_of({"virtual", "gpu"});
     arguments.option("--seed", seed_, "N",
                      "seed for the inputs; the same seed gives the same verdict");
+    arguments.option("--scale", scale_, "K",
+                     "time full shapes as 1/K of their work on 1/K of the machine (default: as "
+                     "emulation time allows)");
     arguments.flag("--full", full_,
                    "also verify full shapes, every element against the GPU reference");
     arguments.flag("--check", check_,
@@ -38,6 +43,8 @@ class JudgeCommand final : public Command {
   Result<ExitCode> run(Context& context) override {
     // Before anything is started: opening a pipe would wait for whoever writes to it.
     CUCO_TRY(read_candidate());
+    if (scale_ && !(*scale_ >= 1))
+      return Error{ErrorKind::InvalidInput, "--scale must be at least 1"};
     const judge::JudgeOptions options{.workload = workload_,
                                       .cache = system::cache_folder(system::Environment::current()),
                                       .seed = seed_,
@@ -46,15 +53,14 @@ class JudgeCommand final : public Command {
                                       .on_gpu = on_ == "gpu",
                                       .full = full_,
                                       .check = check_,
-                                      .exact = exact_};
+                                      .exact = exact_,
+                                      .scale = scale_.value_or(0)};
     CUCO_TRY_ASSIGN(const auto judge, judge::open_judge(options));
     CUCO_TRY_ASSIGN(const std::string program, read_candidate());
     context.terminal.progress(fmt::format("judging {} …", candidate_.filename().string()));
-    const auto fidelity = fidelity_ == "quick"      ? candidate::Fidelity::Quick
-                          : fidelity_ == "standard" ? candidate::Fidelity::Standard
-                                                    : candidate::Fidelity::Final;
     if (fidelity_ == "check") return check_only(context, *judge, program);
-    auto judged = judge->judge(program, fidelity);
+    auto judged = judge->judge(
+        program, candidate::parse_fidelity(fidelity_).value_or(candidate::Fidelity::Final));
     context.terminal.clear_progress();
     CUCO_TRY_ASSIGN(const candidate::Outcome outcome, std::move(judged));
     const auto* scored = std::get_if<candidate::Scored>(&outcome);
@@ -149,6 +155,7 @@ class JudgeCommand final : public Command {
   std::string topology_;
   std::string on_ = "virtual";
   std::uint64_t seed_ = 0;
+  std::optional<double> scale_;
   bool own_ = false;
   bool full_ = false;
   bool check_ = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/journey/judge_report.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -11,16 +13,42 @@ namespace {
 using candidate::Scored;
 using candidate::ShapeTime;
 
+/// "1/16; 1/32: +2 %".
+std::string model_text(const ShapeTime& time) {
+  const candidate::ScaleModel& model = time.scale_model;
+  if (!model.is_used()) return "not scored";
+  if (model.factor <= 1) return "as it is";
+  std::string text = fmt::format("1/{:.3g}", model.factor);
+  if (model.smaller_factor > 0) {
+    text += fmt::format("; 1/{:.3g}: {:+.0f} %", model.smaller_factor,
+                        100 * model.difference(time.seconds));
+  }
+  return text;
+}
+
 std::string time_table(const Scored& scored) {
   using Align = Table::Align;
-  Table table({Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Right,
-               Align::Left});
-  table.row({"shape", "time", "seed", "gain", "bound", "of it", "bound by"});
+  const bool has_models = std::ranges::any_of(
+      scored.shapes, [](const ShapeTime& time) { return time.scale_model.factor > 1; });
+  std::vector<Align> columns(7, Align::Right);
+  columns.front() = columns.back() = Align::Left;
+  std::vector<std::string> head{"shape", "time", "seed", "gain", "bound", "of it", "bound by"};
+  if (has_models) {
+    columns.push_back(Align::Left);
+    head.emplace_back("scale model");
+  }
+  Table table(columns);
+  table.row(head);
   for (const ShapeTime& time : scored.shapes) {
-    table.row({time.shape, human_seconds(time.seconds), human_seconds(time.baseline_seconds),
-               fmt::format("{:.2f}x", time.baseline_seconds / time.seconds),
-               human_seconds(time.bound_seconds),
-               fmt::format("{:.0f} %", 100 * time.bound_seconds / time.seconds), time.limited_by});
+    std::vector<std::string> row{time.shape,
+                                 human_seconds(time.seconds),
+                                 human_seconds(time.baseline_seconds),
+                                 fmt::format("{:.2f}x", time.baseline_seconds / time.seconds),
+                                 human_seconds(time.bound_seconds),
+                                 fmt::format("{:.0f} %", 100 * time.bound_seconds / time.seconds),
+                                 time.limited_by};
+    if (has_models) row.push_back(model_text(time));
+    table.row(row);
   }
   return table.text(2);
 }

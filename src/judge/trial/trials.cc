@@ -35,13 +35,15 @@ Trials::Trials(const TrialSetting& setting, BenchMaker& maker)
       watched_(maker, watched(setting.machine)) {}
 
 TrialSpec Trials::spec(const system::Path& object, const workload::Shape& shape) const {
-  return {.workload = setting_.workload,
-          .shape = shape,
-          .secret = setting_.secret,
-          .candidate = object,
-          .machine = setting_.machine,
-          .tier = setting_.tier,
-          .stages = setting_.stages};
+  TrialSpec spec{.workload = setting_.workload,
+                 .shape = shape,
+                 .secret = setting_.secret,
+                 .candidate = object,
+                 .machine = setting_.machine,
+                 .tier = setting_.tier,
+                 .stages = setting_.stages};
+  spec.machine.divisor = shape.divisor;
+  return spec;
 }
 
 Result<TrialResult> Trials::run_on_new_bench(const TrialSpec& spec) {
@@ -69,6 +71,7 @@ Result<TrialResult> Trials::check(const system::Path& object,
     return run_on_new_bench(wanted);
   }
   wanted.machine.check = scrutiny.watch;
+  if (shape.divisor != hardware::Divisor{}) return run_on_new_bench(wanted);
   CUCO_TRY_ASSIGN(Bench bench, (scrutiny.watch ? watched_ : plain_).take());
   return run_trial(wanted, std::move(bench), maker_);
 }
@@ -82,6 +85,7 @@ Result<TrialResult> Trials::time(const system::Path& object,
   wanted.machine.seed = 0;  // one machine for all: its jitter is not the candidate's
   wanted.like = like;
   wanted.surprises = setting_.workload.ranks > 1 ? surprises : 0;
+  if (shape.divisor != hardware::Divisor{}) wanted.iterations = Effort::kScaledIterations;
   if (like == nullptr) {  // the seed itself
     wanted.keep_outputs = true;
     wanted.stages = nullptr;

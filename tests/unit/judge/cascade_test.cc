@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of the judge's stages, with a compiler and benches that do not exist.
+#include <map>
 #include <set>
 #include <thread>
 
@@ -25,10 +26,11 @@ const std::string kCandidate = with_region("int candidate;");
 class Cascade : public testing::Test {
  protected:
   void start(fakes::Script script, bool on_gpu = false) {
-    JudgeParts parts{.workload = small_workload(1), .secret = workload::Secret::from("c", 1)};
+    JudgeParts parts{.workload = workload_, .secret = workload::Secret::from("c", 1)};
     parts.topology = fabric::single_node(1);
     parts.gpu = *hardware::load_gpu_description(
         (system::Path(CUCO_SOURCE_DIR) / "hardware/h200.toml").string(), {});
+    parts.scale = scale_;
     if (on_gpu) parts.real_gpu = "NVIDIA H200";
     parts.builder = std::make_unique<fakes::FakeBuilder>();
     auto benches = std::make_unique<fakes::FakeBenches>(std::move(script), on_gpu);
@@ -53,6 +55,8 @@ class Cascade : public testing::Test {
   }
   static Act all_right(const FakeRun& /*run*/) { return {}; }
 
+  workload::Workload workload_ = small_workload(1);
+  double scale_ = 0;
   fakes::FakeBenches* benches_ = nullptr;
   std::unique_ptr<Judge> judge_;
 };
@@ -143,6 +147,46 @@ TEST_F(Cascade, FinalWatchesEveryShapeAndDisturbsTheTimedOnes) {
   const auto quick = std::get<candidate::Scored>(judge(kCandidate, Fidelity::Quick));
   EXPECT_TRUE(watched.empty());
   EXPECT_THAT(quick.left_out, testing::Contains("the checker"));
+}
+
+TEST_F(Cascade, FullShapesAreTimedByTwoScaleModels) {
+  workload_.scale = {64};
+  workload_.shapes.push_back({"full", {workload::Use::Full}, {1024 * 1024}});
+  scale_ = 16;
+  std::map<std::string, double> divisors;
+  const auto see = [&](const FakeRun& run) {
+    divisors[run.shape] = run.machine.divisor.math;
+    // Work and machine shrink together: the models' times are nearly the full shape's.
+    return Act{.seconds = run.shape == "full / 32" ? 1.3e-3 : 1e-3};
+  };
+  start(see);
+  const auto scored = std::get<candidate::Scored>(judge(kCandidate, Fidelity::Scaled));
+  EXPECT_EQ(divisors["full / 16"], 16);
+  EXPECT_EQ(divisors["full / 32"], 32);
+  EXPECT_EQ(divisors["timed one"], 1);
+  ASSERT_EQ(scored.shapes.size(), 3U);
+  const candidate::ShapeTime& full = scored.shapes.back();
+  EXPECT_EQ(full.shape, "full");
+  EXPECT_EQ(full.scale_model.factor, 16);
+  EXPECT_EQ(full.scale_model.smaller_factor, 32);
+  EXPECT_NEAR(full.scale_model.difference(full.seconds), 0.3, 1e-9);
+  EXPECT_THAT(scored.warnings, ElementsAre(HasSubstr("scale models disagree by +30 %")));
+  EXPECT_NEAR(scored.seconds, full.seconds, 1e-12) << "full shapes are the score";
+  start(see);
+  EXPECT_EQ(std::get<candidate::Scored>(judge(kCandidate, Fidelity::Standard)).shapes.size(), 2U);
+}
+
+TEST_F(Cascade, AWrongScaleModelIsTheVerdict) {
+  workload_.scale = {64};
+  workload_.shapes.push_back({"full", {workload::Use::Full}, {1024 * 1024}});
+  scale_ = 16;
+  for (const char* where : {"full / 16", "full / 32"}) {
+    start([&](const FakeRun& run) {
+      const bool fails = run.object == "candidate" && run.shape == where;
+      return Act{.kind = fails ? Act::Kind::Crash : Act::Kind::Right};
+    });
+    EXPECT_TRUE(std::holds_alternative<candidate::Crashed>(judge(kCandidate, Fidelity::Scaled)));
+  }
 }
 
 TEST_F(Cascade, AFindingOnATimedShapeIsTheVerdict) {
