@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 
 #include "base/text.h"
 #include "program/regions.h"
+#include "ptx/container/executable.h"
 #include "support/require.h"
 #include "support/tenth.h"
 #include "system/jobs/process.h"
@@ -189,6 +191,50 @@ TEST_P(HostileCandidate, GetsItsVerdict) {
 
 INSTANTIATE_TEST_SUITE_P(Judge,
                          HostileCandidate,
+                         testing::ValuesIn(chosen_attacks()),
+                         [](const auto& attack) { return attack.param.name; });
+
+/// The PTX of an object, without what only tells where it came from.
+std::vector<std::string> device_code(const system::Path& object) {
+  const std::string bytes = *system::read_file(object);
+  std::vector<std::string> lines;
+  for (const std::string& text : ptx::ptx_texts(std::as_bytes(std::span(bytes)), 90)) {
+    for (const std::string_view line : split(text, '\n')) {
+      const bool tells_where = line.find(".file") != std::string_view::npos ||
+                               line.find(".loc") != std::string_view::npos ||
+                               line.starts_with("//");
+      if (!line.empty() && !tells_where) lines.emplace_back(line);
+    }
+  }
+  return lines;
+}
+
+/// Lower fidelities compile only device code where that is enough; `final` compiles all of it.
+class BuiltBothWays : public HostileCandidate {
+ protected:
+  static toolchain::BuildResult build(const std::string& program, bool device_only) {
+    static const system::TempFolder cache = *system::TempFolder::create();
+    return *toolchain::build_candidate(
+        program,
+        {.cache = cache.path(), .tier = tier(), .architecture = "90", .device_only = device_only});
+  }
+};
+
+TEST_P(BuiltBothWays, IsOneProgram) {
+  const std::string seed = the_judge().workload().program;
+  ASSERT_EQ(build(seed, false).index(), 0U);
+  const std::string program = applied(seed, GetParam().text);
+  const auto alone = build(program, true);  // first: a whole object would be taken for both
+  const auto whole = build(program, false);
+  ASSERT_EQ(alone.index(), whole.index());
+  if (whole.index() != 0) return;
+  const auto code = device_code(std::get<system::Path>(whole));
+  EXPECT_FALSE(code.empty());
+  EXPECT_EQ(device_code(std::get<system::Path>(alone)), code);
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         BuiltBothWays,
                          testing::ValuesIn(chosen_attacks()),
                          [](const auto& attack) { return attack.param.name; });
 
