@@ -103,25 +103,27 @@ class Race {
     Explore explore(run_, proposers, options_.budget, incumbent, rung(Fidelity::Quick));
     CUCO_TRY(run_.pursue(explore, rung(Fidelity::Quick)));
     if (run_.stop_requested()) return SearchResult{std::nullopt, "interrupted"};
-    // The better half goes on, at least one, at most the finalists.
-    auto standing = ranked(Fidelity::Quick);
+    // The better half goes on, at least one, at most the finalists. They need not beat the seed on
+    // a small shape: what pays on full ones may cost there.
+    auto standing = ranked(Fidelity::Quick, 0);
     const auto half = (standing.size() + 1) / 2;
     standing.resize(std::min(half, static_cast<std::size_t>(std::max(options_.finalists, 1))));
-    CUCO_TRY(run_.evaluate(standing, rung(Fidelity::Standard)));
-    CUCO_TRY_ASSIGN(const std::optional<Number> winner, confirm(ranked(Fidelity::Standard)));
+    CUCO_TRY(run_.evaluate(standing, rung(Fidelity::Scaled)));
+    CUCO_TRY_ASSIGN(const std::optional<Number> winner,
+                    confirm(ranked(Fidelity::Scaled, candidate::kLeastSpeedup)));
     return SearchResult{winner, run_.stop_requested() ? "interrupted" : explore.reason()};
   }
 
  private:
   [[nodiscard]] Rung rung(Fidelity fidelity) const { return {target_, fidelity}; }
 
-  /// Candidates with a time there that beats the seed, the fastest first; equal ones by age, so
-  /// that the order never depends on which evaluation ended first.
-  [[nodiscard]] std::vector<Number> ranked(Fidelity fidelity) const {
+  /// Candidates with a time there and more than `least` of the seed's speed, the fastest first;
+  /// equal ones by age, so that the order never depends on which evaluation ended first.
+  [[nodiscard]] std::vector<Number> ranked(Fidelity fidelity, double least) const {
     std::vector<Number> list;
     const auto speedup = [&](Number number) { return run_.speedup(number, rung(fidelity)); };
     for (Number number = kSeed + 1; number < run_.candidates(); ++number) {
-      if (speedup(number) > candidate::kLeastSpeedup) list.push_back(number);
+      if (speedup(number) > least) list.push_back(number);
     }
     std::stable_sort(list.begin(), list.end(),
                      [&](Number a, Number b) { return speedup(a) > speedup(b); });

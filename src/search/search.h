@@ -20,7 +20,7 @@ struct Budget {
 struct SearchOptions {
   Budget budget;
   candidate::Number incumbent = candidate::kSeed;  ///< What the first proposals improve.
-  int finalists = 4;  ///< At most so many are judged at Standard fidelity.
+  int finalists = 4;  ///< At most so many are judged at Scaled fidelity.
 };
 
 struct SearchResult {

@@ -139,13 +139,12 @@ TEST_F(Searching, GivesTheSameRunWhateverTheNumberOfJobs) {
 
 TEST_F(Searching, JudgesOnlyTheBetterHalfAgain) {
   go({"time 8e-4", "time 7e-4", "time 6e-4", "time 5e-4"});
-  int standard = 0;
+  int scaled = 0;
   for (const auto& entry : state.entries) {
-    if (entry.candidate.number != 0 &&
-        entry.outcomes.contains(Rung{.fidelity = Fidelity::Standard}))
-      ++standard;
+    if (entry.candidate.number != 0 && entry.outcomes.contains(Rung{.fidelity = Fidelity::Scaled}))
+      ++scaled;
   }
-  EXPECT_EQ(standard, 2);
+  EXPECT_EQ(scaled, 2);
 }
 
 TEST_F(Searching, SetsAsideWhatCannotBeEvaluatedAndGoesOn) {
