@@ -7,7 +7,6 @@
 
 #include "base/rng.h"
 #include "support/ptx_harness.h"
-#include "vgpu/numbers/formats.h"
 
 namespace cuco::vgpu {
 namespace {
@@ -53,6 +52,13 @@ std::string kernel(const Kind& kind) {
   return text + "  st.global.v4.u32 [%d3], {%c0, %c1, %c2, %c3};\n  ret;\n}\n";
 }
 
+/// A normal f16 number.
+float from_half(std::uint32_t bits) {
+  const float magnitude = std::ldexp(static_cast<float>(0x400U | (bits & 0x3FFU)),
+                                     static_cast<int>(bits >> 10U & 0x1FU) - 25);
+  return (bits & 0x8000U) != 0 ? -magnitude : magnitude;
+}
+
 struct Products {
   std::vector<std::uint32_t> words;
   VTime end = 0;
@@ -91,10 +97,8 @@ TEST_P(NativeTensor, GivesTheSameProductsInTheSameTime) {
   double largest = 0;
   for (std::size_t i = 0; i < exact.words.size(); ++i) {
     if (half && i % 4 >= 2) continue;  // two registers of pairs
-    const auto want = half ? from_f16(static_cast<std::uint16_t>(exact.words[i]))
-                           : std::bit_cast<float>(exact.words[i]);
-    const auto got = half ? from_f16(static_cast<std::uint16_t>(native.words[i]))
-                          : std::bit_cast<float>(native.words[i]);
+    const auto want = half ? from_half(exact.words[i]) : std::bit_cast<float>(exact.words[i]);
+    const auto got = half ? from_half(native.words[i]) : std::bit_cast<float>(native.words[i]);
     largest = std::max(largest, std::abs(static_cast<double>(want) - got));
     EXPECT_NE(want, 1.0F) << "nothing was multiplied";
   }
