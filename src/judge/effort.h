@@ -33,10 +33,12 @@ struct Effort {
     effort.schedules = few_schedules;
     effort.few_schedules = 0;
     effort.watch = false;
+    effort.profile = false;
     return effort;
   }
-  [[nodiscard]] static Effort only_time() {
-    return {.schedules = 0, .few_schedules = 0, .watch = false, .profile = false};
+  /// On the smaller one, whose time is only compared: it is the one that is profiled.
+  [[nodiscard]] Effort on_smaller_models() const {
+    return {.schedules = 0, .few_schedules = 0, .watch = false, .profile = profile};
   }
 };
 

@@ -153,7 +153,7 @@ Result<std::vector<PlannedTime>> Judge::plan_times(const Effort& effort) const {
     plan.push_back({large, bound, effort.on_scale_models(), full->name});
     const auto small = workload::shrink(workload(), *full, 2 * k);
     if (k == 1 || !small) continue;
-    plan.push_back({*small, bound, Effort::only_time(), full->name});
+    plan.push_back({*small, bound, effort.on_smaller_models(), full->name});
   }
   return plan;
 }
@@ -200,6 +200,8 @@ void Judge::join_scale_models(const std::vector<PlannedTime>& plan,
     if (!full.empty() && !joined.empty() && joined.back().shape == full) {
       joined.back().scale_model.smaller_factor = factor;
       joined.back().scale_model.smaller_seconds = time.seconds;
+      joined.back().phases = std::move(time.phases);
+      joined.back().hot_spots = std::move(time.hot_spots);
       continue;
     }
     if (!full.empty()) {
