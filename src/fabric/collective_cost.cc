@@ -152,7 +152,7 @@ void add_rings(const Shape& shape, double steps, double carried, std::vector<Col
         cost_of(kRing.base[p] + steps * hop, wire_time(carried, rates[p]), steps * kHandshake[p]);
     cost.algorithm = "ring";
     cost.protocol = kNames[p];
-    cost.channels = channels_for(carried, costs.ring_channels);
+    cost.channels = channels_for(carried * costs.bytes_scale, costs.ring_channels);
     out.push_back(cost);
   }
 }
@@ -180,7 +180,7 @@ void add_trees(const Shape& shape, double bytes, std::vector<CollectiveCost>& ou
                                   2 * (shape.per_node - 1 + shape.levels) * kHandshake[p]);
     cost.algorithm = "tree";
     cost.protocol = kNames[p];
-    cost.channels = channels_for(bytes, costs.ring_channels);
+    cost.channels = channels_for(bytes * costs.bytes_scale, costs.ring_channels);
     out.push_back(cost);
   }
 }
@@ -216,7 +216,7 @@ void add_symmetric(const Shape& shape,
   ways[1].protocol = kNames[Simple];
   for (CollectiveCost& way : ways) {
     way.algorithm = "symmetric";
-    way.channels = channels_for(carried, costs.nvls_channels);
+    way.channels = channels_for(carried * costs.bytes_scale, costs.nvls_channels);
     out.push_back(way);
   }
 }
@@ -235,7 +235,8 @@ void add_symmetric_reduce(const Shape& shape, double bytes, std::vector<Collecti
 double send_channels(const hardware::NcclCosts& costs, double ranks, double bytes) {
   const double least = std::max(1.0, std::floor(costs.direct_channels / ranks));
   // A little fewer than in proportion, so that more bytes are never faster.
-  const double wanted = least * std::pow(bytes / (least * kBytesPerChannel), 0.9);
+  const double wanted =
+      least * std::pow(bytes * costs.bytes_scale / (least * kBytesPerChannel), 0.9);
   return std::clamp(wanted, least, static_cast<double>(costs.direct_channels));
 }
 

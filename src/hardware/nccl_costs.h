@@ -3,6 +3,8 @@
 /// What NCCL's collectives cost on a generation of GPUs: table [nccl] of hardware/*.toml.
 #pragma once
 
+#include <cmath>
+
 namespace cuco::hardware {
 
 /// Shares are of the bandwidth of one GPU's port, so that they hold for a port of any width. The
@@ -24,6 +26,13 @@ struct NcclCosts {
   int ring_channels = 24;
   int nvls_channels = 16;
   int direct_channels = 32;
+  // Not of a file: in a scale model a byte stands for so many, and so does an SM.
+  double bytes_scale = 1;
+  double sms_scale = 1;
+  /// SMs that so many channels take from others.
+  [[nodiscard]] int sms_of(int channels) const {
+    return static_cast<int>(std::lround(channels / sms_scale));
+  }
 };
 
 }  // namespace cuco::hardware

@@ -53,6 +53,8 @@ GpuDescription divided(GpuDescription gpu, const Divisor& by) {
   gpu.hbm_gbs /= by.memory;
   gpu.memory_clock_ghz /= by.memory;
   gpu.l2_bytes = static_cast<std::uint64_t>(static_cast<double>(gpu.l2_bytes) / by.memory);
+  gpu.nccl.bytes_scale = by.links;
+  gpu.nccl.sms_scale = by.math;
   gpu.native_tensor = true;
   return gpu;
 }

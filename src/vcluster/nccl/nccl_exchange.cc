@@ -267,8 +267,9 @@ void Exchange::try_start(Round& round) {
   const VTime end =
       services_.fabric.collective(gpus, services_.timeline.now(), cost.duration, cost.wire);
   if (services_.take_sms) {
+    const int sms = services_.fabric.costs().sms_of(cost.channels);
     for (const int gpu : gpus)
-      services_.take_sms(gpu, cost.channels, end);
+      services_.take_sms(gpu, sms, end);
   }
   services_.timeline.at(end, [this, number = round.number] { finish_round(number); });
 }
@@ -339,8 +340,9 @@ void Exchange::try_channel(int source, int destination) {
         services_.fabric.route(from, to), from, to, bytes, services_.timeline.now() + cost.setup,
         {cost.gigabytes_per_second, cost.port_gigabytes_per_second});
     if (services_.take_sms) {
-      services_.take_sms(from, cost.channels, transfer.arrival);
-      services_.take_sms(to, cost.channels, transfer.arrival);
+      const int sms = services_.fabric.costs().sms_of(cost.channels);
+      services_.take_sms(from, sms, transfer.arrival);
+      services_.take_sms(to, sms, transfer.arrival);
     }
     services_.timeline.at(transfer.arrival, [this, send, receive, bytes] {
       if (send.part->is_done || receive.part->is_done) return;  // Broken up meanwhile.

@@ -25,6 +25,9 @@ TEST(ScaleModel, DividesThroughputAndKeepsLatencies) {
     EXPECT_NEAR(part.hbm_latency / part.clock_ghz, whole.hbm_latency / whole.clock_ghz, 1) << k;
     EXPECT_NEAR(part.l2_latency / part.clock_ghz, whole.l2_latency / whole.clock_ghz, 1) << k;
     EXPECT_EQ(part.launch_us, whole.launch_us);
+    EXPECT_EQ(part.nccl.launch_us, whole.nccl.launch_us);
+    // A collective's SMs are the same part of the GPU.
+    EXPECT_NEAR(part.nccl.sms_of(24) * k, 24, k / 2 + 1e-9);
     EXPECT_EQ(part.shared_per_sm, whole.shared_per_sm);
     EXPECT_EQ(part.blocks_per_sm, whole.blocks_per_sm);
   }
