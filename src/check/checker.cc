@@ -126,6 +126,10 @@ void Checker::report_given_back(ActorId actor, const PutRecord& put, bool from, 
              "ranks after the receiver's wait"
            : "wait for the put's signal first, on all ranks that others put to";
   if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
+  // It will not arrive any more. Whoever has read its bytes without waiting is the better finding.
+  if (put.is_delivered || !options_.global_races) return;
+  races_.access(
+      actor, {AccessKind::Store, Order::Weak, Scope::Sys, put.destination, put.bytes, put.site, 0});
 }
 
 WorkId Checker::begin(const WorkInfo& info) {

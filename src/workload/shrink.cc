@@ -62,7 +62,7 @@ class Shrinker {
     // A value that does not divide the full one leaves a part of a tile or of a wave over.
     double unclean = 0;
     for (std::size_t p = 0; p < full_.params.size(); ++p)
-      unclean += full_.params[p] % tried_.params[p] == 0 ? 0 : 1;
+      unclean += tried_.params[p] != 0 && full_.params[p] % tried_.params[p] != 0 ? 1 : 0;
     const double cost =
         off + std::abs(std::log(divisor.memory / divisor.math)) +
         (whole_.wire_bytes > 0 ? std::abs(std::log(divisor.links / divisor.math)) : 0) +

@@ -30,8 +30,7 @@ class JudgeCommand final : public Command {
     arguments.option("--seed", seed_, "N",
                      "seed for the inputs; the same seed gives the same verdict");
     arguments.option("--scale", scale_, "K",
-                     "time full shapes as 1/K of their work on 1/K of the machine (default: as "
-                     "emulation time allows)");
+                     "time full shapes as 1/K of their work on 1/K of the machine");
     arguments.flag("--full", full_,
                    "also verify full shapes, every element against the GPU reference");
     arguments.flag("--check", check_,
