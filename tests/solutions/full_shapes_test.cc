@@ -127,8 +127,8 @@ TEST_F(everyday_FullShapes, OneWrongElementOfAHundredThousandIsFound) {
   // Only at the full shape, only one element in each rank's rows, and not far off.
   const std::string program = replaced(
       judge_->workload().program, "__floats2bfloat162_rn(sum[i][j][2 * half],",
-      "__floats2bfloat162_rn(sum[i][j][2 * half] + (m == 96 && row == 61 && lane % 4 == 2 && "
-      "warp_col + 8 * j == 96 && col0 == 0 ? 0.25f : 0.0f),");
+      "__floats2bfloat162_rn(sum[i][j][2 * half] * (m == 96 && row == 61 && lane % 4 == 2 && "
+      "warp_col + 8 * j == 96 && col0 == 0 ? 1.25f : 1.0f),");
   const auto outcome = judged(program);
   const auto* wrong = std::get_if<candidate::WrongResult>(&outcome);
   ASSERT_NE(wrong, nullptr) << candidate::explanation(outcome);
