@@ -95,8 +95,7 @@ void perform(Warp& w, const AsyncCopy& copy) {
   if (to == nullptr) return;
   if (copy.source_bytes != 0) {
     const MemoryAux aux = MemoryAux::unpack(copy.op->aux);
-    const std::byte* from =
-        resolve(w, *copy.op, aux.space, copy.lane, copy.source, copy.bytes);
+    const std::byte* from = resolve(w, *copy.op, aux.space, copy.lane, copy.source, copy.bytes);
     if (from == nullptr) return;
     std::memcpy(to, from, copy.source_bytes);
   }
