@@ -68,6 +68,7 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
   }
   parts.check = options.check && !options.on_gpu;
   parts.tier = options.tier;
+  parts.small = options.small;
   parts.scale = options.scale;
   const toolchain::BuildSettings settings{
       .cache = options.cache / "builds",

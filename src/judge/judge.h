@@ -41,6 +41,7 @@ struct JudgeParts {
   targets::VirtualSpec machine;
   system::Tier tier = system::Tier::Hostile;
   bool check = false;  ///< The checker watches at every fidelity, not only at the highest.
+  bool small = false;  ///< Full shapes are not timed, whatever the fidelity.
   double scale = 0;    ///< What full shapes are divided by; 0: by what their emulation costs.
   candidate::Provenance provenance;
   std::optional<std::string> real_gpu;    ///< Its name; absent: times are predicted.
@@ -118,6 +119,9 @@ class Judge final : public ProgramJudge {
                                        const Effort& effort,
                                        candidate::Scored* scored);
   [[nodiscard]] bool watches(const Effort& effort) const { return parts_.check || effort.watch; }
+  [[nodiscard]] bool times_full_shapes(const Effort& effort) const {
+    return effort.scaled && !parts_.small && !workload().scale.empty();
+  }
   /// What this effort does not look at.
   [[nodiscard]] std::vector<std::string> left_out(const Effort& effort) const;
   /// All full shapes, if there is a reference; counts them.

@@ -82,7 +82,8 @@ std::vector<std::string> Judge::left_out(const Effort& effort) const {
   }
   if (!watches(effort)) list.emplace_back("the checker");
   if (effort.schedules == 0) list.emplace_back("adversarial schedules");
-  if (effort.scaled && effort.watch && !workload().scale.empty())
+  if (effort.scaled && !times_full_shapes(effort)) list.emplace_back("times of full shapes");
+  if (effort.watch && times_full_shapes(effort))
     list.emplace_back("the checker and adversarial schedules on scale models of full shapes");
   if (effort.few_schedules < effort.schedules) {
     list.push_back(fmt::format(
@@ -141,7 +142,7 @@ Result<std::vector<PlannedTime>> Judge::plan_times(const Effort& effort) const {
     plan.push_back({*shape, bound, effort});
     if (!effort.every_shape) break;
   }
-  if (!effort.scaled || workload().scale.empty()) return plan;
+  if (!times_full_shapes(effort)) return plan;
   for (const workload::Shape* full : workload().shapes_for(workload::Use::Full)) {
     if (full->uses.contains(workload::Use::Time)) continue;  // timed as it is
     double k = parts_.scale;
@@ -207,7 +208,8 @@ void Judge::join_scale_models(const std::vector<PlannedTime>& plan,
     if (!full.empty()) {
       time.shape = full;
       time.scale_model.factor = factor;
-    } else if (plan[i].effort.scaled && plan[i].shape.uses.contains(workload::Use::Full)) {
+    } else if (times_full_shapes(plan[i].effort) &&
+               plan[i].shape.uses.contains(workload::Use::Full)) {
       time.scale_model.factor = 1;
     }
     joined.push_back(std::move(time));

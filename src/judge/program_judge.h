@@ -27,6 +27,7 @@ struct JudgeOptions {
   bool full = false;     ///< Check the full shapes too; on a real GPU that is always done.
   bool check = false;    ///< Watch every access at lower fidelities, too; the highest always does.
   bool exact = false;    ///< Compare a whole program with its seed bit by bit.
+  bool small = false;    ///< Leave full shapes out, whatever the fidelity.
   double scale = 0;      ///< What full shapes are divided by; 0: by what their emulation costs.
   std::uint64_t server_memory = std::uint64_t{8} << 30U;  ///< Of each virtual cluster.
 };

@@ -31,6 +31,7 @@ class JudgeCommand final : public Command {
                      "seed for the inputs; the same seed gives the same verdict");
     arguments.option("--scale", scale_, "K",
                      "time full shapes as 1/K of their work on 1/K of the machine");
+    arguments.flag("--small", small_, "do not time full shapes");
     arguments.flag("--full", full_,
                    "also verify full shapes, every element against the GPU reference");
     arguments.flag("--check", check_,
@@ -53,6 +54,7 @@ class JudgeCommand final : public Command {
                                       .full = full_,
                                       .check = check_,
                                       .exact = exact_,
+                                      .small = small_,
                                       .scale = scale_.value_or(0)};
     CUCO_TRY_ASSIGN(const auto judge, judge::open_judge(options));
     CUCO_TRY_ASSIGN(const std::string program, read_candidate());
@@ -155,6 +157,7 @@ class JudgeCommand final : public Command {
   std::string on_ = "virtual";
   std::uint64_t seed_ = 0;
   std::optional<double> scale_;
+  bool small_ = false;
   bool own_ = false;
   bool full_ = false;
   bool check_ = false;

@@ -40,7 +40,7 @@ def judge(cuco, mutant, seed=None):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "mutant.cu"
         path.write_text(mutant.text)
-        command = [cuco, "--json", "judge", ROOT / "workloads" / mutant.workload, path, "--fidelity", "final"]
+        command = [cuco, "--json", "judge", ROOT / "workloads" / mutant.workload, path, "--fidelity", "final", "--small"]
         command += [] if seed is None else ["--seed", str(seed)]
         try:
             run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)

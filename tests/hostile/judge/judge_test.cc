@@ -131,6 +131,7 @@ std::unique_ptr<Judge> make_judge(const system::Path& folder, int seconds) {
   auto made = Judge::create({.workload = folder,
                              .cache = system::Path(CUCO_BINARY_DIR) / "judge-cache",
                              .tier = tier(),
+                             .small = true,
                              .server_memory = std::uint64_t{1} << 30U});
   if (!made) throw std::runtime_error(made.error().message());
   return *std::move(made);

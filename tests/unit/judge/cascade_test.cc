@@ -31,6 +31,7 @@ class Cascade : public testing::Test {
     parts.gpu = *hardware::load_gpu_description(
         (system::Path(CUCO_SOURCE_DIR) / "hardware/h200.toml").string(), {});
     parts.scale = scale_;
+    parts.small = small_;
     if (on_gpu) parts.real_gpu = "NVIDIA H200";
     parts.builder = std::make_unique<fakes::FakeBuilder>();
     auto benches = std::make_unique<fakes::FakeBenches>(std::move(script), on_gpu);
@@ -57,6 +58,7 @@ class Cascade : public testing::Test {
 
   workload::Workload workload_ = small_workload(1);
   double scale_ = 0;
+  bool small_ = false;
   fakes::FakeBenches* benches_ = nullptr;
   std::unique_ptr<Judge> judge_;
 };
@@ -174,6 +176,11 @@ TEST_F(Cascade, FullShapesAreTimedByTwoScaleModels) {
   EXPECT_NEAR(scored.seconds, full.seconds, 1e-12) << "full shapes are the score";
   start(see);
   EXPECT_EQ(std::get<candidate::Scored>(judge(kCandidate, Fidelity::Standard)).shapes.size(), 2U);
+  small_ = true;
+  start(see);
+  const auto small = std::get<candidate::Scored>(judge(kCandidate, Fidelity::Scaled));
+  EXPECT_EQ(small.shapes.size(), 2U);
+  EXPECT_THAT(small.left_out, testing::Contains("times of full shapes"));
 }
 
 TEST_F(Cascade, AWrongScaleModelIsTheVerdict) {
