@@ -125,7 +125,8 @@ Result<std::unique_ptr<Grid>> Gpu::Impl::make_grid(LaunchRequest request, VTime 
   CUCO_TRY_ASSIGN(grid->parameters, take_slot());
   std::memset(Memory::at(grid->parameters + kWorkspaceOffset), 0,
               kLaunchSlotBytes - kWorkspaceOffset);
-  std::memcpy(Memory::at(grid->parameters), request.arguments.data(), kernel.info.argument_bytes);
+  if (kernel.info.argument_bytes > 0)
+    std::memcpy(Memory::at(grid->parameters), request.arguments.data(), kernel.info.argument_bytes);
   const std::uint32_t threads = request.block[0] * request.block[1] * request.block[2];
   const std::uint32_t registers = thread_registers(kernel.info, threads);
   auto& table = costs[{&kernel, registers}];
