@@ -3,6 +3,7 @@
 /// Small questions about text.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,9 @@ namespace cuco {
 
 [[nodiscard]] std::string_view trim(std::string_view text);
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+/// The parts are views: of a temporary they would be views of nothing.
+template <std::same_as<std::string> Temporary>
+std::vector<std::string_view> split(Temporary&& text, char separator) = delete;
 [[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view separator);
 
 /// Returns the candidate nearest to `word` if it is near enough to be what was meant.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace cuco {
@@ -14,6 +16,14 @@ TEST(Text, TrimDropsBlanksAtBothEnds) {
 TEST(Text, SplitKeepsEmptyParts) {
   EXPECT_EQ(split("a,,b", ','), (std::vector<std::string_view>{"a", "", "b"}));
   EXPECT_EQ(split("", ','), (std::vector<std::string_view>{""}));
+}
+
+template <class Text>
+concept CanBeSplit = requires(Text&& text) { split(std::forward<Text>(text), ','); };
+
+TEST(Text, SplitRefusesATemporary) {
+  static_assert(CanBeSplit<const std::string&> && CanBeSplit<std::string_view>);
+  static_assert(!CanBeSplit<std::string>, "its parts would point into freed memory");
 }
 
 TEST(Text, NearestFindsAMisspellingAndNothingFarAway) {
