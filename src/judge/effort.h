@@ -27,6 +27,8 @@ struct Effort {
 
   /// Disturbed iterations among the timed ones.
   [[nodiscard]] int surprises() const { return schedules > 0 ? 2 : 0; }
+  /// An undisturbed run is timed and profiled at once.
+  [[nodiscard]] bool profiles_while_timing() const { return profile && surprises() == 0; }
   /// On scale models, which are as large as time allows: late ranks and late deliveries.
   [[nodiscard]] Effort on_scale_models() const {
     Effort effort = *this;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "judge/ordered_steps.h"
 #include "judge/provenance.h"
 #include "judge/score.h"
 #include "targets/gpu/gpu_target.h"
@@ -70,6 +71,7 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
   parts.tier = options.tier;
   parts.small = options.small;
   parts.scale = options.scale;
+  parts.threads = options.threads;
   const toolchain::BuildSettings settings{
       .cache = options.cache / "builds",
       .tier = options.tier,
@@ -137,12 +139,15 @@ Result<std::optional<Outcome>> Judge::check(const std::string& program) {
   CUCO_TRY_ASSIGN(Built built,
                   build_screened(*parts_.builder, workload().program, program, true, &stages_));
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::optional(std::move(*outcome));
+  OrderedSteps steps;
+  Unfinished unfinished;
   for (const workload::Shape* shape : shapes) {
-    CUCO_TRY_ASSIGN(auto outcome, check_shape(std::get<system::Path>(built), *shape, 0,
-                                              {.watch = parts_.check}, nullptr));
-    if (outcome) return outcome;
+    steps.add([=, this, &built, &unfinished] {
+      return check_shape(std::get<system::Path>(built), *shape, 0, {.watch = parts_.check},
+                         &unfinished);
+    });
   }
-  return std::optional<Outcome>();
+  return steps.run(parts_.threads);
 }
 
 Result<system::Path> Judge::build_seed() {
@@ -158,7 +163,7 @@ Result<const SeedTime*> Judge::seed(const workload::Shape& shape, int surprises)
   return seeds_.find_or(shape.name, surprises, [&]() -> Result<SeedTime> {
     const Stages::Lap lap(&stages_, "seed");
     CUCO_TRY_ASSIGN(const system::Path object, build_seed());
-    CUCO_TRY_ASSIGN(TrialResult result, trials_.time(object, shape, nullptr, surprises));
+    CUCO_TRY_ASSIGN(TrialResult result, trials_.time(object, shape, nullptr, {surprises}));
     if (const auto* outcome = std::get_if<Outcome>(&result)) {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("the seed of {} does not pass: {}", workload().name,

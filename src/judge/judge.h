@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct JudgeParts {
   bool check = false;  ///< The checker watches at every fidelity, not only at the highest.
   bool small = false;  ///< Full shapes are not timed, whatever the fidelity.
   double scale = 0;    ///< What full shapes are divided by; 0: by what their emulation costs.
+  int threads = 1;     ///< Trials at a time.
   candidate::Provenance provenance;
   std::optional<std::string> real_gpu;    ///< Its name; absent: times are predicted.
   std::optional<system::Path> reference;  ///< Built, if full shapes are wanted.
@@ -57,6 +59,22 @@ struct PlannedTime {
   Effort effort;
   std::string full;  ///< The name of that shape; empty: it is timed as it is.
 };
+
+/// Names of shapes on which a schedule did not end in time. May be used from several threads.
+class Unfinished {
+ public:
+  void add(const std::string& shape) {
+    const std::lock_guard lock(mutex_);
+    names_.insert(shape);
+  }
+  [[nodiscard]] const std::set<std::string>& names() const { return names_; }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::string> names_;
+};
+
+class OrderedSteps;
 
 class Judge final : public ProgramJudge {
  public:
@@ -107,39 +125,44 @@ class Judge final : public ProgramJudge {
 
   // judge_on_virtual.cc: correctness, then predicted time.
   Result<candidate::Outcome> run_on_virtual(const system::Path& object, const Effort& effort);
-  /// Plain, and then under so many adversarial schedules. A schedule on a large shape that does not
-  /// end in time is left out.
+  /// Everything but the timed shapes, in the order of the cascade.
+  void add_checks(const system::Path& object,
+                  const Effort& effort,
+                  OrderedSteps* steps,
+                  candidate::Scored* scored,
+                  Unfinished* unfinished);
+  /// And what is asked of a timed shape beyond its time.
+  void add_checks_of_timed(const system::Path& object,
+                           const PlannedTime& planned,
+                           OrderedSteps* steps,
+                           candidate::ShapeTime* time,
+                           Unfinished* unfinished);
+  /// Plain, or under adversarial schedule 1, 2, …; one on a large shape may fail to end in time.
   Result<OptionalOutcome> check_shape(const system::Path& object,
                                       const workload::Shape& shape,
-                                      int schedules,
+                                      int schedule,
                                       Scrutiny scrutiny,
-                                      std::vector<std::string>* left_out);
-  /// Everything but the timed shapes, in the order of the cascade.
-  Result<OptionalOutcome> check_shapes(const system::Path& object,
-                                       const Effort& effort,
-                                       candidate::Scored* scored);
+                                      Unfinished* unfinished);
+  /// Every element against the reference.
+  Result<OptionalOutcome> check_full_shape(const system::Path& object,
+                                           const workload::Shape& shape);
   [[nodiscard]] bool watches(const Effort& effort) const { return parts_.check || effort.watch; }
   [[nodiscard]] bool times_full_shapes(const Effort& effort) const {
     return effort.scaled && !parts_.small && !workload().scale.empty();
   }
   /// What this effort does not look at.
   [[nodiscard]] std::vector<std::string> left_out(const Effort& effort) const;
-  /// All full shapes, if there is a reference; counts them.
-  Result<OptionalOutcome> check_full_shapes(const system::Path& object, candidate::Scored* scored);
   /// Small shapes first; then two scale models of each full one, the larger first.
   [[nodiscard]] Result<std::vector<PlannedTime>> plan_times(const Effort& effort) const;
   Result<OptionalOutcome> time_shape(const system::Path& object,
                                      const PlannedTime& planned,
-                                     candidate::Scored* scored);
+                                     candidate::ShapeTime* time);
   /// The times of a full shape's two models become one, and what they do not agree on a warning.
   void join_scale_models(const std::vector<PlannedTime>& plan, candidate::Scored* scored) const;
   /// Adds to a wrong result what the checker sees in the same shape.
   void explain(const system::Path& object,
                const workload::Shape& shape,
                candidate::Outcome* outcome);
-  Result<void> add_profile(const system::Path& object,
-                           const workload::Shape& shape,
-                           candidate::ShapeTime* time);
 
   // judge_on_gpu.cc: correctness, then interleaved pairs against the seed.
   Result<candidate::Outcome> run_on_gpu(const system::Path& object, const Effort& effort);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cascade on virtual GPUs: check, hidden, full and timed shapes, and those near the timed ones.
-#include <thread>
-
 #include <fmt/format.h>
 
 #include "judge/judge.h"
+#include "judge/ordered_steps.h"
 #include "judge/score.h"
 #include "workload/shrink.h"
 
@@ -12,42 +11,50 @@ namespace cuco::judge {
 
 using candidate::Outcome;
 
+namespace {
+
+void show_profile(Profile profile, candidate::ShapeTime* time) {
+  time->phases = std::move(profile.phases);
+  time->hot_spots = std::move(profile.hot_spots);
+}
+
+}  // namespace
+
 Result<Outcome> Judge::run_on_virtual(const system::Path& object, const Effort& effort) {
   candidate::Scored scored;
   scored.left_out = left_out(effort);
-  CUCO_TRY_ASSIGN(auto wrong, check_shapes(object, effort, &scored));
-  if (wrong) return *std::move(wrong);
-  CUCO_TRY_ASSIGN(auto wrong_at_size, check_full_shapes(object, &scored));
-  if (wrong_at_size) return *std::move(wrong_at_size);
   CUCO_TRY_ASSIGN(const auto plan, plan_times(effort));
-  {
-    // The seed's times are wanted, too, and do not need the candidate's.
-    const std::jthread ahead([&](const std::stop_token& stop) {
-      for (const PlannedTime& planned : plan) {
-        if (stop.stop_requested()) return;
-        (void)seed(planned.shape, planned.effort.surprises());  // whoever needs it sees the error
-      }
-    });
-    for (const PlannedTime& planned : plan) {
-      CUCO_TRY_ASSIGN(auto outcome, time_shape(object, planned, &scored));
-      if (outcome) return *std::move(outcome);
-    }
-  }
-  join_scale_models(plan, &scored);
+  scored.shapes.resize(plan.size());
+  Unfinished unfinished;
+  OrderedSteps steps;
+  add_checks(object, effort, &steps, &scored, &unfinished);
+  for (std::size_t i = 0; i < plan.size(); ++i)
+    steps.add([&, i] { return time_shape(object, plan[i], &scored.shapes[i]); });
+  for (std::size_t i = 0; i < plan.size(); ++i)
+    add_checks_of_timed(object, plan[i], &steps, &scored.shapes[i], &unfinished);
   if (effort.hidden_shapes) {
     for (const workload::Shape* shape : workload().shapes_for(workload::Use::Near)) {
-      CUCO_TRY_ASSIGN(auto outcome,
-                      check_shape(object, *shape, effort.few_schedules,
-                                  {.watch = watches(effort), .large = true}, &scored.left_out));
-      if (outcome) return *std::move(outcome);
+      const Scrutiny scrutiny{.watch = watches(effort), .large = true};
+      for (int i = 0; i <= effort.few_schedules; ++i)
+        steps.add([=, this, &object, &unfinished] {
+          return check_shape(object, *shape, i, scrutiny, &unfinished);
+        });
     }
   }
+  CUCO_TRY_ASSIGN(auto wrong, steps.run(parts_.threads));
+  if (wrong) return *std::move(wrong);
+  for (const std::string& name : unfinished.names())
+    scored.left_out.push_back(
+        fmt::format("an adversarial schedule on {}, which did not end in time", name));
+  join_scale_models(plan, &scored);
   return score(std::move(scored));
 }
 
-Result<std::optional<Outcome>> Judge::check_shapes(const system::Path& object,
-                                                   const Effort& effort,
-                                                   candidate::Scored* scored) {
+void Judge::add_checks(const system::Path& object,
+                       const Effort& effort,
+                       OrderedSteps* steps,
+                       candidate::Scored* scored,
+                       Unfinished* unfinished) {
   auto checks = workload().shapes_for(workload::Use::Check);
   std::vector<const workload::Shape*> hidden;
   if (!effort.every_shape) checks.resize(1);
@@ -59,18 +66,46 @@ Result<std::optional<Outcome>> Judge::check_shapes(const system::Path& object,
   // Held back, slow, late deliveries; and the adversarial ones.
   scored->checked_schedules =
       (workload().ranks > 1 ? workload().budget.iterations + 1 : 1) + effort.schedules;
-  const Scrutiny scrutiny{.watch = watches(effort)};
-  for (const workload::Shape* shape : checks) {
-    CUCO_TRY_ASSIGN(auto outcome,
-                    check_shape(object, *shape, effort.schedules, scrutiny, &scored->left_out));
-    if (outcome) return outcome;
+  const auto add = [&](const workload::Shape* shape, int schedules) {
+    for (int i = 0; i <= schedules; ++i)
+      steps->add([=, this, &object, scrutiny = Scrutiny{.watch = watches(effort)}] {
+        return check_shape(object, *shape, i, scrutiny, unfinished);
+      });
+  };
+  for (const workload::Shape* shape : checks)
+    add(shape, effort.schedules);
+  for (const workload::Shape* shape : hidden)
+    add(shape, effort.few_schedules);
+  if (!parts_.reference) return;
+  for (const workload::Shape* shape : workload().shapes_for(workload::Use::Full)) {
+    ++scored->checked_shapes;
+    steps->add([=, this, &object] { return check_full_shape(object, *shape); });
   }
-  for (const workload::Shape* shape : hidden) {
-    CUCO_TRY_ASSIGN(auto outcome,
-                    check_shape(object, *shape, effort.few_schedules, scrutiny, &scored->left_out));
-    if (outcome) return outcome;
+}
+
+// What is timed is what is checked: the same program, on the same shape.
+void Judge::add_checks_of_timed(const system::Path& object,
+                                const PlannedTime& planned,
+                                OrderedSteps* steps,
+                                candidate::ShapeTime* time,
+                                Unfinished* unfinished) {
+  const Effort& effort = planned.effort;
+  for (int i = 0; effort.few_schedules > 0 && i <= effort.few_schedules; ++i) {
+    steps->add([=, this, &object, &planned]() -> Result<OptionalOutcome> {
+      CUCO_TRY_ASSIGN(const SeedTime* known, seed(planned.shape, planned.effort.surprises()));
+      return check_shape(object, planned.shape, i,
+                         {.watch = watches(planned.effort), .large = true, .like = &known->outputs},
+                         unfinished);
+    });
   }
-  return std::optional<Outcome>();
+  if (!effort.profile || effort.profiles_while_timing()) return;
+  steps->add([=, this, &object, &planned]() -> Result<OptionalOutcome> {
+    const Stages::Lap lap(&stages_, "profile");
+    CUCO_TRY_ASSIGN(TrialResult result, trials_.profile(object, planned.shape));
+    if (auto* times = std::get_if<TrialTimes>(&result))  // or it does not pass every time
+      show_profile(std::move(times->profile), time);
+    return OptionalOutcome();
+  });
 }
 
 std::vector<std::string> Judge::left_out(const Effort& effort) const {
@@ -100,39 +135,31 @@ std::vector<std::string> Judge::left_out(const Effort& effort) const {
 
 Result<std::optional<Outcome>> Judge::check_shape(const system::Path& object,
                                                   const workload::Shape& shape,
-                                                  int schedules,
+                                                  int schedule,
                                                   Scrutiny scrutiny,
-                                                  std::vector<std::string>* left_out) {
-  for (int i = 0; i <= schedules; ++i) {
-    // Which schedules is a secret of the run, too; 0 is the plain one.
-    if (i > 0) {
-      scrutiny.schedule_seed =
-          1 + parts_.secret.key(fmt::format("schedule {} {}", shape.name, i)) % 1'000'000'000;
-    }
-    CUCO_TRY_ASSIGN(TrialResult result, trials_.check(object, shape, scrutiny));
-    if (auto* outcome = std::get_if<Outcome>(&result)) {
-      const bool late = std::holds_alternative<candidate::TimedOut>(*outcome);
-      if (late && scrutiny.large && i > 0) {
-        left_out->push_back(
-            fmt::format("an adversarial schedule on {}, which did not end in time", shape.name));
-        continue;
-      }
-      explain(object, shape, outcome);
-      return std::optional(std::move(*outcome));
-    }
+                                                  Unfinished* unfinished) {
+  // Which schedules is a secret of the run, too; 0 is the plain one.
+  if (schedule > 0) {
+    scrutiny.schedule_seed =
+        1 + parts_.secret.key(fmt::format("schedule {} {}", shape.name, schedule)) % 1'000'000'000;
   }
-  return std::optional<Outcome>();
+  CUCO_TRY_ASSIGN(TrialResult result, trials_.check(object, shape, scrutiny));
+  auto* outcome = std::get_if<Outcome>(&result);
+  if (outcome == nullptr) return OptionalOutcome();
+  const bool late = std::holds_alternative<candidate::TimedOut>(*outcome);
+  if (late && scrutiny.large && schedule > 0) {
+    unfinished->add(shape.name);
+    return OptionalOutcome();
+  }
+  explain(object, shape, outcome);
+  return OptionalOutcome(std::move(*outcome));
 }
 
-Result<std::optional<Outcome>> Judge::check_full_shapes(const system::Path& object,
-                                                        candidate::Scored* scored) {
-  if (!parts_.reference) return std::optional<Outcome>();
-  for (const workload::Shape* shape : workload().shapes_for(workload::Use::Full)) {
-    CUCO_TRY_ASSIGN(TrialResult result, trials_.full(object, *shape, *parts_.reference));
-    if (auto* outcome = std::get_if<Outcome>(&result)) return std::optional(std::move(*outcome));
-    ++scored->checked_shapes;
-  }
-  return std::optional<Outcome>();
+Result<std::optional<Outcome>> Judge::check_full_shape(const system::Path& object,
+                                                       const workload::Shape& shape) {
+  CUCO_TRY_ASSIGN(TrialResult result, trials_.full(object, shape, *parts_.reference));
+  if (auto* outcome = std::get_if<Outcome>(&result)) return OptionalOutcome(std::move(*outcome));
+  return OptionalOutcome();
 }
 
 Result<std::vector<PlannedTime>> Judge::plan_times(const Effort& effort) const {
@@ -161,34 +188,24 @@ Result<std::vector<PlannedTime>> Judge::plan_times(const Effort& effort) const {
 
 Result<std::optional<Outcome>> Judge::time_shape(const system::Path& object,
                                                  const PlannedTime& planned,
-                                                 candidate::Scored* scored) {
+                                                 candidate::ShapeTime* time) {
   const auto& [shape, bound, effort, full] = planned;
   CUCO_TRY_ASSIGN(const SeedTime* known, seed(shape, effort.surprises()));
   CUCO_TRY_ASSIGN(TrialResult result,
-                  trials_.time(object, shape, &known->outputs, effort.surprises()));
+                  trials_.time(object, shape, &known->outputs,
+                               {effort.surprises(), effort.profiles_while_timing()}));
   if (auto* outcome = std::get_if<Outcome>(&result)) {
     explain(object, shape, outcome);
-    return std::optional(std::move(*outcome));
+    return OptionalOutcome(std::move(*outcome));
   }
-  const auto& times = std::get<TrialTimes>(result);
-  candidate::ShapeTime time =
-      shape_time(shape, typical(times.seconds, shape), known->seconds, bound);
-  time.samples = times.seconds;
-  if (measure::is_too_fast(time.seconds, time.bound_seconds)) {
-    return std::optional<Outcome>(
-        candidate::Quarantined{time.seconds, time.bound_seconds, shape.name});
+  auto& times = std::get<TrialTimes>(result);
+  *time = shape_time(shape, typical(times.seconds, shape), known->seconds, bound);
+  time->samples = times.seconds;
+  if (effort.profiles_while_timing()) show_profile(std::move(times.profile), time);
+  if (measure::is_too_fast(time->seconds, time->bound_seconds)) {
+    return OptionalOutcome(candidate::Quarantined{time->seconds, time->bound_seconds, shape.name});
   }
-  // What is timed is what is checked: the same program, on the same shape.
-  if (effort.few_schedules > 0) {
-    CUCO_TRY_ASSIGN(auto wrong,
-                    check_shape(object, shape, effort.few_schedules,
-                                {.watch = watches(effort), .large = true, .like = &known->outputs},
-                                &scored->left_out));
-    if (wrong) return wrong;
-  }
-  if (effort.profile) CUCO_TRY(add_profile(object, shape, &time));
-  scored->shapes.push_back(std::move(time));
-  return std::optional<Outcome>();
+  return OptionalOutcome();
 }
 
 void Judge::join_scale_models(const std::vector<PlannedTime>& plan,
@@ -231,18 +248,6 @@ void Judge::explain(const system::Path& object, const workload::Shape& shape, Ou
     if (const auto* found = std::get_if<candidate::Findings>(seen))
       wrong->findings = found->findings;
   }
-}
-
-Result<void> Judge::add_profile(const system::Path& object,
-                                const workload::Shape& shape,
-                                candidate::ShapeTime* time) {
-  const Stages::Lap lap(&stages_, "profile");
-  CUCO_TRY_ASSIGN(TrialResult result, trials_.profile(object, shape));
-  if (auto* times = std::get_if<TrialTimes>(&result)) {  // or it does not pass every time
-    time->phases = std::move(times->profile.phases);
-    time->hot_spots = std::move(times->profile.hot_spots);
-  }
-  return {};
 }
 
 }  // namespace cuco::judge

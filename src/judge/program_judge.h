@@ -29,6 +29,7 @@ struct JudgeOptions {
   bool exact = false;    ///< Compare a whole program with its seed bit by bit.
   bool small = false;    ///< Leave full shapes out, whatever the fidelity.
   double scale = 0;      ///< What full shapes are divided by; 0: by what their emulation costs.
+  int threads = 1;       ///< Trials at a time; the verdict is the same.
   std::uint64_t server_memory = std::uint64_t{8} << 30U;  ///< Of each virtual cluster.
 };
 

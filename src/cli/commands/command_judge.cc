@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <optional>
+#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -37,6 +39,7 @@ class JudgeCommand final : public Command {
     arguments.flag("--check", check_,
                    "watch every access at lower fidelities, too; final always does");
     arguments.flag("--exact", exact_, "compare a whole program with its seed bit by bit");
+    arguments.option("--jobs", jobs_, "N", "number of trials to run in parallel (default: cores)");
     arguments.flag("--own", own_, "trust the code: run it even if a sandbox fence is missing");
   }
 
@@ -45,6 +48,7 @@ class JudgeCommand final : public Command {
     CUCO_TRY(read_candidate());
     if (scale_ && !(*scale_ >= 1))
       return Error{ErrorKind::InvalidInput, "--scale must be at least 1"};
+    if (jobs_ && *jobs_ < 1) return Error{ErrorKind::InvalidInput, "--jobs must be at least 1"};
     const judge::JudgeOptions options{.workload = workload_,
                                       .cache = system::cache_folder(system::Environment::current()),
                                       .seed = seed_,
@@ -55,7 +59,8 @@ class JudgeCommand final : public Command {
                                       .check = check_,
                                       .exact = exact_,
                                       .small = small_,
-                                      .scale = scale_.value_or(0)};
+                                      .scale = scale_.value_or(0),
+                                      .threads = jobs_.value_or(cores())};
     CUCO_TRY_ASSIGN(const auto judge, judge::open_judge(options));
     CUCO_TRY_ASSIGN(const std::string program, read_candidate());
     context.terminal.progress(fmt::format("judging {} …", candidate_.filename().string()));
@@ -71,6 +76,9 @@ class JudgeCommand final : public Command {
   }
 
  private:
+  [[nodiscard]] static int cores() {
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
   [[nodiscard]] Result<std::string> read_candidate() const {
     std::error_code code;
     const auto type = std::filesystem::status(candidate_, code).type();
@@ -157,6 +165,7 @@ class JudgeCommand final : public Command {
   std::string on_ = "virtual";
   std::uint64_t seed_ = 0;
   std::optional<double> scale_;
+  std::optional<int> jobs_;
   bool small_ = false;
   bool own_ = false;
   bool full_ = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <thread>
 
 #include "cli/journey/journey.h"
 #include "judge/judge.h"
@@ -14,6 +15,8 @@ Result<ExitCode> start_journey(Context& context,
   judge_options.cache = system::cache_folder(system::Environment::current());
   judge_options.seed = options.seed;
   judge_options.topology = options.topology;
+  judge_options.threads =
+      std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / options.jobs);
   // What the expert writes is ours; what a model or a program answers is anybody's.
   const bool own = std::all_of(options.proposers.begin(), options.proposers.end(),
                                [](const std::string& name) { return name == "expert"; });

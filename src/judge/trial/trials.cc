@@ -79,12 +79,13 @@ Result<TrialResult> Trials::check(const system::Path& object,
 Result<TrialResult> Trials::time(const system::Path& object,
                                  const workload::Shape& shape,
                                  const TrialOutputs* like,
-                                 int surprises) {
+                                 Timing timing) {
   TrialSpec wanted = spec(object, shape);
   wanted.check_limit = kTimedCheckLimit;
   wanted.machine.seed = 0;  // one machine for all: its jitter is not the candidate's
   wanted.like = like;
-  wanted.surprises = setting_.workload.ranks > 1 ? surprises : 0;
+  wanted.surprises = setting_.workload.ranks > 1 ? timing.surprises : 0;
+  wanted.machine.profile = timing.profile;
   if (shape.divisor != hardware::Divisor{}) wanted.iterations = Effort::kScaledIterations;
   if (like == nullptr) {  // the seed itself
     wanted.keep_outputs = true;

@@ -31,6 +31,12 @@ struct Scrutiny {
   const TrialOutputs* like = nullptr;  ///< The seed's outputs, if they are known.
 };
 
+/// How a timed trial is run.
+struct Timing {
+  int surprises = 0;     ///< Disturbed iterations among the timed ones.
+  bool profile = false;  ///< And where the time of the last one goes.
+};
+
 class Trials {
  public:
   Trials(const TrialSetting& setting, BenchMaker& maker);
@@ -50,7 +56,7 @@ class Trials {
   [[nodiscard]] Result<TrialResult> time(const system::Path& object,
                                          const workload::Shape& shape,
                                          const TrialOutputs* like,
-                                         int surprises);
+                                         Timing timing);
   /// Every element against the trusted GPU reference.
   [[nodiscard]] Result<TrialResult> full(const system::Path& object,
                                          const workload::Shape& shape,

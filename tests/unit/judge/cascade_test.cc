@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of the judge's stages, with a compiler and benches that do not exist.
+#include <algorithm>
 #include <map>
 #include <set>
 #include <thread>
@@ -32,6 +33,7 @@ class Cascade : public testing::Test {
         (system::Path(CUCO_SOURCE_DIR) / "hardware/h200.toml").string(), {});
     parts.scale = scale_;
     parts.small = small_;
+    parts.threads = threads_;
     if (on_gpu) parts.real_gpu = "NVIDIA H200";
     parts.builder = std::make_unique<fakes::FakeBuilder>();
     auto benches = std::make_unique<fakes::FakeBenches>(std::move(script), on_gpu);
@@ -44,13 +46,13 @@ class Cascade : public testing::Test {
     EXPECT_TRUE(outcome) << outcome.error().message();
     return *std::move(outcome);
   }
-  /// Shapes of the candidate's trials, in order, each once.
+  /// Shapes of the candidate's trials, each once, in the order of the first trial of each.
   [[nodiscard]] std::vector<std::string> shapes() const {
     std::vector<std::string> shapes;
     for (const std::string& trial : benches_->trials) {
       if (!trial.starts_with("candidate ")) continue;
       const std::string shape = trial.substr(trial.find(' ') + 1);
-      if (shapes.empty() || shapes.back() != shape) shapes.push_back(shape);
+      if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
     }
     return shapes;
   }
@@ -59,6 +61,7 @@ class Cascade : public testing::Test {
   workload::Workload workload_ = small_workload(1);
   double scale_ = 0;
   bool small_ = false;
+  int threads_ = 1;
   fakes::FakeBenches* benches_ = nullptr;
   std::unique_ptr<Judge> judge_;
 };
@@ -110,6 +113,26 @@ TEST_F(Cascade, TheFirstStageThatFailsEndsIt) {
     EXPECT_EQ(std::get<candidate::Crashed>(outcome).shape, order[i]);
     EXPECT_EQ(shapes().back(), order[i]);
     EXPECT_EQ(shapes().size(), i + 1);
+  }
+}
+
+TEST_F(Cascade, TheVerdictIsTheSameWithSeveralTrialsAtATime) {
+  // Wrong on two shapes: the first in the order of the cascade is named.
+  const auto wrong_late = [](const FakeRun& run) {
+    const bool wrong = run.object == "candidate" && run.shape != "check one";
+    return Act{.kind = wrong ? Act::Kind::Wrong : Act::Kind::Right};
+  };
+  for (const int threads : {1, 2, 8}) {
+    threads_ = threads;
+    start(wrong_late);
+    const Outcome wrong = judge(kCandidate, Fidelity::Final);
+    EXPECT_EQ(std::get<candidate::WrongResult>(wrong).shape, "check two") << threads;
+    start(all_right);
+    const Outcome right = judge(kCandidate, Fidelity::Final);
+    const auto& scored = std::get<candidate::Scored>(right);
+    ASSERT_EQ(scored.shapes.size(), 2U);
+    EXPECT_EQ(scored.shapes[0].shape, "timed one");
+    EXPECT_EQ(scored.shapes[1].shape, "timed two");
   }
 }
 
