@@ -12,6 +12,7 @@ struct Effort {
   bool hidden_shapes = true;  ///< And on a real GPU the full ones, checked and timed.
   int schedules = 4;          ///< Adversarial ones, on each check shape.
   int few_schedules = 1;      ///< On each other shape: hidden, near and timed.
+  bool recheck_timed = true;  ///< Timed shapes are checked like hidden ones.
   bool watch = true;          ///< The checker sees every access, on every shape.
   bool profile = true;        ///< Where the time of each timed shape goes.
   bool device_only = false;   ///< Only what differs from the seed may be compiled.
@@ -29,18 +30,18 @@ struct Effort {
   [[nodiscard]] int surprises() const { return schedules > 0 ? 2 : 0; }
   /// An undisturbed run is timed and profiled at once.
   [[nodiscard]] bool profiles_while_timing() const { return profile && surprises() == 0; }
-  /// On scale models, which are as large as time allows: late ranks and late deliveries.
-  [[nodiscard]] Effort on_scale_models() const {
-    Effort effort = *this;
-    effort.schedules = few_schedules;
-    effort.few_schedules = 0;
-    effort.watch = false;
-    effort.profile = false;
-    return effort;
+  /// On the larger of a full shape's two scale models, which is as large as time allows.
+  [[nodiscard]] static Effort on_scale_models() {
+    return {.schedules = 0, .few_schedules = 0, .recheck_timed = false, .profile = false};
   }
-  /// On the smaller one, whose time is only compared: it is the one that is profiled.
+  /// On the smaller one, whose time is only compared, everything else is looked at: late ranks and
+  /// late deliveries, under the eyes of the checker, and where its time goes.
   [[nodiscard]] Effort on_smaller_models() const {
-    return {.schedules = 0, .few_schedules = 0, .watch = false, .profile = profile};
+    return {.schedules = 0,
+            .few_schedules = 0,
+            .recheck_timed = recheck_timed,
+            .watch = watch,
+            .profile = profile};
   }
 };
 
@@ -51,6 +52,7 @@ struct Effort {
             .hidden_shapes = false,
             .schedules = 0,
             .few_schedules = 0,
+            .recheck_timed = false,
             .watch = false,
             .profile = false,
             .device_only = true,
@@ -60,6 +62,7 @@ struct Effort {
     return {.hidden_shapes = false,
             .schedules = 1,
             .few_schedules = 0,
+            .recheck_timed = false,
             .watch = false,
             .device_only = true,
             .scaled = fidelity == Fidelity::Scaled};

@@ -90,7 +90,7 @@ void Judge::add_checks_of_timed(const system::Path& object,
                                 candidate::ShapeTime* time,
                                 Unfinished* unfinished) {
   const Effort& effort = planned.effort;
-  for (int i = 0; effort.few_schedules > 0 && i <= effort.few_schedules; ++i) {
+  for (int i = 0; effort.recheck_timed && i <= effort.few_schedules; ++i) {
     steps->add([=, this, &object, &planned]() -> Result<OptionalOutcome> {
       CUCO_TRY_ASSIGN(const SeedTime* known, seed(planned.shape, planned.effort.surprises()));
       return check_shape(object, planned.shape, i,
@@ -119,7 +119,8 @@ std::vector<std::string> Judge::left_out(const Effort& effort) const {
   if (effort.schedules == 0) list.emplace_back("adversarial schedules");
   if (effort.scaled && !times_full_shapes(effort)) list.emplace_back("times of full shapes");
   if (effort.watch && times_full_shapes(effort))
-    list.emplace_back("the checker and adversarial schedules on scale models of full shapes");
+    list.emplace_back(
+        "adversarial schedules on scale models, and the checker on the larger of two");
   if (effort.few_schedules < effort.schedules) {
     list.push_back(fmt::format(
         "{} of {} adversarial schedules on shapes other than check shapes{}",
@@ -178,7 +179,7 @@ Result<std::vector<PlannedTime>> Judge::plan_times(const Effort& effort) const {
     }
     CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(*full));
     CUCO_TRY_ASSIGN(const workload::Shape large, workload::shrink(workload(), *full, k));
-    plan.push_back({large, bound, effort.on_scale_models(), full->name});
+    plan.push_back({large, bound, Effort::on_scale_models(), full->name});
     const auto small = workload::shrink(workload(), *full, 2 * k);
     if (k == 1 || !small) continue;
     plan.push_back({*small, bound, effort.on_smaller_models(), full->name});

@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kTimedCheckLimit = 16384;
 constexpr std::size_t kCheckAll = ~std::size_t{0};
 constexpr std::size_t kMostStarts = 12;
-// Of a full shape's, where the GPU reference sees to the rest.
+// Of a full shape's or its scale model's, where an element is a long sum: the GPU reference, or the
+// seed's outputs, see to the rest.
 constexpr std::size_t kFullCheckLimit = 2048;
 // For the checker to say why a result is wrong: the verdict does not wait for it longer.
 constexpr std::chrono::seconds kWhyLimit{30};
@@ -60,7 +61,8 @@ Result<TrialResult> Trials::check(const system::Path& object,
                                   const Scrutiny& scrutiny) {
   TrialSpec wanted = spec(object, shape);
   wanted.hold_back = true;
-  wanted.check_limit = scrutiny.large ? kTimedCheckLimit : kCheckAll;
+  const bool scaled = shape.divisor != hardware::Divisor{};
+  wanted.check_limit = scaled ? kFullCheckLimit : scrutiny.large ? kTimedCheckLimit : kCheckAll;
   wanted.like = scrutiny.like;
   const bool adversarial = scrutiny.schedule_seed != 0;
   if (scrutiny.large) wanted.iterations = adversarial ? 1 : Effort::kLargeIterations;
@@ -71,7 +73,7 @@ Result<TrialResult> Trials::check(const system::Path& object,
     return run_on_new_bench(wanted);
   }
   wanted.machine.check = scrutiny.watch;
-  if (shape.divisor != hardware::Divisor{}) return run_on_new_bench(wanted);
+  if (scaled) return run_on_new_bench(wanted);
   CUCO_TRY_ASSIGN(Bench bench, (scrutiny.watch ? watched_ : plain_).take());
   return run_trial(wanted, std::move(bench), maker_);
 }
@@ -86,7 +88,10 @@ Result<TrialResult> Trials::time(const system::Path& object,
   wanted.like = like;
   wanted.surprises = setting_.workload.ranks > 1 ? timing.surprises : 0;
   wanted.machine.profile = timing.profile;
-  if (shape.divisor != hardware::Divisor{}) wanted.iterations = Effort::kScaledIterations;
+  if (shape.divisor != hardware::Divisor{}) {
+    wanted.iterations = Effort::kScaledIterations;
+    wanted.check_limit = kFullCheckLimit;
+  }
   if (like == nullptr) {  // the seed itself
     wanted.keep_outputs = true;
     wanted.stages = nullptr;

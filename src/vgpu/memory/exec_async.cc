@@ -128,7 +128,8 @@ void complete(Warp& w, F&& is_due) {
   const auto due = [&](const AsyncCopy& copy) {
     return (w.active >> copy.lane & 1U) != 0 && is_due(copy);
   };
-  std::vector<AsyncCopy> ready;
+  thread_local std::vector<AsyncCopy> ready;  // kept: one is needed for every step of a pipeline
+  ready.clear();
   std::erase_if(w.async, [&](const AsyncCopy& copy) {
     if (!due(copy)) return false;
     ready.push_back(copy);

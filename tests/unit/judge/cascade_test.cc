@@ -28,7 +28,8 @@ class Cascade : public testing::Test {
  protected:
   void start(fakes::Script script, bool on_gpu = false) {
     JudgeParts parts{.workload = workload_, .secret = workload::Secret::from("c", 1)};
-    parts.topology = fabric::single_node(1);
+    parts.topology = fabric::single_node(workload_.ranks);
+    parts.machine.ranks = workload_.ranks;
     parts.gpu = *hardware::load_gpu_description(
         (system::Path(CUCO_SOURCE_DIR) / "hardware/h200.toml").string(), {});
     parts.scale = scale_;
@@ -204,6 +205,27 @@ TEST_F(Cascade, FullShapesAreTimedByTwoScaleModels) {
   const auto small = std::get<candidate::Scored>(judge(kCandidate, Fidelity::Scaled));
   EXPECT_EQ(small.shapes.size(), 2U);
   EXPECT_THAT(small.left_out, testing::Contains("times of full shapes"));
+}
+
+TEST_F(Cascade, TheSmallerScaleModelIsTheOneThatIsCheckedAndProfiled) {
+  workload_ = small_workload(2);
+  workload_.scale = {64};
+  workload_.shapes.push_back({"full", {workload::Use::Full}, {1024 * 1024}});
+  scale_ = 16;
+  std::set<std::string> watched;
+  std::set<std::string> profiled;
+  std::set<std::string> disturbed;
+  start([&](const FakeRun& run) {
+    if (run.object != "candidate" || !run.shape.starts_with("full")) return Act{};
+    if (run.machine.check) watched.insert(run.shape);
+    if (run.machine.profile) profiled.insert(run.shape);
+    if (run.handicap.rank >= 0) disturbed.insert(run.shape);
+    return Act{};
+  });
+  judge(kCandidate, Fidelity::Final);
+  EXPECT_THAT(watched, ElementsAre("full / 32"));
+  EXPECT_THAT(profiled, ElementsAre("full / 32"));
+  EXPECT_THAT(disturbed, ElementsAre("full / 32"));
 }
 
 TEST_F(Cascade, AWrongScaleModelIsTheVerdict) {
