@@ -7,7 +7,6 @@
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
-#include <mma.h>
 #include <nccl.h>
 #include <nccl_device.h>
 // cuco: evolve end
@@ -127,17 +126,67 @@ __device__ void gemm_fp32_tile(const float* __restrict__ a,
   }
 }
 
-// bf16: 64 x 64 of C per block on the tensor cores, 32 x 32 per warp, three steps of depth in
-// flight. `put` takes eight neighbours of a row.
-constexpr int kTileBf16 = 64;
-constexpr int kDepthBf16 = 32;
+// bf16: 128 x 128 of C per block on the tensor cores, 64 x 64 per warp, sums in fp32.
+// `put` takes eight neighbours of a row.
+constexpr int kTileBf16 = 128;
+constexpr int kDepthBf16 = 64;  // of one step
 constexpr int kThreadsBf16 = 128;
-constexpr int kPad = 8;
-constexpr int kStages = 4;
+constexpr int kStages = 3;  // steps in shared memory: one is multiplied, two are on their way
+constexpr int kChunk = 8;   // elements that are moved together: 16 bytes
 
 struct StageBf16 {
-  __nv_bfloat16 a[kTileBf16][kDepthBf16 + kPad];
-  __nv_bfloat16 b[kDepthBf16][kTileBf16 + kPad];
+  __nv_bfloat16 a[kTileBf16 * kDepthBf16];
+  __nv_bfloat16 b[kDepthBf16 * kTileBf16];
+};
+
+constexpr int kSharedBf16 = kStages * sizeof(StageBf16);
+
+// Where a chunk lies in a tile of rows of `width` elements. ldmatrix reads the same chunk of eight
+// neighbouring rows at once. A row has a multiple of 128 bytes, all 32 banks, so they would all be
+// in the same four; xor with the row's number spreads them over eight times four.
+__device__ int place(int row, int chunk, int width) {
+  return row * width + (chunk ^ row % 8) * kChunk;
+}
+
+__device__ void multiply_add(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// Four 8 x 8 matrices; lane i gives the address of row i % 8 of matrix i / 8.
+template <bool kTransposed>
+__device__ void load_matrices(unsigned (&r)[4], const void* row) {
+  const unsigned at = (unsigned)__cvta_generic_to_shared(row);
+  if (kTransposed) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(at)
+                 : "memory");
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(at)
+                 : "memory");
+  }
+}
+
+// What a warp multiplies at once: 64 rows of A and 64 columns of B, 16 deep.
+struct Fragments {
+  unsigned a[4][4];
+  unsigned b[4][4];  // each 16 columns: two of mma's operands
+
+  __device__ void load(const StageBf16& stage, int row, int col, int depth) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      load_matrices<false>(
+          a[i], &stage.a[place(row + 16 * i + lane % 16, depth / kChunk + lane / 16, kDepthBf16)]);
+      load_matrices<true>(
+          b[i], &stage.b[place(depth + lane % 16, (col + 16 * i) / kChunk + lane / 16, kTileBf16)]);
+    }
+  }
 };
 
 template <typename Put>
@@ -148,84 +197,111 @@ __device__ void gemm_bf16_tile(const __nv_bfloat16* __restrict__ a,
                                int k,
                                Entry& entry,
                                Put put) {
-  using namespace nvcuda;
-  __shared__ __align__(16) StageBf16 stages[kStages];
-  __shared__ __align__(16) float staging[kThreadsBf16 / 32][16][16];
+  extern __shared__ __align__(128) char shared[];
+  StageBf16* stages = reinterpret_cast<StageBf16*>(shared);
   const int thread = threadIdx.x;
   const int warp = thread / 32;
   const int lane = thread % 32;
   const int row0 = blockIdx.y * kTileBf16;
   const int col0 = blockIdx.x * kTileBf16;
-  const int warp_row = warp / 2 * 32;
-  const int warp_col = warp % 2 * 32;
-  // Starts the copy of one step of depth, 16 bytes at a time; what lies outside is zero.
+  const int warp_row = warp / 2 * 64;
+  const int warp_col = warp % 2 * 64;
+
+  // Starts the copy of a step, and counts it even where there is none left. Every thread copies one
+  // chunk of each 16th row of A and of each 8th row of B; what lies outside is zero.
+  constexpr int kChunksA = kDepthBf16 / kChunk;
+  constexpr int kChunksB = kTileBf16 / kChunk;
+  const int a_row = thread / kChunksA;
+  const int a_col = thread % kChunksA * kChunk;
+  const int b_row = thread / kChunksB;
+  const int b_col = thread % kChunksB * kChunk;
+  const __nv_bfloat16* a_next = a + (size_t)(row0 + a_row) * k + a_col;
+  const __nv_bfloat16* b_next = b + (size_t)b_row * n + col0 + b_col;
+  const int a_rows = m - row0 - a_row;
+  const bool b_inside = col0 + b_col < n;
   const auto fetch = [&](int step) {
     StageBf16& stage = stages[step % kStages];
-    const int k0 = step * kDepthBf16;
-    for (int i = thread; k0 < k && i < kTileBf16 * kDepthBf16 / 8; i += kThreadsBf16) {
-      const int row = i / (kDepthBf16 / 8);
-      const int col = i % (kDepthBf16 / 8) * 8;
-      const bool inside = row0 + row < m && k0 + col < k;
-      __pipeline_memcpy_async(&stage.a[row][col],
-                              inside ? &a[(size_t)(row0 + row) * k + k0 + col] : a, 16,
-                              inside ? 0 : 16);
-    }
-    for (int i = thread; k0 < k && i < kDepthBf16 * kTileBf16 / 8; i += kThreadsBf16) {
-      const int row = i / (kTileBf16 / 8);
-      const int col = i % (kTileBf16 / 8) * 8;
-      const bool inside = k0 + row < k && col0 + col < n;
-      __pipeline_memcpy_async(&stage.b[row][col],
-                              inside ? &b[(size_t)(k0 + row) * n + col0 + col] : b, 16,
-                              inside ? 0 : 16);
+    const int depth = k - step * kDepthBf16;
+    if (depth > 0) {
+#pragma unroll
+      for (int row = 0; row < kTileBf16; row += kThreadsBf16 / kChunksA) {
+        const bool inside = row < a_rows && a_col < depth;
+        __pipeline_memcpy_async(
+            &stage.a[place(a_row, a_col / kChunk, kDepthBf16) + row * kDepthBf16],
+            inside ? a_next + row * k : a, 16, inside ? 0 : 16);
+      }
+#pragma unroll
+      for (int row = 0; row < kDepthBf16; row += kThreadsBf16 / kChunksB) {
+        const bool inside = b_inside && b_row + row < depth;
+        __pipeline_memcpy_async(&stage.b[place(b_row, b_col / kChunk, kTileBf16) + row * kTileBf16],
+                                inside ? b_next + row * n : b, 16, inside ? 0 : 16);
+      }
+      a_next += kDepthBf16;
+      b_next += (size_t)kDepthBf16 * n;
     }
     __pipeline_commit();
   };
+  // Returns when the next step is there for all, and all have read the one whose place is next.
+  const auto await_step = [] {
+    __pipeline_wait_prior(kStages - 2);
+    __syncthreads();
+  };
 
-  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum[2][2];
-  for (auto& row : sum) {
-    for (auto& fragment : row)
-      wmma::fill_fragment(fragment, 0.0f);
-  }
+  // Two pipelines: steps come to shared memory while others are multiplied, and within a step the
+  // next fragments come to registers.
+  float sum[4][8][4] = {};
+  Fragments fragments[2];
+#pragma unroll
   for (int step = 0; step < kStages - 1; ++step)
     fetch(step);
-  for (int k0 = 0, step = 0; k0 < k; k0 += kDepthBf16, ++step) {
-    __pipeline_wait_prior(kStages - 2);
-    __syncthreads();  // this step is here, and everybody is done with the one before
-    fetch(step + kStages - 1);
-    const StageBf16& stage = stages[step % kStages];
+  await_step();
+  fragments[0].load(stages[0], warp_row, warp_col, 0);
+  for (int step = 0; step * kDepthBf16 < k; ++step) {
 #pragma unroll
     for (int d = 0; d < kDepthBf16; d += 16) {
-      wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::row_major> fa[2];
-      wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::row_major> fb[2];
-      for (int i = 0; i < 2; ++i) {
-        wmma::load_matrix_sync(fa[i], &stage.a[warp_row + 16 * i][d], kDepthBf16 + kPad);
-        wmma::load_matrix_sync(fb[i], &stage.b[d][warp_col + 16 * i], kTileBf16 + kPad);
+      const Fragments& now = fragments[d / 16 % 2];
+      Fragments& next = fragments[(d / 16 + 1) % 2];
+      if (d + 16 < kDepthBf16) {
+        next.load(stages[step % kStages], warp_row, warp_col, d + 16);
+      } else if ((step + 1) * kDepthBf16 < k) {
+        await_step();
+        next.load(stages[(step + 1) % kStages], warp_row, warp_col, 0);
       }
-      for (int i = 0; i < 2; ++i) {
-        for (int j = 0; j < 2; ++j)
-          wmma::mma_sync(sum[i][j], fa[i], fb[j], sum[i][j]);
+      if (d == 0) fetch(step + kStages - 1);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+#pragma unroll
+        for (int j = 0; j < 8; ++j)
+          multiply_add(sum[i][j], now.a[i], now.b[j / 2][j % 2 * 2], now.b[j / 2][j % 2 * 2 + 1]);
       }
     }
   }
-  __pipeline_wait_prior(0);
-  entry.wait();
 
-  // Through shared memory to 16-byte stores: half a row of a fragment per lane.
-  const int lane_row = lane / 2;
-  const int lane_col = lane % 2 * 8;
-  for (int i = 0; i < 2; ++i) {
-    for (int j = 0; j < 2; ++j) {
-      wmma::store_matrix_sync(&staging[warp][0][0], sum[i][j], 16, wmma::mem_row_major);
-      __syncwarp();
-      const int row = row0 + warp_row + 16 * i + lane_row;
-      const int col = col0 + warp_col + 16 * j + lane_col;
-      if (row < m && col < n) {
-        __align__(16) __nv_bfloat16 out[8];
-        for (int e = 0; e < 8; ++e)
-          out[e] = __float2bfloat16(staging[warp][lane_row][lane_col + e]);
-        put((size_t)row * n + col, *reinterpret_cast<uint4*>(out));
+  // Through shared memory to 16-byte stores. Lane 4g + t has rows g and g + 8, columns 2t and
+  // 2t + 1 of each 16 x 8 tile.
+  __syncthreads();
+  __nv_bfloat16* out = reinterpret_cast<__nv_bfloat16*>(shared);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = warp_row + 16 * i + 8 * half + lane / 4;
+        const int at = place(row, warp_col / kChunk + j, kTileBf16) + lane % 4 * 2;
+        *reinterpret_cast<__nv_bfloat162*>(&out[at]) =
+            __floats2bfloat162_rn(sum[i][j][2 * half], sum[i][j][2 * half + 1]);
       }
-      __syncwarp();
+    }
+  }
+  __syncthreads();
+  entry.wait();
+  for (int i = thread; i < kTileBf16 * kChunksB; i += kThreadsBf16) {
+    const int row = i / kChunksB;
+    const int col = i % kChunksB * kChunk;
+    if (row0 + row < m && col0 + col < n) {
+      put((size_t)(row0 + row) * n + col0 + col,
+          *reinterpret_cast<const uint4*>(&out[place(row, col / kChunk, kTileBf16)]));
     }
   }
 }
@@ -305,6 +381,10 @@ int setup(const cuco_context& context, const Shape& shape, State** state) {
       return 1;
     }
   }
+  if (cudaFuncSetAttribute(project_bf16, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           kSharedBf16) != cudaSuccess) {
+    return 3;
+  }
   ncclDevCommRequirements requirements{};
   const dim3 grid = grid_of(shape);
   requirements.lsaBarrierCount = 1 + grid.x * grid.y * grid.z;
@@ -323,8 +403,8 @@ int run(State& state, int set, cudaStream_t stream) {
     receive<<<grid, 32, 0, stream>>>(state.comm);
   } else if (s.bf16) {
     using T = const __nv_bfloat16*;
-    project_bf16<<<grid, kThreadsBf16, 0, stream>>>(state.comm, (T)in[0], (T)in[1], (T)in[2], out,
-                                                    s.tokens, s.width, s.model, state.arrived);
+    project_bf16<<<grid, kThreadsBf16, kSharedBf16, stream>>>(
+        state.comm, (T)in[0], (T)in[1], (T)in[2], out, s.tokens, s.width, s.model, state.arrived);
   } else {
     using T = const float*;
     project_fp32<<<grid, kThreads, 0, stream>>>(state.comm, (T)in[0], (T)in[1], (T)in[2], out,
