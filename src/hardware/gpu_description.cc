@@ -29,6 +29,12 @@ class Reader {
     }
   }
 
+  /// A string that may be missing.
+  void optional_text(const char* section, const char* key, std::string& out) {
+    known_.insert(fmt::format("{}.{}", section, key));
+    if (table_[section][key].node() != nullptr) text(section, key, out);
+  }
+
   /// `scale` converts the unit of the file (KiB, GiB) to that of the description.
   template <typename T>
   void number(
@@ -113,6 +119,7 @@ class Reader {
 
 void read_limits(Reader& in, GpuDescription& gpu) {
   in.text("gpu", "name", gpu.name);
+  in.optional_text("gpu", "calibration", gpu.calibration);
   in.number("gpu", "compute_major", gpu.compute_major);
   in.number("gpu", "compute_minor", gpu.compute_minor, 1, true);
   in.number("gpu", "memory_gib", gpu.memory_bytes, 1024.0 * 1024 * 1024);
@@ -135,6 +142,10 @@ void read_memory(Reader& in, GpuDescription& gpu) {
   in.number("memory", "l2_mib", gpu.l2_bytes, 1024.0 * 1024);
   in.number("memory", "hbm_gb_per_s", gpu.hbm_gbs);
   in.number("memory", "l2_gb_per_s", gpu.l2_gbs);
+  in.number("memory", "l2_write_gb_per_s", gpu.l2_write_gbs);
+  in.number("memory", "l2_parts_giga_per_s", gpu.l2_part_gops);
+  in.number("memory", "l2_reach_mib", gpu.l2_reach, 1024.0 * 1024);
+  in.number("memory", "hbm_granule", gpu.hbm_granule);
   in.number("memory", "shared_bytes_per_cycle", gpu.shared_bytes_per_cycle);
   in.number("memory", "bus_bits", gpu.memory_bus_bits);
   in.number("memory", "clock_ghz", gpu.memory_clock_ghz);
@@ -156,6 +167,7 @@ void read_costs(Reader& in, GpuDescription& gpu) {
   in.number("latency_cycles", "fence_sys", gpu.fence_sys);
   in.number("atomics", "word_ns", gpu.atomic_word_ns);
   in.number("atomics", "float_word_ns", gpu.atomic_float_word_ns);
+  in.number("atomics", "clash_ns", gpu.atomic_clash_ns);
   in.number("lanes_per_cycle", "float", gpu.float_lanes);
   in.number("lanes_per_cycle", "integer", gpu.integer_lanes);
   in.number("lanes_per_cycle", "double", gpu.double_lanes);
@@ -172,6 +184,7 @@ void read_costs(Reader& in, GpuDescription& gpu) {
   in.number("launch", "graph_gap_us", gpu.graph_gap_us);
   in.number("launch", "host_us", gpu.host_launch_us);
   in.number("launch", "block_start_cycles", gpu.block_start_cycles);
+  in.number("launch", "block_ns", gpu.block_ns);
 }
 
 void read_nccl(Reader& in, NcclCosts& nccl) {

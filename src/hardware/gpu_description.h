@@ -15,8 +15,9 @@ namespace cuco::hardware {
 
 struct GpuDescription {
   // Identity.
-  std::string name;  ///< As cudaGetDeviceProperties shows it.
-  std::string key;   ///< "h200": the file's stem, named with every predicted time.
+  std::string name;         ///< As cudaGetDeviceProperties shows it.
+  std::string key;          ///< "h200": the file's stem, named with every predicted time.
+  std::string calibration;  ///< SHA-256 of the record that its rates come from; empty: none.
   std::uint32_t compute_major = 0;
   std::uint32_t compute_minor = 0;
   std::uint64_t memory_bytes = 0;
@@ -37,9 +38,13 @@ struct GpuDescription {
 
   // Memory.
   std::uint64_t l2_bytes = 0;
-  std::uint32_t l1_bytes = 0;  ///< L1 and shared memory together.
-  double hbm_gbs = 0;          ///< GB/s
-  double l2_gbs = 0;
+  std::uint32_t l1_bytes = 0;         ///< L1 and shared memory together.
+  double hbm_gbs = 0;                 ///< GB/s
+  double l2_gbs = 0;                  ///< Read.
+  double l2_write_gbs = 0;            ///< Whole sectors.
+  double l2_part_gops = 0;            ///< Sectors changed in part, in 10^9 per second.
+  std::uint64_t l2_reach = 0;         ///< Bytes that are still there when they are wanted again.
+  std::uint32_t hbm_granule = 0;      ///< Bytes: 32 that are missing cost as many as these.
   double shared_bytes_per_cycle = 0;  ///< Per SM.
   std::uint32_t memory_bus_bits = 0;
   double memory_clock_ghz = 0;
@@ -55,6 +60,7 @@ struct GpuDescription {
   std::uint32_t atomic_latency = 0;
   double atomic_word_ns = 0;        ///< Of each lane's atomic on a word that others want, too.
   double atomic_float_word_ns = 0;  ///< The same of floating-point additions.
+  double atomic_clash_ns = 0;  ///< Of each lane on a line where lanes of one warp want one word.
   std::uint32_t barrier_latency = 0;
   std::uint32_t tensor_latency = 0;
   std::uint32_t fence_cta = 0;  ///< A fence behind stores.
@@ -82,6 +88,7 @@ struct GpuDescription {
   double graph_gap_us = 0;    ///< The same between kernels of one graph.
   double host_launch_us = 0;  ///< What a launch costs the host thread.
   double block_start_cycles = 0;
+  double block_ns = 0;  ///< From one block that is sent to an SM to the next.
 
   NcclCosts nccl;
 

@@ -47,12 +47,17 @@ GpuDescription divided(GpuDescription gpu, const Divisor& by) {
   for (const auto rate : kTensorRates)
     gpu.*rate /= by.math;
   gpu.l2_gbs /= by.math;
+  gpu.l2_write_gbs /= by.math;
+  gpu.l2_part_gops /= by.math;
   // One word is a resource of the whole GPU: a fraction of the blocks must keep it as busy.
   gpu.atomic_word_ns *= by.math;
   gpu.atomic_float_word_ns *= by.math;
+  gpu.atomic_clash_ns *= by.math;
+  gpu.block_ns *= by.math;  // So is whoever hands out blocks.
   gpu.hbm_gbs /= by.memory;
   gpu.memory_clock_ghz /= by.memory;
   gpu.l2_bytes = static_cast<std::uint64_t>(static_cast<double>(gpu.l2_bytes) / by.memory);
+  gpu.l2_reach = static_cast<std::uint64_t>(static_cast<double>(gpu.l2_reach) / by.memory);
   gpu.nccl.bytes_scale = by.links;
   gpu.nccl.sms_scale = by.math;
   gpu.native_tensor = true;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ptx/flow/register_access.h"
 
+#include <algorithm>
+
 namespace cuco::ptx {
 namespace {
 
@@ -103,6 +105,18 @@ void find_access(const Function& function, const Instruction& instruction, Regis
       access.kills = false;
     }
   }
+}
+
+bool is_read(const Function& function, const Operand& operand) {
+  if (operand.kind != Operand::Kind::Register) {
+    return std::ranges::any_of(operand.elements,
+                               [&](const Operand& one) { return is_read(function, one); });
+  }
+  RegisterAccess access;
+  return std::ranges::any_of(function.instructions, [&](const Instruction& instruction) {
+    find_access(function, instruction, access);
+    return std::ranges::find(access.reads, operand.index) != access.reads.end();
+  });
 }
 
 }  // namespace cuco::ptx

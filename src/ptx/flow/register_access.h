@@ -26,4 +26,7 @@ struct RegisterAccess {
 /// Fills `access`. Errs on the safe side: what is not understood reads and writes all it names.
 void find_access(const Function& function, const Instruction& instruction, RegisterAccess& access);
 
+/// Does any instruction of the function read a register of the operand?
+[[nodiscard]] bool is_read(const Function& function, const Operand& operand);
+
 }  // namespace cuco::ptx

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vcluster/device/device_copy.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "shims/wire/status.h"
 #include "vcluster/device/devices.h"
+#include "vcluster/device/kernel_launch.h"
 #include "vcluster/host/processes.h"
 #include "vcluster/host/sessions.h"
 #include "vcluster/watch/run_check.h"
@@ -25,19 +27,49 @@ std::optional<int> device_of(const OperationParts& parts, const wire::CopyEnd& e
   return granule.owner;
 }
 
-VTime time_of_copy(const OperationParts& parts, const CopyOperation& copy) {
+/// Rows of a box of memory.
+template <typename F>
+void for_rows(std::uint64_t height, std::uint64_t depth, const F& each) {
+  for (std::uint64_t z = 0; z < depth; ++z) {
+    for (std::uint64_t y = 0; y < height; ++y)
+      each(z, y);
+  }
+}
+
+/// Within a GPU, copies and fills are kernels of the driver's: this long after `start` (see
+/// kernel_begin) all is read and written. `accesses`: how often a byte on its way waits for memory.
+VTime kernel_time(const vgpu::Gpu& gpu, const vgpu::Gpu::Sweep& sweep, unsigned accesses) {
+  const hardware::GpuDescription& description = gpu.description();
+  const double cycles = description.block_start_cycles + accesses * description.hbm_latency;
+  return static_cast<VTime>(description.launch_us * vgpu::kMicrosecond +
+                            cycles / description.clock_ghz * vgpu::kNanosecond) +
+         std::max(sweep.l2, sweep.hbm);
+}
+
+VTime end_on_device(const OperationParts& parts,
+                    const CopyOperation& copy,
+                    int device,
+                    const Work& work) {
+  vgpu::Gpu& gpu = parts.devices.gpu(device);
+  vgpu::Gpu::Sweep sum;
+  for_rows(copy.height, copy.depth, [&](std::uint64_t z, std::uint64_t y) {
+    for (const bool store : {false, true}) {
+      const wire::CopyEnd& end = store ? copy.to : copy.from;
+      const auto one = gpu.sweep(end.address + z * end.slice + y * end.pitch, copy.width, store);
+      sum.l2 += one.l2;
+      sum.hbm += one.hbm;
+    }
+  });
+  return kernel_begin(gpu, work, parts.timeline.now()) + kernel_time(gpu, sum, 2);
+}
+
+VTime time_of_copy(const OperationParts& parts, const CopyOperation& copy, const Work& work) {
   constexpr double kHostGigabytesPerSecond = 20;
-  constexpr VTime kOnDeviceLatency = 1500 * vgpu::kNanosecond;
   const VTime start = parts.timeline.now();
   const auto from = device_of(parts, copy.from);
   const auto to = device_of(parts, copy.to);
   const std::uint64_t bytes = copy.bytes();
-  if (from && to && *from == *to) {
-    // Every byte is read and written.
-    return start + kOnDeviceLatency +
-           fabric::serialisation_time(2.0 * static_cast<double>(bytes),
-                                      parts.devices.description().hbm_gbs);
-  }
+  if (from && to && *from == *to) return end_on_device(parts, copy, *from, work);
   if (from && to) {
     return parts.devices.fabric()
         .transfer(parts.devices.fabric().route(*from, *to), *from, *to, bytes, start)
@@ -48,8 +80,8 @@ VTime time_of_copy(const OperationParts& parts, const CopyOperation& copy) {
   return start + fabric::serialisation_time(static_cast<double>(bytes), kHostGigabytesPerSecond);
 }
 
-VTime end_of_copy(const OperationParts& parts, const CopyOperation& copy) {
-  return time_of_copy(parts, copy) + parts.devices.adversary().copy_delay();
+VTime end_of_copy(const OperationParts& parts, const CopyOperation& copy, const Work& work) {
+  return time_of_copy(parts, copy, work) + parts.devices.adversary().copy_delay();
 }
 
 struct Place {
@@ -183,7 +215,7 @@ void start_host_copy(const OperationParts& parts,
   Process& process = *context.process;
   const bool reads = copy.from.where == wire::CopyEnd::kHost;
   const wire::CopyEnd& end = reads ? copy.from : copy.to;
-  const VTime arrival = end_of_copy(parts, copy);
+  const VTime arrival = end_of_copy(parts, copy, *work);
   const auto finish = [&parts, &context, copy, work, arrival](Session&) {
     if (parts.check != nullptr) parts.check->on_copy(*work, context, copy);
     parts.works.finish(work, arrival);
@@ -230,6 +262,21 @@ void fill_bytes(const OperationParts& parts, const FillOperation& fill) {
   }
 }
 
+VTime end_of_fill(const OperationParts& parts,
+                  const Context& context,
+                  const FillOperation& fill,
+                  const Work& work) {
+  vgpu::Gpu& gpu = parts.devices.gpu(context.device);
+  vgpu::Gpu::Sweep sum;
+  for_rows(fill.height, fill.depth, [&](std::uint64_t z, std::uint64_t y) {
+    const auto one = gpu.sweep(fill.address + z * fill.slice + y * fill.pitch,
+                               fill.width * fill.element_bytes, true);
+    sum.l2 += one.l2;
+    sum.hbm += one.hbm;
+  });
+  return kernel_begin(gpu, work, parts.timeline.now()) + kernel_time(gpu, sum, 1);
+}
+
 }  // namespace
 
 WorkPtr make_copy_work(const OperationParts& parts, Context& context, CopyOperation copy) {
@@ -246,7 +293,7 @@ WorkPtr make_copy_work(const OperationParts& parts, Context& context, CopyOperat
         if (copy.from.where == wire::CopyEnd::kHost || copy.to.where == wire::CopyEnd::kHost) {
           return start_host_copy(parts, context, copy, work);
         }
-        const VTime end = end_of_copy(parts, copy);
+        const VTime end = end_of_copy(parts, copy, *work);
         parts.timeline.at(end, [&parts, &context, copy, work] {
           move_bytes(parts, copy);
           if (parts.check != nullptr) parts.check->on_copy(*work, context, copy);
@@ -258,12 +305,9 @@ WorkPtr make_copy_work(const OperationParts& parts, Context& context, CopyOperat
 WorkPtr make_fill_work(const OperationParts& parts, Context& context, FillOperation fill) {
   std::string what = fmt::format("fill of {} bytes", fill.bytes());
   return WorkGraph::make(std::move(what), [&parts, &context, fill](const WorkPtr& work) {
-    constexpr VTime kLatency = 1500 * vgpu::kNanosecond;
     const VTime now = parts.timeline.now();
     if (context.error != 0) return parts.works.finish(work, now);
-    const VTime end = now + kLatency +
-                      fabric::serialisation_time(static_cast<double>(fill.bytes()),
-                                                 parts.devices.description().hbm_gbs);
+    const VTime end = end_of_fill(parts, context, fill, *work);
     parts.timeline.at(end, [&parts, &context, fill, work] {
       fill_bytes(parts, fill);
       if (parts.check != nullptr) parts.check->on_fill(*work, context, fill);

@@ -161,6 +161,14 @@ Parsed parse_launch(const OperationParts& parts,
   return {wire::kSuccess, std::move(operation)};
 }
 
+VTime kernel_begin(const vgpu::Gpu& gpu, const Work& work, VTime now) {
+  const auto& description = gpu.description();
+  const double gap = work.in_graph ? description.graph_gap_us : description.gap_us;
+  const auto way =
+      static_cast<VTime>((description.launch_us - gap) * static_cast<double>(vgpu::kMicrosecond));
+  return std::max(work.submitted_at, now - way);
+}
+
 WorkPtr make_kernel_work(const OperationParts& parts, Context& context, KernelOperation kernel) {
   std::string what = "kernel " + kernel.function->name;
   return WorkGraph::make(std::move(what), [&parts, &context,
@@ -186,14 +194,8 @@ WorkPtr make_kernel_work(const OperationParts& parts, Context& context, KernelOp
     auto done = [&parts, &context, work, function = kernel.function](
                     const vgpu::GridResult& result) { on_grid_done(parts, context, work, result); };
     vgpu::Gpu& gpu = parts.devices.gpu(context.device);
-    // The way from the host is long, but a kernel that is queued has it behind it when its turn
-    // comes: then only the gap between two kernels is left.
-    const auto& description = gpu.description();
-    const double gap = work->in_graph ? description.graph_gap_us : description.gap_us;
-    const auto way =
-        static_cast<VTime>((description.launch_us - gap) * static_cast<double>(vgpu::kMicrosecond));
-    const VTime begin = std::max(work->submitted_at, now - way);
-    const auto grid = gpu.launch(std::move(request), begin, std::move(done));
+    const auto grid =
+        gpu.launch(std::move(request), kernel_begin(gpu, *work, now), std::move(done));
     if (grid) {
       context.grids.insert(*grid);
       if (parts.check != nullptr)

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "vcluster/core/operation.h"
+#include "vgpu/gpu/gpu.h"
 #include "vgpu/gpu/trap.h"
 
 namespace cuco::vcluster {
@@ -18,6 +19,10 @@ namespace cuco::vcluster {
 [[nodiscard]] WorkPtr make_kernel_work(const OperationParts& parts,
                                        Context& context,
                                        KernelOperation kernel);
+
+/// From when on a kernel's way to its first instruction counts, whose turn has come. The way from
+/// the host is long, but what is queued has it behind it: then only the gap between two is left.
+[[nodiscard]] VTime kernel_begin(const vgpu::Gpu& gpu, const Work& work, VTime now);
 
 /// The CUDA error that a trap becomes.
 [[nodiscard]] std::int32_t status_of(vgpu::TrapKind kind);

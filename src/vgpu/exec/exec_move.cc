@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ptx/flow/loop_exit.h"
 #include "vgpu/exec/exec.h"
 #include "vgpu/gpu/grid.h"
 #include "vgpu/gpu/plain_spin.h"
@@ -149,12 +150,13 @@ void exec_lanemask(Warp& w, const Op& op) {
   });
 }
 
-/// Clocks count cycles or nanoseconds of virtual time; reading one marks the loop around it.
+/// Clocks count cycles or nanoseconds of virtual time; reading one marks the loop around it. With
+/// `aux` the loop may be a delay.
 template <typename S, SR Which>
 void exec_clock(Warp& w, const Op& op) {
   w.sync_clock();
   w.reads_clock = true;
-  note_clock_read(w);
+  if (op.aux != 0) note_clock_read(w);
   const auto cycles = static_cast<std::uint64_t>(w.clock / w.sm->timing->cycle);
   // The global timer starts from a fixed date, as a wall clock would.
   const std::uint64_t nanoseconds =
@@ -286,6 +288,20 @@ Handler special_handler(SR special) {
 
 // Lowering.
 
+bool is_clock(SR special) {
+  switch (special) {
+    case SR::Clock:
+    case SR::ClockHi:
+    case SR::Clock64:
+    case SR::Globaltimer:
+    case SR::GlobaltimerLo:
+    case SR::GlobaltimerHi:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool lower_mov_special(Lowering& lowering, const ptx::Instruction& in, ptx::Type type) {
   const Handler handler =
       special_register_handler(in.operands[1].special, Lowering::slot_bytes(type));
@@ -294,7 +310,12 @@ bool lower_mov_special(Lowering& lowering, const ptx::Instruction& in, ptx::Type
     lowering.fail(std::string(ptx::spelling(in.operands[1].special)));
     return false;
   }
-  lowering.emit(handler, CostClass::Move).dst = dst;
+  Op& op = lowering.emit(handler, CostClass::Move);
+  op.dst = dst;
+  op.aux = is_clock(in.operands[1].special) &&
+                   ptx::decides_loop(lowering.function(), lowering.instruction_index())
+               ? 1
+               : 0;
   return true;
 }
 

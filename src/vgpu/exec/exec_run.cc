@@ -101,6 +101,14 @@ void enter_split(Warp& w) {
   update_stop(w);
 }
 
+void note_stall(Warp& w, const Op& op, VTime time) {
+  const auto at = static_cast<std::uint32_t>(&op - w.kernel->ops.data());
+  if (w.stall.epoch != w.epoch || w.stall.op < w.kernel->block_begin[at]) {
+    w.stall = {.epoch = w.epoch, .op = at};
+  }
+  w.stall.time += time;
+}
+
 void wait_for_loads(Warp& w, const Op& op) {
   VTime ready = 0;
   for (std::uint32_t slots = op.wait_slots; slots != 0; slots &= slots - 1) {
@@ -112,6 +120,7 @@ void wait_for_loads(Warp& w, const Op& op) {
   w.sync_clock();
   ++w.ip;
   if (ready > w.clock) {
+    note_stall(w, op, ready - w.clock);
     w.grid->counters.waiting += ready - w.clock;
     if (w.observer != nullptr) w.observer->on_wait(w, op, WaitKind::Load, w.clock, ready);
     w.clock = ready;

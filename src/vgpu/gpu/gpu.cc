@@ -2,6 +2,7 @@
 #include "vgpu/gpu/gpu.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include <fmt/format.h>
@@ -244,6 +245,24 @@ void Gpu::step(VTime limit) {
 
 void Gpu::set_slowdown(std::int32_t factor) {
   impl_->slowdown = std::max(factor, 1);
+}
+
+Gpu::Sweep Gpu::sweep(Address start, std::uint64_t bytes, bool store) {
+  Timing& timing = impl_->timing;
+  Sweep sum;
+  // Of a range that is much larger than the L2, only the end can be there afterwards.
+  const std::uint64_t most = 2 * impl_->description.l2_bytes;
+  const std::uint64_t ahead = bytes > most ? bytes - most : 0;
+  const auto& l2 = store ? timing.l2_stored_sectors : timing.l2_sectors;
+  sum.l2 = static_cast<VTime>(ahead / 128) * l2[4];
+  sum.hbm = static_cast<VTime>(ahead / 128) * timing.hbm_sectors[4];
+  for (Address line = (start + ahead) >> 7U; line < (start + bytes + 127) >> 7U; ++line) {
+    const auto [hit, written] = timing.l2_tags.touch(timing.l2_tags.place_of(line), 0xF, store);
+    const int moved = std::popcount(written) + (store ? 0 : 4 - std::popcount(hit));
+    sum.l2 += l2[4];
+    sum.hbm += timing.hbm_sectors[static_cast<unsigned>(moved)];
+  }
+  return sum;
 }
 
 void Gpu::flush_cache() {

@@ -107,6 +107,12 @@ class Gpu {
   /// Somebody else's blocks (NCCL's) have that many SMs to themselves until then: no block is
   /// placed there any more.
   void take_sms(std::uint32_t count, VTime until);
+  /// What a range costs that is read or written whole by a kernel of nobody's (a copy, a fill).
+  struct Sweep {
+    VTime l2 = 0;   ///< The L2 is busy so long,
+    VTime hbm = 0;  ///< and HBM.
+  };
+  Sweep sweep(Address start, std::uint64_t bytes, bool store);
   /// Nothing is in the L2 any more; what was dirty there is taken for written.
   void flush_cache();
 

@@ -16,9 +16,6 @@ namespace cuco::vgpu {
 namespace {
 
 constexpr VTime kBlockJitter = 2 * kMicrosecond;
-/// Blocks are sent to their SMs one by one: 40,000 of a warp each took an H200 26 us
-/// (bench/sanity).
-constexpr VTime kDispatchTime = 640;
 
 }  // namespace
 
@@ -35,6 +32,7 @@ void reset_warp(Warp& w, Block& block, std::uint32_t index, VTime start) {
   w.shared_bytes = static_cast<std::uint32_t>(block.shared.size());
   w.clock = start;
   w.load_ready.fill(0);
+  w.stall = {};
   w.index = index;
   w.alive = threads == kLanes ? kFullMask : (1U << threads) - 1;
   w.is_tail = threads != kLanes;
@@ -181,7 +179,9 @@ void Gpu::Impl::place_block(Grid& grid, Sm& sm, VTime start) {
   Sm::Pending pending{&grid, issued_block(grid, grid.next_block++), next_sequence,
                       start + timing.cycles(description.block_start_cycles)};
   next_sequence += grid.warps_per_block;
-  dispatched = std::max(dispatched + kDispatchTime, pending.start);
+  // Blocks are sent to their SMs one by one.
+  dispatched =
+      std::max(dispatched + static_cast<VTime>(description.block_ns * kNanosecond), pending.start);
   pending.start = dispatched;
   // A seed makes another run of the same machine: blocks start a little late, equal clocks in
   // another order.

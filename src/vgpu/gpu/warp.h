@@ -89,6 +89,13 @@ struct KnownPattern {
   Pattern pattern = Pattern::Other;
 };
 
+/// How long a pass through a basic block has waited for loads so far.
+struct Stall {
+  std::uint32_t epoch = 0;  ///< Of the pass.
+  std::uint32_t op = 0;     ///< Where it waited first.
+  VTime time = 0;
+};
+
 struct Warp {
   // The inner loop's state: valid while the warp runs.
   std::uint32_t active = 0;          ///< Lanes that execute the current op.
@@ -119,6 +126,7 @@ struct Warp {
   AccessObserver* observer = nullptr;
   Sm* sm = nullptr;
   std::array<VTime, 16> load_ready{};  ///< Scoreboard: when the loads of a slot are there.
+  Stall stall;
 
   std::uint32_t index = 0;     ///< Warp number in the block.
   std::uint32_t alive = 0;     ///< Lanes that have not exited.

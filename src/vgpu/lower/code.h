@@ -81,6 +81,7 @@ struct Kernel {
   /// block (0: none), and whether it begins a block.
   std::vector<std::array<std::uint8_t, 4>> producers;
   std::vector<bool> leaders;
+  std::vector<std::uint32_t> block_begin;  ///< Per op: where its basic block begins.
   /// Registers that hold values which are still wanted, per op: what does not fit is spilled.
   std::vector<std::uint16_t> pressure;
 };

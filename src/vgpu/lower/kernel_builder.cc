@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "vgpu/exec/fused.h"
+#include "vgpu/memory/access.h"
 
 namespace cuco::vgpu {
 
@@ -37,6 +38,39 @@ bool is_load(const ptx::Instruction& instruction) {
   if (instruction.opcode != Opcode::Ld && instruction.opcode != Opcode::Ldu) return false;
   const ptx::Space space = Lowering::memory_aux(instruction).space;
   return space == ptx::Space::Global || space == ptx::Space::Generic || space == ptx::Space::Local;
+}
+
+/// A load of which the order among others does not matter: neither a flag nor a copy.
+bool can_come_early(const ptx::Instruction& instruction) {
+  if (!is_load(instruction) || instruction.opcode == ptx::Opcode::Atom) return false;
+  if (instruction.opcode == ptx::Opcode::Wmma) return instruction.has(ptx::Modifier::Load);
+  return instruction.opcode != ptx::Opcode::Multimem &&
+         Lowering::memory_aux(instruction).order == Order::Weak;
+}
+
+/// Could it change what a load behind it reads? Then that load stays behind it.
+bool has_effect(const ptx::Instruction& instruction) {
+  using ptx::Opcode;
+  switch (instruction.opcode) {
+    case Opcode::St: {
+      const ptx::Space space = Lowering::memory_aux(instruction).space;
+      return space == ptx::Space::Global || space == ptx::Space::Generic;
+    }
+    case Opcode::Wmma:
+      return instruction.has(ptx::Modifier::Store);
+    case Opcode::Atom:
+    case Opcode::Red:
+    case Opcode::Multimem:
+    case Opcode::Bar:
+    case Opcode::Barrier:
+    case Opcode::Membar:
+    case Opcode::Fence:
+    case Opcode::Call:
+    case Opcode::Mbarrier:
+      return true;
+    default:
+      return false;
+  }
 }
 
 constexpr std::uint64_t local_key(std::uint32_t function, std::uint32_t variable) {
@@ -285,6 +319,9 @@ void KernelBuilder::lower_function(std::uint32_t index) {
       load_pending_.assign(load_pending_.size(), true);
       producer_.assign(producer_.size(), -1);
       pattern_key_.assign(pattern_key_.size(), 0);
+      from_load_.assign(pattern_key_.size(), false);
+      has_effects_ = false;
+      block_begin_ = first;
       leader = true;
     }
     lower_instruction(lowering, instruction);
@@ -293,6 +330,7 @@ void KernelBuilder::lower_function(std::uint32_t index) {
     kernel_->leaders.resize(kernel_->ops.size(), false);
     if (leader) kernel_->leaders[first] = true;
     note_dependences(first, instruction);
+    kernel_->block_begin.resize(kernel_->ops.size(), block_begin_);
     leader = instruction.opcode == ptx::Opcode::Bra || instruction.opcode == ptx::Opcode::Call ||
              instruction.opcode == ptx::Opcode::Brx || instruction.opcode == ptx::Opcode::Ret ||
              instruction.opcode == ptx::Opcode::Exit;
@@ -303,6 +341,7 @@ void KernelBuilder::lower_function(std::uint32_t index) {
   lowering.instruction_ = &kEnd;
   lowering.emit(exec_ret, CostClass::Control);
   kernel_->leaders.push_back(true);
+  kernel_->block_begin.push_back(static_cast<std::uint32_t>(kernel_->ops.size() - 1));
   kernel_->producers.resize(kernel_->ops.size());
 
   for (const auto& [op, target] : branches_)
@@ -370,6 +409,7 @@ void KernelBuilder::note_dependences(std::uint32_t first_op, const ptx::Instruct
     }
   }
   note_pattern(kernel_->ops[end - 1], instruction);
+  note_order(end - 1, instruction);
   if (instruction.operands.empty() || instruction.opcode == ptx::Opcode::St) return;
   std::vector<std::uint32_t> written;
   collect_registers(instruction.operands[0], written);
@@ -386,6 +426,18 @@ void KernelBuilder::note_dependences(std::uint32_t first_op, const ptx::Instruct
     load_pending_[reg] = true;
     kernel_->ops[end - 1].set_slots |= static_cast<std::uint16_t>(1U << (load_slot_[reg] - 1U));
   }
+}
+
+void KernelBuilder::note_order(std::uint32_t op, const ptx::Instruction& instruction) {
+  ptx::find_access(module_.functions[module_functions_[current_]], instruction, access_);
+  const bool waits =
+      std::ranges::any_of(access_.reads, [&](std::uint32_t reg) { return from_load_[reg]; });
+  if (can_come_early(instruction) && !waits && !has_effects_) {
+    kernel_->ops[op].aux |= 1U << MemoryAux::kEarlyBit;
+  }
+  for (const std::uint32_t reg : access_.writes)
+    from_load_[reg] = waits || is_load(instruction);
+  has_effects_ = has_effects_ || has_effect(instruction);
 }
 
 void KernelBuilder::note_pattern(Op& op, const ptx::Instruction& instruction) {

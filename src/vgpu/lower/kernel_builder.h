@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ptx/flow/liveness.h"
+#include "ptx/flow/register_access.h"
 #include "ptx/module.h"
 #include "vgpu/lower/code.h"
 #include "vgpu/lower/lowering.h"
@@ -65,6 +66,8 @@ class KernelBuilder {
   void lower_instruction(Lowering& lowering, const ptx::Instruction& instruction);
   void note_dependences(std::uint32_t first_op, const ptx::Instruction& instruction);
   void note_pattern(Op& op, const ptx::Instruction& instruction);
+  /// Finds loads that ptxas would move to the beginning of their basic block.
+  void note_order(std::uint32_t op, const ptx::Instruction& instruction);
   void collect_registers(const ptx::Operand& operand, std::vector<std::uint32_t>& out) const;
   void add_address_taken();
   /// Is the register at `ref` read for the last time by the instruction of this op?
@@ -108,6 +111,10 @@ class KernelBuilder {
   std::vector<std::int64_t> producer_;  ///< op index, or -1
   std::vector<bool> is_label_;
   std::vector<std::uint16_t> pattern_key_;  ///< Of the register's present value; 0: none yet.
+  std::vector<bool> from_load_;             ///< Its value depends on a load of this basic block.
+  bool has_effects_ = false;  ///< Memory may have changed since the basic block began.
+  std::uint32_t block_begin_ = 0;
+  ptx::RegisterAccess access_;
   std::uint16_t next_pattern_key_ = 1;
   std::uint32_t next_slot_ = 0;
 };

@@ -80,6 +80,10 @@ class Lowering {
   [[nodiscard]] const ptx::Function& function() const { return function_; }
   [[nodiscard]] KernelBuilder& builder() { return builder_; }
   [[nodiscard]] const ptx::Instruction& instruction() const { return *instruction_; }
+  /// In function().instructions.
+  [[nodiscard]] std::uint32_t instruction_index() const {
+    return static_cast<std::uint32_t>(instruction_ - function_.instructions.data());
+  }
 
  private:
   friend class KernelBuilder;

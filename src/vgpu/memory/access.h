@@ -29,6 +29,9 @@ struct MemoryAux {
   bool no_l1 = false;       ///< .cg, .cv, no_allocate: bypasses L1.
   std::uint8_t user = 0;    ///< Free for the family.
 
+  /// A load that nothing keeps from the beginning of its basic block; set when all is lowered.
+  static constexpr unsigned kEarlyBit = 22;
+
   [[nodiscard]] constexpr std::uint32_t pack() const {
     return static_cast<std::uint32_t>(space) | static_cast<std::uint32_t>(order) << 3U |
            static_cast<std::uint32_t>(scope) << 6U | static_cast<std::uint32_t>(bytes) << 8U |
@@ -56,6 +59,7 @@ inline constexpr std::uint8_t kInRegisters = 1;
 enum AtomicBit : std::uint8_t {
   AtomicIsUniform = 1,  ///< ptxas sees that all lanes mean one word, and has the warp add up first.
   AtomicIsFloat = 2,    ///< Slower in the L2, and a loop of compare-and-swap in shared memory.
+  AtomicIsUnread = 4,   ///< Nobody reads its result: ptxas makes it a reduction.
 };
 
 using LaneAddresses = std::array<Address, kLanes>;

@@ -89,8 +89,24 @@ struct Wish {
   std::uint32_t sectors = 0;
   std::uint32_t partial = 0;  ///< Of these, stored in part.
   bool store = false;
+  bool atomic = false;
   bool use_l1 = false;
 };
+
+/// What the L2 itself has to do for it.
+[[gnu::always_inline]] inline VTime l2_work(const Timing& timing,
+                                            const Wish& wish,
+                                            unsigned sectors) {
+  if (!wish.store && !wish.atomic) return timing.l2_sectors[sectors];
+  const bool in_part = wish.atomic || wish.partial != 0;
+  return timing.l2_stored_sectors[sectors] + (in_part ? timing.l2_part : 0);
+}
+
+/// The sectors that HBM moves for these.
+[[gnu::always_inline]] inline std::uint32_t granules(const Timing& timing, std::uint32_t sectors) {
+  if (!timing.hbm_by_pairs) return sectors;
+  return sectors | (sectors & 0x5U) << 1U | (sectors & 0xAU) >> 1U;
+}
 
 /// Time of a line's sectors through L1, L2 and HBM: when the data is there, or, of a store, when
 /// the memory system has taken it.
@@ -108,14 +124,19 @@ struct Wish {
     if (sectors == 0) return 0;
   }
   const auto asked = static_cast<unsigned>(std::popcount(sectors));
-  const VTime l2_done = timing.l2.reserve(w.clock, timing.l2_sectors[asked]);
-  const auto [hit, written] = timing.l2_tags.touch(line.l2, sectors, wish.store);
+  const VTime l2_done = timing.l2.reserve(w.clock, l2_work(timing, wish, asked));
+  // What comes along from HBM is there, too.
+  const std::uint32_t fetched = granules(timing, wish.store ? wish.partial : sectors);
+  const auto [present, written] =
+      timing.l2_tags.touch(line.l2, sectors | fetched, wish.store || wish.atomic);
+  const std::uint32_t hit = present & sectors;
   counters.l2_hits += static_cast<std::uint64_t>(std::popcount(hit));
   // Whole sectors are stored without being read; dirty ones are written when they leave.
   sectors = (wish.store ? wish.partial : sectors) & ~hit;
   const VTime ready = l2_done + timing.l2_latency;
   if ((sectors | written) == 0) return ready;
-  const auto moved = static_cast<unsigned>(std::popcount(sectors) + std::popcount(written));
+  const auto moved = static_cast<unsigned>(std::popcount(granules(timing, sectors)) +
+                                           std::popcount(granules(timing, written)));
   counters.hbm_bytes += std::uint64_t{32} * moved;
   const VTime hbm_done = timing.hbm.reserve(w.clock, timing.hbm_sectors[moved]);
   // Nobody waits for what a store in part has to read.
@@ -153,8 +174,18 @@ void add_local(const Warp& w, unsigned lane, Address at, std::uint32_t size, Lin
   }
 }
 
+/// How much earlier ptxas has the load issued than the PTX says: it comes before whatever its block
+/// waits for.
+[[gnu::always_inline]] inline VTime head_start(const Warp& w, const Op& op) {
+  if ((op.aux >> MemoryAux::kEarlyBit & 1U) == 0 || w.stall.epoch != w.epoch) return 0;
+  const std::uint32_t begin =
+      w.kernel->block_begin[static_cast<std::size_t>(&op - w.kernel->ops.data())];
+  return w.stall.op >= begin ? w.stall.time : 0;
+}
+
 /// The op's results are there at `ready`. A slot may hold several: the latest counts.
 [[gnu::always_inline]] inline void set_ready(Warp& w, const Op& op, VTime ready) {
+  ready -= head_start(w, op);
   for (std::uint32_t slots = op.set_slots; slots != 0; slots &= slots - 1) {
     VTime& slot = w.load_ready[static_cast<unsigned>(std::countr_zero(slots))];
     slot = std::max(slot, ready);
@@ -219,13 +250,16 @@ VTime time_of(Warp& w, const Op& op, const Lines& lines, AccessKind kind, bool l
     const Wish wish{.sectors = lines.sectors[i],
                     .partial = store ? lines.partial(i) : 0,
                     .store = store,
+                    .atomic = kind == AccessKind::Atomic,
                     .use_l1 = local || uses_l1(op, kind)};
     cycles += path_cycles(wish) + (kind == AccessKind::Atomic ? 1 : 0);  // There, and back.
     const std::uint8_t owner =
         local ? w.grid->device : w.memory->granule(lines.line[i] << 7U).owner;
     const auto asked = static_cast<std::uint64_t>(std::popcount(wish.sectors));
     if (owner == w.grid->device) {
-      ready = std::max(ready, line_time(w, find_line(w, lines.line[i]), wish));
+      // Lines leave the SM one by one.
+      ready = std::max(ready, line_time(w, find_line(w, lines.line[i]), wish) +
+                                  static_cast<VTime>(i) * w.sm->timing->cycle);
       if (!local) far_pages += is_far(w, lines.line[i] << 7U) ? 1 : 0;
     } else {
       w.grid->counters.sectors += asked;
@@ -320,6 +354,39 @@ VTime multicast_time(Warp& w,
   return ready;
 }
 
+/// Lanes of one warp that want words of one line.
+struct OneLine {
+  std::array<std::uint8_t, 64> on_word{};
+  std::array<std::uint8_t, 4> most{};  ///< On one word, by sector.
+  std::uint8_t lanes = 0;
+
+  void add(Address address) {
+    std::uint8_t& sector = most[address >> 5U & 3U];
+    sector = std::max(sector, ++on_word[address >> 1U & 63U]);
+    ++lanes;
+  }
+  [[nodiscard]] bool clashes() const {
+    return std::ranges::any_of(most, [](std::uint8_t sector) { return sector > 1; });
+  }
+};
+
+/// How long the line's unit is busy with them.
+VTime unit_time(const Timing& timing, const Op& op, const OneLine& line) {
+  const std::uint8_t user = MemoryAux::unpack(op.aux).user;
+  const bool returns = op.set_slots != 0 && (user & AtomicIsUnread) == 0;
+  const bool uniform = (user & AtomicIsUniform) != 0;
+  const VTime unit = (user & AtomicIsFloat) != 0 ? timing.atomic_float_unit : timing.atomic_unit;
+  // Where two lanes want one word, a reduction takes all of the line one by one.
+  if (!returns && !uniform && line.clashes())
+    return line.lanes * std::max(unit, timing.atomic_clash_unit);
+  // Different words of a sector are changed side by side. What the lanes get back of their sum is
+  // made from what comes back of the warp's.
+  VTime turns = 0;
+  for (const std::uint8_t sector : line.most)
+    turns += uniform ? std::min<VTime>(sector, returns ? 3 : 1) : sector;
+  return turns * unit;
+}
+
 /// Atomics on one word come one after the other, wherever they come from. Places of the table are
 /// shared by words that hash alike, as the units of an L2 are.
 VTime serialise_atomics(Warp& w,
@@ -327,30 +394,19 @@ VTime serialise_atomics(Warp& w,
                         std::uint32_t lanes,
                         const LaneAddresses& addresses) {
   Timing& timing = *w.sm->timing;
-  const std::uint8_t user = MemoryAux::unpack(op.aux).user;
-  const VTime unit = (user & AtomicIsFloat) != 0 ? timing.atomic_float_unit : timing.atomic_unit;
   VTime ready = 0;
   std::uint32_t open = lanes;
   while (open != 0) {
-    const Address line = addresses[static_cast<unsigned>(std::countr_zero(open))] >> 7U;
-    // Different words of a sector are changed side by side.
-    std::array<std::uint8_t, 64> on_word{};
-    std::array<std::uint8_t, 4> most{};
+    const Address number = addresses[static_cast<unsigned>(std::countr_zero(open))] >> 7U;
+    OneLine line;
     for_active(open, [&](unsigned l) {
-      if (addresses[l] >> 7U != line) return;
+      if (addresses[l] >> 7U != number) return;
       open &= ~(1U << l);
-      std::uint8_t& sector = most[addresses[l] >> 5U & 3U];
-      sector = std::max(sector, ++on_word[addresses[l] >> 1U & 63U]);
+      line.add(addresses[l]);
     });
-    // What the lanes get back of their sum is made from what comes back of the warp's.
-    const VTime uniform = op.set_slots != 0 ? 3 : 1;
-    VTime turns = 0;
-    for (const std::uint8_t sector : most)
-      turns += (user & AtomicIsUniform) != 0 ? std::min<VTime>(sector, uniform) : sector;
-    const std::uint64_t unit_number =
-        line * 0x9E37'79B9'7F4A'7C15ULL >> (64 - Timing::kAtomicUnitBits);
-    ready = std::max(ready, timing.atomic_units[unit_number].reserve(w.clock, turns * unit) +
-                                timing.atomic_latency);
+    const std::uint64_t unit = number * 0x9E37'79B9'7F4A'7C15ULL >> (64 - Timing::kAtomicUnitBits);
+    const VTime done = timing.atomic_units[unit].reserve(w.clock, unit_time(timing, op, line));
+    ready = std::max(ready, done + timing.atomic_latency);
   }
   return ready;
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "ptx/flow/register_access.h"
 #include "ptx/flow/uniform.h"
 #include "vgpu/exec/exec.h"
 #include "vgpu/lower/lowering.h"
@@ -327,6 +328,9 @@ bool lower_atomic(Lowering& lowering, const ptx::Instruction& instruction) {
                          instruction.has(Modifier::Gpu) || instruction.has(Modifier::Sys);
   if (!has_scope) memory.aux.scope = Scope::Gpu;
   memory.aux.user = price_of(lowering.function(), instruction, operands[first], type);
+  if (returns && !ptx::is_read(lowering.function(), operands[0])) {
+    memory.aux.user |= AtomicIsUnread;
+  }
   const ptx::Operand& data = operands[first + 1];
   std::array<Ref, 2 * kMaxVector> list{};
   if (memory.aux.vector > 1) {

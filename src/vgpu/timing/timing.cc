@@ -40,15 +40,24 @@ double routine_cycles(const ptx::Instruction& instruction) {
     case Opcode::Sqrt:
     case Opcode::Rcp:
       return is_float && bytes == 8 ? 7.5 : 0;
-    case Opcode::Popc:
-    case Opcode::Brev:
-    case Opcode::Clz:
-    case Opcode::Bfind:
-      return 2 * (bytes == 8 ? 2 : 1);
     case Opcode::Match:
       return 25;
     default:
       return 0;
+  }
+}
+
+/// Does the unit of special functions do it?
+bool counts_bits(const ptx::Instruction& instruction) {
+  using ptx::Opcode;
+  switch (instruction.opcode) {
+    case Opcode::Popc:
+    case Opcode::Brev:
+    case Opcode::Clz:
+    case Opcode::Bfind:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -158,10 +167,6 @@ Timing::SectorCosts sector_costs(double gigabytes_per_second) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 /// What ptxas spills, guessed from the PTX: values that are live beyond the registers go to local
 /// memory and come back when they are wanted. PTX keeps more alive than machine code does
 /// (addresses are computed anew there), so half as many again are taken to fit.
@@ -197,54 +202,122 @@ class Spills {
   std::uint32_t fit_;
 };
 
+/// One basic block as ptxas has it: what its instructions take of each unit of a scheduler, and how
+/// long a warp alone needs for them.
+class BlockCost {
+ public:
+  BlockCost(const Kernel& kernel, const hardware::GpuDescription& gpu)
+      : kernel_(kernel), gpu_(gpu), costs_(class_costs(gpu)) {}
+
+  struct Total {
+    double as_written = 0;  ///< Cycles of a warp alone, one instruction after the other...
+    double alone = 0;       ///< ...and in the best order.
+    double slots = 0;       ///< Cycles of a scheduler: its busiest unit's.
+  };
+
+  /// Ops begin … end - 1. `issued` gets the cycle in which each is issued in the order of the PTX.
+  Total measure(std::size_t begin, std::size_t end, std::vector<double>& issued) {
+    Total total;
+    std::array<double, static_cast<std::size_t>(CostClass::Count)> units{};
+    double slots = 0;
+    free_.assign(end - begin, 0);
+    for (std::size_t i = begin; i < end; ++i) {
+      double start = total.as_written;
+      double earliest = 0;
+      for (const std::uint8_t distance : kernel_.producers[i]) {
+        if (distance == 0 || distance > i - begin) continue;
+        const double latency = latency_of(i - distance);
+        start = std::max(start, issued[i - distance] + latency);
+        earliest = std::max(earliest, free_[i - distance - begin] + latency);
+      }
+      issued[i] = start;
+      free_[i - begin] = earliest;
+      total.as_written = start + 1;  // What follows cannot issue before the next cycle.
+      // Whoever goes on with a result waits for it; the scoreboard knows the time of loads.
+      const bool from_memory = kernel_.ops[i].cost == CostClass::Shared;
+      total.alone = std::max(total.alone, earliest + (from_memory ? 1 : latency_of(i)));
+      if (is_routine(i)) continue;
+      slots += 1;
+      units[unit_of(i)] += unit_cycles(i);
+    }
+    total.slots = std::max(slots, *std::ranges::max_element(units));
+    total.alone = std::max(total.alone, static_cast<double>(end - begin));
+    return total;
+  }
+
+  [[nodiscard]] double routine(std::size_t op) const {
+    return kernel_.ops[op].cost == CostClass::Tensor ? 0 : routine_cycles(instruction(op));
+  }
+
+ private:
+  [[nodiscard]] const ptx::Instruction& instruction(std::size_t op) const {
+    return *kernel_.origins[kernel_.ops[op].source].instruction;
+  }
+  [[nodiscard]] bool is_routine(std::size_t op) const { return routine(op) != 0; }
+  [[nodiscard]] double latency_of(std::size_t op) const {
+    return costs_[static_cast<std::size_t>(kernel_.ops[op].cost)].latency;
+  }
+  [[nodiscard]] CostClass class_of(std::size_t op) const {
+    return counts_bits(instruction(op)) ? CostClass::Special : kernel_.ops[op].cost;
+  }
+  [[nodiscard]] std::size_t unit_of(std::size_t op) const {
+    return static_cast<std::size_t>(class_of(op));
+  }
+  [[nodiscard]] double unit_cycles(std::size_t op) const {
+    if (kernel_.ops[op].cost == CostClass::Tensor) return tensor_cost(instruction(op), gpu_) / 16.0;
+    return costs_[unit_of(op)].issue / 16.0;
+  }
+
+  const Kernel& kernel_;
+  const hardware::GpuDescription& gpu_;
+  std::array<ClassCost, static_cast<std::size_t>(CostClass::Count)> costs_;
+  std::vector<double> free_;  ///< When each op could be issued if only its operands counted.
+};
+
+/// ptxas orders a basic block nearly as well as can be: this part of what the order of the PTX
+/// costs is left.
+constexpr double kOrderShare = 0.25;
+
 }  // namespace
 
 CostTable make_cost_table(const Kernel& kernel,
                           const hardware::GpuDescription& gpu,
                           std::uint32_t registers) {
   const Spills spills(kernel, registers);
-  double more_latency = 0;
-  double more_path = 0;
-  const auto costs = class_costs(gpu);
+  BlockCost blocks(kernel, gpu);
   const double cycle_ps = 1000.0 / gpu.clock_ghz;
-  CostTable table;
   const std::size_t count = kernel.ops.size();
+  CostTable table;
   table.before.resize(count + 1);
-  std::vector<std::uint64_t> issued(count + 1);  // The cycle at which op i issues.
-  std::uint64_t cycle = 0;
-  std::uint64_t slots = 0;
+  std::vector<double> issued(count + 1);
+  double latency = 0;  // Of a warp alone, in cycles, up to here.
+  double path = 0;     // Of the SM.
   const auto set = [&](std::size_t i) {
-    const auto latency =
-        static_cast<std::uint64_t>((static_cast<double>(issued[i]) + more_latency) * cycle_ps);
-    const auto issue = static_cast<std::uint64_t>(
-        (static_cast<double>(slots) / (16.0 * gpu.schedulers) + more_path) * cycle_ps);
-    table.before[i] = {static_cast<std::uint32_t>(latency), static_cast<std::uint32_t>(issue)};
+    table.before[i] = {static_cast<std::uint32_t>(static_cast<std::uint64_t>(latency * cycle_ps)),
+                       static_cast<std::uint32_t>(static_cast<std::uint64_t>(path * cycle_ps))};
   };
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint64_t start = cycle;
-    for (const std::uint8_t distance : kernel.producers[i]) {
-      if (distance == 0 || distance > i) continue;
-      const auto producer = static_cast<std::size_t>(kernel.ops[i - distance].cost);
-      start = std::max(start, issued[i - distance] + costs[producer].latency);
+  for (std::size_t begin = 0; begin < count;) {
+    std::size_t end = begin + 1;
+    while (end < count && !kernel.leaders[end])
+      ++end;
+    const BlockCost::Total total = blocks.measure(begin, end, issued);
+    issued[end] = total.as_written;
+    const double length = total.alone + kOrderShare * std::max(0.0, total.as_written - total.alone);
+    const double stretch = length / total.as_written;
+    const double share = total.slots / (gpu.schedulers * static_cast<double>(end - begin));
+    for (std::size_t i = begin; i < end; ++i) {
+      set(i);
+      // A warp alone waits for a routine's steps one by one, which are as long as four warps' work.
+      const double routine = blocks.routine(i);
+      const double part = spills.part(i);
+      latency += (issued[i + 1] - issued[i]) * stretch + routine * gpu.schedulers +
+                 part * Spills::kReads * gpu.l1_latency;
+      path +=
+          share + routine +
+          part * (Spills::kReads * Spills::kReadCycles + Spills::kWrites * Spills::kWriteCycles);
     }
-    issued[i] = start;
-    set(i);
-    const double routine = kernel.ops[i].cost == CostClass::Tensor
-                               ? 0
-                               : routine_cycles(*kernel.origins[kernel.ops[i].source].instruction);
-    // A warp alone waits for its steps one by one, which are as long as four warps' work.
-    more_latency += routine * gpu.schedulers;
-    more_path += routine;
-    const double part = spills.part(i);
-    more_latency += part * Spills::kReads * gpu.l1_latency;
-    more_path +=
-        part * (Spills::kReads * Spills::kReadCycles + Spills::kWrites * Spills::kWriteCycles);
-    cycle = start + 1;  // What follows cannot issue before the next cycle.
-    slots += kernel.ops[i].cost == CostClass::Tensor
-                 ? tensor_cost(*kernel.origins[kernel.ops[i].source].instruction, gpu)
-                 : costs[static_cast<std::size_t>(kernel.ops[i].cost)].issue;
+    begin = end;
   }
-  issued[count] = cycle;
   set(count);
   return table;
 }
@@ -260,11 +333,16 @@ Timing::Timing(const hardware::GpuDescription& gpu)
       barrier_latency(gpu.barrier_latency * cycle),
       fence_cycles{gpu.fence_cta, gpu.fence_cta, gpu.fence_gpu, gpu.fence_sys},
       l2_sectors(sector_costs(gpu.l2_gbs)),
+      l2_stored_sectors(sector_costs(gpu.l2_write_gbs)),
       hbm_sectors(sector_costs(gpu.hbm_gbs)),
+      l2_part(
+          std::max<VTime>(0, static_cast<VTime>(1000.0 / gpu.l2_part_gops) - l2_stored_sectors[1])),
+      hbm_by_pairs(gpu.hbm_granule > 32),
       schedulers(gpu.schedulers),
-      l2_tags(gpu.l2_bytes, 8),
+      l2_tags(gpu.l2_reach, 8),
       atomic_unit(static_cast<VTime>(gpu.atomic_word_ns * kNanosecond)),
       atomic_float_unit(static_cast<VTime>(gpu.atomic_float_word_ns * kNanosecond)),
+      atomic_clash_unit(static_cast<VTime>(gpu.atomic_clash_ns * kNanosecond)),
       atomic_units(std::size_t{1} << kAtomicUnitBits) {}
 
 }  // namespace cuco::vgpu

@@ -96,7 +96,9 @@ struct Timing {
   VTime remote_latency = 1'000'000;
   /// Time of that many sectors in a pipe.
   using SectorCosts = std::array<VTime, 9>;
-  SectorCosts l2_sectors, hbm_sectors;
+  SectorCosts l2_sectors, l2_stored_sectors, hbm_sectors;
+  VTime l2_part;      ///< Of a line of which a sector is changed in part, beyond its sectors.
+  bool hbm_by_pairs;  ///< HBM gives two sectors at once, wanted or not.
   std::uint32_t schedulers;
   MemoryPipe l2;
   MemoryPipe hbm;
@@ -104,7 +106,7 @@ struct Timing {
   RemoteAccess remote;
   /// Atomics on one line come one after the other: its unit, which others may share.
   using AtomicUnit = Pipe<16, 512>;
-  VTime atomic_unit, atomic_float_unit;
+  VTime atomic_unit, atomic_float_unit, atomic_clash_unit;
   std::vector<AtomicUnit> atomic_units;  ///< 2^kAtomicUnitBits of them.
   static constexpr unsigned kAtomicUnitBits = 10;
 };

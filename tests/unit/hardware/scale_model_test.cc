@@ -19,6 +19,12 @@ TEST(ScaleModel, DividesThroughputAndKeepsLatencies) {
     EXPECT_NEAR(part.tensor_f16_tflops / (part.sms * part.clock_ghz),
                 whole.tensor_f16_tflops / (whole.sms * whole.clock_ghz), 1e-9);
     EXPECT_NEAR(part.l2_gbs, whole.l2_gbs / k, 1e-9);
+    EXPECT_NEAR(part.l2_write_gbs, whole.l2_write_gbs / k, 1e-9);
+    EXPECT_NEAR(part.l2_part_gops, whole.l2_part_gops / k, 1e-9);
+    EXPECT_NEAR(part.block_ns, whole.block_ns * k, 1e-9);
+    EXPECT_NEAR(part.atomic_clash_ns, whole.atomic_clash_ns * k, 1e-9);
+    EXPECT_NEAR(static_cast<double>(part.l2_reach), static_cast<double>(whole.l2_reach) / (k / 2),
+                1);
     EXPECT_NEAR(part.hbm_gbs, whole.hbm_gbs / (k / 2), 1e-9);
     EXPECT_NEAR(static_cast<double>(part.l2_bytes), static_cast<double>(whole.l2_bytes) / (k / 2),
                 1);

@@ -231,13 +231,16 @@ VTime time_of(const Opcode& opcode, const Pattern& pattern, std::uint32_t mask, 
 
 TEST(Charge, NoLaneMoreMakesItFaster) {
   constexpr std::array<std::uint32_t, 4> kGrowing{0x0, 0x1, 0xFFFF, kFullMask};
+  constexpr VTime kBranch = 1 * kNanosecond;
   for (const Opcode& opcode : opcodes()) {
     for (const Pattern& pattern : patterns()) {
       if (!applies(opcode, pattern)) continue;
       VTime before = 0;
       for (const std::uint32_t mask : kGrowing) {
         const VTime now = time_of(opcode, pattern, mask, 1);
-        EXPECT_GE(now, before) << opcode.name << ", " << pattern.name << ", lanes " << mask;
+        // Half a warp at a branch pays for the branch twice.
+        EXPECT_GE(now + kBranch, before)
+            << opcode.name << ", " << pattern.name << ", lanes " << mask;
         before = now;
       }
     }

@@ -177,5 +177,142 @@ TEST(Timing, AFlagIsSeenWhenItHasArrived) {
   EXPECT_LT(seen(flag), 2 * kArrival) << "it is there";
 }
 
+VTime time_of(const HarnessResult& result) {
+  return result.grid.finished - result.grid.started;
+}
+
+TEST(Timing, HbmMovesMoreThanASectorAtOnce) {
+  const auto gpu = load(kStream);
+  const Address in = gpu->allocate(64U << 20U);
+  const HarnessLaunch launch{.grid = {512, 1, 1}, .block = {256, 1, 1}};
+  // One sector of every two, and both of them: the same traffic.
+  const auto every_other = run_ok(*gpu, "k", launch, in, 16);
+  EXPECT_EQ(every_other.grid.counters.hbm_bytes, 512U * 256 * h200().hbm_granule);
+  gpu->gpu().flush_cache();
+  const auto all = run_ok(*gpu, "k", launch, in, 8);
+  EXPECT_EQ(all.grid.counters.hbm_bytes, 512U * 256 * 32);
+}
+
+TEST(Timing, SectorsChangedInPartTakeTheL2Longer) {
+  const auto gpu = load(R"(
+.visible .entry k(.param .u64 to, .param .u32 stride)
+{
+  .reg .b64 %rd<4>; .reg .b32 %r<9>;
+  ld.param.u64 %rd1, [to]; ld.param.u32 %r5, [stride];
+  mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.u32 %r4, %r1, %r2, %r3;
+  mul.lo.u32 %r4, %r4, %r5; mul.wide.u32 %rd2, %r4, 4; add.s64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r1; st.global.u32 [%rd3], %r2; ret;
+})");
+  const Address to = gpu->allocate(32U << 20U);
+  const HarnessLaunch launch{.grid = {1024, 1, 1}, .block = {256, 1, 1}};
+  run_ok(*gpu, "k", launch, to, 32);  // All of it is in the L2 now.
+  const VTime parts = time_of(run_ok(*gpu, "k", launch, to, 32));
+  const auto least = static_cast<VTime>(2 * 1024 * 256 * 1000 / h200().l2_part_gops);
+  EXPECT_GE(parts, least);
+  EXPECT_LT(parts, 2 * least);
+  EXPECT_LT(4 * time_of(run_ok(*gpu, "k", launch, to, 1)), parts);
+}
+
+/// Reductions of 64 blocks: lane l on word (l mod words) * stride.
+constexpr std::string_view kReductions = R"(
+.visible .entry k(.param .u64 to, .param .u32 words, .param .u32 stride)
+{
+  .reg .b64 %rd<4>; .reg .b32 %r<9>; .reg .pred %p<2>;
+  ld.param.u64 %rd1, [to]; ld.param.u32 %r1, [words]; ld.param.u32 %r2, [stride];
+  mov.u32 %r3, %tid.x; rem.u32 %r3, %r3, %r1; mul.lo.u32 %r3, %r3, %r2;
+  mul.wide.u32 %rd2, %r3, 4; add.s64 %rd3, %rd1, %rd2; mov.u32 %r4, 0;
+L: WHAT [%rd3], %r4; add.u32 %r4, %r4, 1; setp.lt.u32 %p1, %r4, 64; @%p1 bra L;
+  ret;
+})";
+VTime reductions(const std::string& what, std::uint32_t words, std::uint32_t stride) {
+  std::string text(kReductions);
+  const auto gpu = load(text.replace(text.find("WHAT"), 4, what));
+  const Address to = gpu->allocate(1U << 20U);
+  return time_of(run_ok(*gpu, "k", {.grid = {64, 1, 1}, .block = {256, 1, 1}}, to, words, stride));
+}
+
+TEST(Timing, ReductionsThatClashComeOneByOne) {
+  const std::string red = "red.global.add.u32";
+  const VTime apart = reductions(red, 32, 1);
+  const VTime clash = reductions(red, 8, 64);
+  // 8 lines get an eighth of 1,048,576 each.
+  EXPECT_GE(clash, static_cast<VTime>(131'072 * h200().atomic_clash_ns * kNanosecond));
+  EXPECT_GT(clash, apart);
+  EXPECT_GT(reductions(red, 8, 1), 4 * clash) << "all in one line";
+}
+
+TEST(Timing, AnAtomicThatNobodyReadsIsAReduction) {
+  const VTime red = reductions("red.global.add.u32", 8, 64);
+  EXPECT_EQ(reductions("atom.global.add.u32 %r5,", 8, 64), red);
+}
+
+TEST(Timing, LoadsComeBeforeWhatTheirBlockWaitsFor) {
+  const std::string head = R"(
+.visible .entry k(.param .u64 in)
+{
+  .reg .b64 %rd<9>; .reg .b32 %r<9>;
+  ld.param.u64 %rd1, [in]; mov.u32 %r1, 0;
+)";
+  const auto time = [&](const std::string& body) {
+    const auto gpu = load(head + body + " st.global.u32 [%rd1], %r1; ret; }");
+    const Address in = gpu->allocate(1U << 20U);
+    return time_of(run_ok(*gpu, "k", {}, in));
+  };
+  std::string in_turn;
+  std::string behind_stores;
+  std::string chain;
+  for (int i = 1; i <= 8; ++i) {
+    const std::string at = std::to_string(i * 4096);
+    const std::string load = "ld.global.u32 %r2, [%rd1+" + at + "]; add.u32 %r1, %r1, %r2;\n";
+    in_turn += load;
+    behind_stores += load + "st.global.u32 [%rd1], %r1;\n";
+    chain +=
+        "ld.global.u32 %r2, [%rd1+" + at + "]; cvt.u64.u32 %rd2, %r2; add.s64 %rd1, %rd1, %rd2;\n";
+  }
+  // Eight waits, or one.
+  EXPECT_GT(time(chain), 3 * time(in_turn));
+  EXPECT_GT(time(behind_stores), 3 * time(in_turn));
+}
+
+TEST(Timing, UnitsWorkSideBySide) {
+  const auto time = [&](const std::string& body) {
+    const auto gpu = load(R"(
+.visible .entry k()
+{
+  .reg .b32 %r<20>; .reg .f32 %f<20>; .reg .pred %p<2>;
+  mov.u32 %r1, 0;
+L: )" + body + R"(
+  add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 100; @%p1 bra L;
+  ret;
+})");
+    return time_of(run_ok(*gpu, "k", {.block = {1024, 1, 1}}));
+  };
+  std::string floats;
+  std::string special;
+  for (int i = 2; i < 10; ++i) {
+    const std::string r = std::to_string(i);
+    floats += "add.f32 %f" + r + ", %f" + r + ", 0f3F800000;\n";
+    special += "ex2.approx.f32 %f1" + r + ", %f1" + r + ";\n";
+  }
+  EXPECT_LT(time(floats + special), time(special) + time(floats) / 4);
+}
+
+TEST(Timing, AClockThatIsReadOftenIsNoDelay) {
+  const auto time = [&](const std::string& limit) {
+    const auto gpu = load(R"(
+.visible .entry k()
+{
+  .reg .b32 %r<9>; .reg .pred %p<2>;
+  mov.u32 %r1, 0;
+L: mov.u32 %r2, %clock; xor.b32 %r3, %r3, %r2; add.u32 %r1, %r1, 1;
+  setp.lt.u32 %p1, %r1, )" +
+                          limit + R"(; @%p1 bra L;
+  ret;
+})");
+    return time_of(run_ok(*gpu, "k", {}));
+  };
+  EXPECT_LT(time("4096"), 9 * time("512"));
+}
+
 }  // namespace
 }  // namespace cuco::vgpu
