@@ -66,7 +66,6 @@ void JudgeSeat::report(Session& session, const wire::JudgeReport& request, wire:
   parts_.works.when_done(works, [this, works, number, rank = request.rank] {
     Session* waiting = parts_.sessions.find(number);
     if (waiting == nullptr) return;
-    waiting->learn(works);
     Seat& mine = seats_[rank];
     // A rank that reports before its work has ended counts as done no sooner than one that waited.
     mine.report.time_ps = std::max(waiting->clock(), parts_.timeline.now() + kCallCost);
@@ -80,6 +79,8 @@ void JudgeSeat::report(Session& session, const wire::JudgeReport& request, wire:
       if (parts_.check != nullptr)
         parts_.check->on_result_read(*waiting, copy.address, copy.bytes.size());
     }
+    // Only now: the result was there for whoever waits for the given stream, or it is a race.
+    waiting->learn(works);
     waiting->become_idle();
     hold();
   });

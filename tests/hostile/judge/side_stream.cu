@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// tries: honest work on a side stream that the given stream does not wait for; counted all the same
-// verdict: scored
+// tries: work on a side stream that the given stream does not wait for
+// fidelity: final
+// verdict: findings
+// because: global-race
 // cuco: evolve begin host
 
 // common: state
