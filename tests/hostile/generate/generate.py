@@ -3,22 +3,25 @@
 """An adversary of our own: mutates honest candidates, and counts the wrong ones that the judge accepts.
 
     generate.py CUCO [--sample N] [--pairs N] [--deep SEEDS] [--jobs N] [--results FILE] [BASE...]
-    generate.py CUCO --list [BASE...]      which mutants there are
-    generate.py CUCO --show NAME           what one of them changes, as a diff
+    generate.py CUCO --again [--sample N] [BASE...]   those that were rejected before
+    generate.py CUCO --list [BASE...]                 which mutants there are
+    generate.py CUCO --show KEY                       what one of them changes, as a diff
 
-A mutant that does not build, or is the same program to the compiler, does not count. One that is
-accepted is judged again with SEEDS other seeds: other inputs, shapes and schedules. If one of them
-rejects it, some legal schedule makes it wrong and the judge missed it. What survives all of them is
-listed too: it is right as far as anybody saw, or what the next check must find.
+A mutant that does not build, or is the same program to the compiler, does not count. One that the
+judge accepts is missed, unless harmless.tsv says why it is right on every legal schedule: a person
+has read it. --deep judges accepted ones again with SEEDS other seeds (other inputs, shapes and
+schedules); one that some seed rejects is missed whatever the list says.
 
-Results are appended to FILE as they come; mutants that are in it are not judged again. BASE is part
-of a name, gemm_allgather/fused_lsa. CUCO_TENTH=K judges the sample of that tenth. Exits with 1 if
-less than 98 % of the wrong mutants were rejected.
+Verdicts are appended to FILE as they come; mutants that are in it are not judged again. verdicts.tsv
+holds those of the judge as it is. BASE is part of a name, gemm_allgather/fused_lsa. CUCO_TENTH=K
+chooses the sample. Exits with 1 if less than 98 % of the wrong mutants were rejected, with --again
+if one was accepted.
 """
 import argparse
 import collections
 import concurrent.futures
 import difflib
+import fnmatch
 import json
 import os
 import pathlib
@@ -29,9 +32,11 @@ import tempfile
 
 import mutants
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
 ENOUGH = 0.98
 NO_PROGRAM = {"build-failed", "screen-rejected"}
+ACCEPTED = "scored"
 TIMEOUT = 900  # seconds; a verdict that takes longer is a failure of the judge
 
 
@@ -40,7 +45,7 @@ def judge(cuco, mutant, seed=None):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "mutant.cu"
         path.write_text(mutant.text)
-        command = [cuco, "--json", "judge", ROOT / "workloads" / mutant.workload, path, "--fidelity", "final", "--small"]
+        command = [cuco, "--json", "judge", ROOT / "workloads" / mutant.workload, path, "--fidelity", "final", "--small", "--jobs", "1"]
         command += [] if seed is None else ["--seed", str(seed)]
         try:
             run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
@@ -55,16 +60,39 @@ def judge(cuco, mutant, seed=None):
 
 def verdict_on(cuco, mutant, deep):
     verdict, reason = judge(cuco, mutant)
-    record = {"mutant": mutant.name, "story": mutant.story, "verdict": verdict, "reason": reason, "missed": False}
-    for seed in range(1, deep + 1) if verdict == "scored" else ():
+    for seed in range(1, deep + 1) if verdict == ACCEPTED else ():
         later, why = judge(cuco, mutant, seed)
-        if later != "scored":
-            record |= {"missed": True, "reason": f"with seed {seed}: {later}: {why}"}
-            break
-    return record
+        if later != ACCEPTED:
+            return Record(mutant.key, "missed", f"with seed {seed}: {later}: {why}")
+    return Record(mutant.key, verdict, reason)
+
+
+class Record(collections.namedtuple("Record", "key verdict reason")):
+    def line(self):
+        return "\t".join(field.replace("\t", " ").replace("\n", " ") for field in self) + "\n"
+
+    def kind(self, harmless):
+        if self.verdict in NO_PROGRAM:
+            return "no program"
+        if self.verdict != ACCEPTED:
+            return "missed" if self.verdict in ("missed", "no-verdict") else "rejected"
+        return "harmless" if any(fnmatch.fnmatchcase(self.key, pattern) for pattern in harmless) else "missed"
+
+
+def table(path, fields):
+    """The rows of a file of tab-separated fields; lines that begin with # are for people."""
+    if not path.exists():
+        return []
+    lines = (line for line in path.read_text().splitlines() if line and not line.startswith("#"))
+    return [(line.split("\t") + [""] * fields)[:fields] for line in lines]
 
 
 def chosen(everything, options):
+    if options.again:
+        before = {key for key, verdict, _ in table(HERE / "verdicts.tsv", 3)
+                  if Record(key, verdict, "").kind(()) == "rejected"}
+        everything = [m for m in everything if m.key in before]
+        assert everything, "verdicts.tsv names none of these mutants"
     if options.sample is None:
         return everything
     tenth = int(os.environ.get("CUCO_TENTH", "0"))
@@ -72,26 +100,26 @@ def chosen(everything, options):
 
 
 def summary(records, out):
-    verdicts = collections.Counter(r["verdict"] for r in records)
+    """Prints it; returns the share of the wrong mutants that were rejected."""
+    harmless = dict(table(HERE / "harmless.tsv", 2))
+    verdicts = collections.Counter(r.verdict for r in records)
     by_operator = collections.defaultdict(collections.Counter)
     for r in records:
-        kind = ("no program" if r["verdict"] in NO_PROGRAM else "missed" if r["missed"]
-                else "survives" if r["verdict"] == "scored" else "rejected")
-        by_operator[r["story"].split(" ", 1)[0]][kind] += 1
-    print(f"{'operator':16} {'rejected':>8} {'missed':>8} {'survives':>8} {'no program':>10}", file=out)
+        operator = "two mistakes" if " + " in r.key else r.key.split(" ")[2].rstrip(":")
+        by_operator[operator][r.kind(harmless)] += 1
+    kinds = ("rejected", "missed", "harmless", "no program")
+    print(f"{'operator':16}" + "".join(f"{kind:>11}" for kind in kinds), file=out)
     for operator, row in sorted(by_operator.items()):
-        print(f"{operator:16} {row['rejected']:8} {row['missed']:8} {row['survives']:8} {row['no program']:10}", file=out)
-    rejected = sum(row["rejected"] for row in by_operator.values())
-    missed = sum(row["missed"] for row in by_operator.values())
+        print(f"{operator:16}" + "".join(f"{row[kind]:11}" for kind in kinds), file=out)
+    total = sum(by_operator.values(), collections.Counter())
+    print(f"{'all':16}" + "".join(f"{total[kind]:11}" for kind in kinds), file=out)
     print("verdicts: " + ", ".join(f"{n} {v}" for v, n in verdicts.most_common()), file=out)
     for r in records:
-        if r["missed"] or r["verdict"] == "no-verdict":
-            print(f"MISSED {r['mutant']}: {r['story']}\n       {r['reason']}", file=out)
-    for r in records:
-        if r["verdict"] == "scored" and not r["missed"]:
-            print(f"survives {r['mutant']}: {r['story']}", file=out)
-    share = rejected / (rejected + missed) if rejected + missed else 1.0
-    print(f"{rejected} of {rejected + missed} wrong mutants rejected ({100 * share:.1f} %)", file=out)
+        if r.kind(harmless) == "missed":
+            print(f"MISSED {r.key}: {r.verdict} {r.reason}", file=out)
+    wrong = total["rejected"] + total["missed"]
+    share = total["rejected"] / wrong if wrong else 1.0
+    print(f"{total['rejected']} of {wrong} wrong mutants rejected ({100 * share:.1f} %)", file=out)
     return share
 
 
@@ -104,34 +132,33 @@ def main():
     parser.add_argument("--deep", type=int, default=0, metavar="SEEDS")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--show", metavar="NAME")
+    parser.add_argument("--show", metavar="KEY")
     options = parser.parse_intermixed_args()
     everything = list(mutants.all_mutants(ROOT, options.pairs, options.only))
     if options.list:
-        print("\n".join(f"{m.name}  {m.story}" for m in everything))
+        print("\n".join(f"{m.key}  ({m.story})" for m in everything))
         return 0
     if options.show:
         texts = {name: text for name, _, text in mutants.bases(ROOT)}
-        for m in (m for m in everything if m.name == options.show):
-            sys.stdout.writelines(difflib.unified_diff(texts[m.base].splitlines(True), m.text.splitlines(True), m.base, m.name))
+        for m in (m for m in everything if m.key == options.show):
+            sys.stdout.writelines(difflib.unified_diff(texts[m.base].splitlines(True), m.text.splitlines(True), m.base, m.key))
         return 0
 
-    known = {}
-    if options.results and options.results.exists():
-        known = {r["mutant"]: r for r in map(json.loads, options.results.read_text().splitlines())}
     wanted = chosen(everything, options)
-    records = [known[m.name] for m in wanted if m.name in known]
+    known = {key: Record(key, verdict, reason) for key, verdict, reason in table(options.results, 3)} if options.results else {}
+    records = [known[m.key] for m in wanted if m.key in known]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        running = [pool.submit(verdict_on, options.cuco, m, options.deep) for m in wanted if m.name not in known]
+        running = [pool.submit(verdict_on, options.cuco, m, options.deep) for m in wanted if m.key not in known]
         for done in concurrent.futures.as_completed(running):
             record = done.result()
             records.append(record)
             if options.results:
                 with options.results.open("a") as file:
-                    file.write(json.dumps(record) + "\n")
-            print(f"[{len(records)}/{len(wanted)}] {record['verdict']:16} {record['mutant']}  {record['story']}", flush=True)
-    return 0 if summary(records, sys.stdout) >= ENOUGH else 1
+                    file.write(record.line())
+            print(f"[{len(records)}/{len(wanted)}] {record.verdict:16} {record.key}", flush=True)
+    return 0 if summary(records, sys.stdout) >= (1 if options.again else ENOUGH) else 1
 
 
 if __name__ == "__main__":

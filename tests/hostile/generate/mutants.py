@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutants of honest candidates: first-order ones, then pairs of them, always in the same order."""
+import collections
 import dataclasses
 import hashlib
 import pathlib
@@ -15,11 +16,17 @@ class Mutant:
     base: str      # gemm_allgather/fused_lsa
     workload: str  # gemm_allgather
     edits: tuple   # of (operator, line, what it does)
+    places: tuple  # of "function operator: what it does #n", which edits elsewhere do not change
     text: str
 
     @property
     def name(self):
         return f"{self.base}/{hashlib.sha256(self.text.encode()).hexdigest()[:8]}"
+
+    @property
+    def key(self):
+        """What names it when the rest of the file has changed."""
+        return f"{self.base} " + " + ".join(self.places)
 
     @property
     def story(self):
@@ -55,13 +62,21 @@ def with_regions(seed, changed):
 
 def first_order(base, workload, text):
     source = Source(text)
+    functions = list(source.functions())
     seen = {text}
+    counts = collections.Counter()
     for operator in operators.ALL:
         for place, what, edits in operator(source):
             changed = source.replaced(*edits)
-            if changed not in seen:
-                seen.add(changed)
-                yield Mutant(base, workload, ((operator.__name__, source.line(place), what),), changed), edits
+            if changed in seen:
+                continue
+            seen.add(changed)
+            # The innermost function; lambdas have no name here.
+            inside = [name for name, (start, end) in functions if start <= place < end]
+            where = f"{inside[-1] if inside else 'file'} {operator.__name__}: {what}"
+            counts[where] += 1
+            yield Mutant(base, workload, ((operator.__name__, source.line(place), what),),
+                         (f"{where} #{counts[where]}",), changed), edits
 
 
 def overlap(one, other):
@@ -92,4 +107,4 @@ def all_mutants(root, pairs=0, only=None):
         if text not in seen:
             seen.add(text)
             made += 1
-            yield Mutant(one.base, one.workload, one.edits + other.edits, text)
+            yield Mutant(one.base, one.workload, one.edits + other.edits, one.places + other.places, text)
