@@ -70,6 +70,7 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
   parts.check = options.check && !options.on_gpu;
   parts.tier = options.tier;
   parts.small = options.small;
+  parts.timeline = options.timeline;
   parts.scale = options.scale;
   parts.threads = options.threads;
   const toolchain::BuildSettings settings{

@@ -41,10 +41,11 @@ struct JudgeParts {
   hardware::GpuDescription gpu;  ///< What bounds are computed for, and virtual GPUs imitate.
   targets::VirtualSpec machine;
   system::Tier tier = system::Tier::Hostile;
-  bool check = false;  ///< The checker watches at every fidelity, not only at the highest.
-  bool small = false;  ///< Full shapes are not timed, whatever the fidelity.
-  double scale = 0;    ///< What full shapes are divided by; 0: by what their emulation costs.
-  int threads = 1;     ///< Trials at a time.
+  bool check = false;     ///< The checker watches at every fidelity, not only at the highest.
+  bool small = false;     ///< Full shapes are not timed, whatever the fidelity.
+  double scale = 0;       ///< What full shapes are divided by; 0: by what their emulation costs.
+  int threads = 1;        ///< Trials at a time.
+  system::Path timeline;  ///< A trace of seed and candidate goes there; empty: none.
   candidate::Provenance provenance;
   std::optional<std::string> real_gpu;    ///< Its name; absent: times are predicted.
   std::optional<system::Path> reference;  ///< Built, if full shapes are wanted.
@@ -163,6 +164,8 @@ class Judge final : public ProgramJudge {
   void explain(const system::Path& object,
                const workload::Shape& shape,
                candidate::Outcome* outcome);
+  /// One more iteration of the seed and of the candidate, beside each other.
+  Result<void> write_timeline(const system::Path& object, const workload::Shape& shape);
 
   // judge_on_gpu.cc: correctness, then interleaved pairs against the seed.
   Result<candidate::Outcome> run_on_gpu(const system::Path& object, const Effort& effort);

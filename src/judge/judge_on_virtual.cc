@@ -5,6 +5,7 @@
 #include "judge/judge.h"
 #include "judge/ordered_steps.h"
 #include "judge/score.h"
+#include "targets/virtual/run_trace.h"
 #include "workload/shrink.h"
 
 namespace cuco::judge {
@@ -47,6 +48,8 @@ Result<Outcome> Judge::run_on_virtual(const system::Path& object, const Effort& 
     scored.left_out.push_back(
         fmt::format("an adversarial schedule on {}, which did not end in time", name));
   join_scale_models(plan, &scored);
+  // The last one is a full shape's, if those are timed.
+  if (!parts_.timeline.empty()) CUCO_TRY(write_timeline(object, plan.back().shape));
   return score(std::move(scored));
 }
 
@@ -249,6 +252,19 @@ void Judge::explain(const system::Path& object, const workload::Shape& shape, Ou
     if (const auto* found = std::get_if<candidate::Findings>(seen))
       wrong->findings = found->findings;
   }
+}
+
+Result<void> Judge::write_timeline(const system::Path& object, const workload::Shape& shape) {
+  const Stages::Lap lap(&stages_, "timeline");
+  CUCO_TRY_ASSIGN(const system::Path seed, build_seed());
+  std::vector<targets::TracedRun> runs;
+  for (const auto& [name, program] : {std::pair("seed", &seed), std::pair("candidate", &object)}) {
+    CUCO_TRY_ASSIGN(TrialResult result, trials_.profile(*program, shape, true));
+    auto* times = std::get_if<TrialTimes>(&result);
+    if (times == nullptr) continue;  // it does not pass every time
+    runs.push_back({name, std::move(times->profile.report), times->profile.begin_ps});
+  }
+  return targets::write_trace(runs, parts_.timeline);
 }
 
 }  // namespace cuco::judge

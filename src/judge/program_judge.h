@@ -19,7 +19,8 @@ namespace cuco::judge {
 
 struct JudgeOptions {
   system::Path workload;
-  system::Path cache;  ///< Built objects and the machine's secret; must outlive runs.
+  system::Path cache;     ///< Built objects and the machine's secret; must outlive runs.
+  system::Path timeline;  ///< A trace of seed and candidate goes there; empty: none.
   std::uint64_t seed = 0;
   system::Tier tier = system::Tier::Hostile;
   std::string topology;  ///< Empty: the workload's.

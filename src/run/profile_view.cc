@@ -173,8 +173,12 @@ void ProfileFlags::declare(cli::Arguments& arguments) {
       .completes(cli::Completion::File);
   arguments
       .option("--timeline", timeline, "FILE",
-              "write a trace for ui.perfetto.dev: kernels, waits, copies, collectives")
+              "write a trace for ui.perfetto.dev: host threads, streams, waits, puts")
       .completes(cli::Completion::File);
+}
+
+Result<void> ProfileFlags::check() const {
+  return timeline.empty() ? Result<void>() : targets::check_trace_file(timeline);
 }
 
 std::string profile_text(const Json& report, const cli::Terminal& terminal, int lines_per_kernel) {
@@ -199,6 +203,7 @@ Result<cli::ExitCode> run_profiled(cli::Context& context,
                                    const targets::ProgramStart& start,
                                    targets::ServerOptions options) {
   options.reports = true;
+  options.timeline = !flags.timeline.empty();
   CUCO_TRY_ASSIGN(targets::ServerProcess server, targets::ServerProcess::start(options));
   CUCO_TRY_ASSIGN(const targets::RankStart ranks,
                   start.uses_mpi ? targets::start_under_mpi(server, start.argv, options.processes)
@@ -212,7 +217,8 @@ Result<cli::ExitCode> run_profiled(cli::Context& context,
     CUCO_TRY(system::write_file(flags.file, text));
   }
   if (!flags.timeline.empty()) {
-    CUCO_TRY(targets::write_trace(text, flags.timeline));
+    const targets::TracedRun run{.report = text};
+    CUCO_TRY(targets::write_trace({&run, 1}, flags.timeline));
     context.terminal.note("timeline (predicted): {}; open it in ui.perfetto.dev",
                           flags.timeline.string());
   }

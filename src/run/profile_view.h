@@ -21,6 +21,8 @@ struct ProfileFlags {
   [[nodiscard]] bool any() const { return enabled || !file.empty() || !timeline.empty(); }
 
   void declare(cli::Arguments& arguments);
+  /// Whether what it asks for can be written.
+  [[nodiscard]] Result<void> check() const;
 };
 
 /// The tables for a report of vcluster/run_report.h.

@@ -232,10 +232,14 @@ Result<void> ServedTarget::order_snapshot(int rank, const std::vector<MemoryRang
 }
 
 Result<std::string> ServedTarget::profile() {
-  const wire::JudgeProfile request;
-  CUCO_TRY_ASSIGN(const wire::Frame frame,
-                  call(wire::JudgeProfile::kType, wire::bytes_of(request), {}));
-  return std::string(wire::text_of(frame.payload));
+  std::string text;
+  for (;;) {
+    const wire::JudgeProfile request{.offset = text.size()};
+    CUCO_TRY_ASSIGN(const wire::Frame frame,
+                    call(wire::JudgeProfile::kType, wire::bytes_of(request), {}));
+    if (frame.payload.empty()) return text;
+    text += wire::text_of(frame.payload);
+  }
 }
 
 Result<void> ServedTarget::forget_profile() {

@@ -12,6 +12,7 @@
 #include "cli/journey/judge_report.h"
 #include "cli/terminal/command.h"
 #include "judge/program_judge.h"
+#include "targets/virtual/run_trace.h"
 
 namespace cuco::cli {
 namespace {
@@ -38,6 +39,10 @@ class JudgeCommand final : public Command {
                    "also verify full shapes, every element against the GPU reference");
     arguments.flag("--check", check_,
                    "watch every access at lower fidelities, too; final always does");
+    arguments
+        .option("--timeline", timeline_, "FILE",
+                "write a trace of seed and candidate on the last timed shape, for ui.perfetto.dev")
+        .completes(Completion::File);
     arguments.flag("--exact", exact_, "compare a whole program with its seed bit by bit");
     arguments.option("--jobs", jobs_, "N", "number of trials to run in parallel (default: cores)");
     arguments.flag("--own", own_, "trust the code: run it even if a sandbox fence is missing");
@@ -49,8 +54,10 @@ class JudgeCommand final : public Command {
     if (scale_ && !(*scale_ >= 1))
       return Error{ErrorKind::InvalidInput, "--scale must be at least 1"};
     if (jobs_ && *jobs_ < 1) return Error{ErrorKind::InvalidInput, "--jobs must be at least 1"};
+    CUCO_TRY(check_timeline());
     const judge::JudgeOptions options{.workload = workload_,
                                       .cache = system::cache_folder(system::Environment::current()),
+                                      .timeline = timeline_,
                                       .seed = seed_,
                                       .tier = own_ ? system::Tier::Own : system::Tier::Hostile,
                                       .topology = topology_,
@@ -72,6 +79,7 @@ class JudgeCommand final : public Command {
     const auto* scored = std::get_if<candidate::Scored>(&outcome);
     context.terminal.write(context.json ? as_json(*judge, outcome)
                                         : verdict_text(context.terminal, *judge, outcome));
+    if (!timeline_.empty()) tell_of_timeline(context, scored != nullptr);
     return scored != nullptr ? ExitCode::Done : ExitCode::JobFailed;
   }
 
@@ -92,6 +100,26 @@ class JudgeCommand final : public Command {
                                                             : "a device")};
     }
     return system::read_file(candidate_, 4U << 20U);
+  }
+
+  [[nodiscard]] Result<void> check_timeline() const {
+    if (timeline_.empty()) return {};
+    if (on_ == "gpu")
+      return Error{ErrorKind::InvalidInput, "--timeline shows virtual time: --on gpu has none"};
+    if (fidelity_ == "check") {
+      return Error{ErrorKind::InvalidInput,
+                   "--timeline shows what is timed: --fidelity check times nothing"};
+    }
+    return targets::check_trace_file(timeline_);
+  }
+
+  void tell_of_timeline(Context& context, bool is_written) const {
+    if (is_written) {
+      context.terminal.note("timeline (predicted): {}; open it in ui.perfetto.dev",
+                            timeline_.string());
+    } else {
+      context.terminal.note("no timeline: only what passes is timed");
+    }
   }
 
   /// No time, no schedules: the quickest answer to "is it right?".
@@ -166,6 +194,7 @@ class JudgeCommand final : public Command {
   std::uint64_t seed_ = 0;
   std::optional<double> scale_;
   std::optional<int> jobs_;
+  std::filesystem::path timeline_;
   bool small_ = false;
   bool own_ = false;
   bool full_ = false;

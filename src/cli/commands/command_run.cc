@@ -122,6 +122,7 @@ class RunCommand final : public Command {
   Result<void> check_arguments() const {
     CUCO_TRY(check_.check());
     CUCO_TRY(schedules_.check());
+    CUCO_TRY(profile_.check());
     for (const auto& [name, number] : {std::pair("--ranks", ranks_), {"--processes", processes_}}) {
       if (number && (*number < 1 || *number > 64)) {
         return Error{ErrorKind::InvalidInput, fmt::format("{} must be 1 to 64: {}", name, *number)};

@@ -235,8 +235,12 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
   const auto last = std::ranges::max_element(all.ranks, {}, &targets::RankState::time_ps);
   const std::int64_t end = std::max(begin, last->time_ps);
   if (spec_.machine.profile) {
-    CUCO_TRY_ASSIGN(const std::string report, target_.profile());
+    CUCO_TRY_ASSIGN(std::string report, target_.profile());
     CUCO_TRY_ASSIGN(times_.profile, read_profile(report, {last->rank, begin, end}));
+    if (spec_.machine.timeline) {
+      times_.profile.report = std::move(report);
+      times_.profile.begin_ps = begin;
+    }
   }
   auto checked = memory_.check(iteration, set, disturbance_.name);
   if (!checked) return lost_buffers(checked.error());

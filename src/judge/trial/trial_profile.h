@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace cuco::judge {
 struct Profile {
   std::vector<candidate::PhaseTime> phases;  ///< They add up to the iteration.
   std::vector<candidate::HotSpot> hot_spots;
+  // For a timeline only.
+  std::string report;
+  std::int64_t begin_ps = 0;
 };
 
 /// One iteration, seen from the rank that was last.

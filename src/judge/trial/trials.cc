@@ -109,13 +109,16 @@ Result<TrialResult> Trials::full(const system::Path& object,
   return run_on_new_bench(wanted);
 }
 
-Result<TrialResult> Trials::profile(const system::Path& object, const workload::Shape& shape) {
+Result<TrialResult> Trials::profile(const system::Path& object,
+                                    const workload::Shape& shape,
+                                    bool timeline) {
   TrialSpec wanted = spec(object, shape);
   wanted.check_limit = kTimedCheckLimit;
   wanted.stages = nullptr;
   wanted.iterations = 2;  // the first loads the code
   wanted.machine.seed = 0;
   wanted.machine.profile = true;
+  wanted.machine.timeline = timeline;
   return run_on_new_bench(wanted);
 }
 

@@ -61,9 +61,10 @@ class Trials {
   [[nodiscard]] Result<TrialResult> full(const system::Path& object,
                                          const workload::Shape& shape,
                                          const system::Path& reference);
-  /// One more iteration, seen from inside: where the time goes.
+  /// One more iteration, seen from inside: where the time goes, and for a timeline what it shows.
   [[nodiscard]] Result<TrialResult> profile(const system::Path& object,
-                                            const workload::Shape& shape);
+                                            const workload::Shape& shape,
+                                            bool timeline = false);
   /// With every access watched, to explain a wrong result; not for long.
   [[nodiscard]] Result<TrialResult> watch(const system::Path& object, const workload::Shape& shape);
   /// On a real GPU, until one of the two is known to be faster or not.

@@ -13,6 +13,7 @@
 #include "judge/provenance.h"
 #include "measure/speed_of_light.h"
 #include "ptx/container/executable.h"
+#include "targets/virtual/run_trace.h"
 
 namespace cuco::judge {
 namespace {
@@ -53,6 +54,7 @@ Result<std::unique_ptr<WholeProgramJudge>> WholeProgramJudge::create(WholeProgra
   if (!options.topology.empty()) program.topology = options.topology;
   program.rules.exact = program.rules.exact || options.exact;
   std::unique_ptr<WholeProgramJudge> judge(new WholeProgramJudge(std::move(program)));
+  judge->timeline_ = options.timeline;
   const WholeProgram& whole = judge->program_;
   CUCO_TRY_ASSIGN(const system::Path file,
                   system::find_data("topology/" + whole.topology + ".toml"));
@@ -104,6 +106,7 @@ Result<targets::KeptRun> WholeProgramJudge::run(const system::Path& built,
   targets::ServerOptions options = server_;
   options.schedule_seed = schedule_seed;
   options.reports = schedule_seed == 0;
+  options.timeline = options.reports && !timeline_.empty();
   options.keep_copies = kKeptBytes;
   targets::ProgramStart start{
       .argv = {built.string()}, .uses_mpi = links_mpi(built), .fences = build_.tier};
@@ -135,14 +138,14 @@ Result<const targets::KeptRun*> WholeProgramJudge::seed() {
 
 Result<std::optional<Outcome>> WholeProgramJudge::run_beside_seed(const std::string& text,
                                                                   int schedules,
-                                                                  double* seconds) {
+                                                                  std::string* report) {
   CUCO_TRY_ASSIGN(const targets::KeptRun* expected, seed());
   CUCO_TRY_ASSIGN(Built built, build_text(text));
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::optional(std::move(*outcome));
   for (int schedule = 0; schedule <= schedules; ++schedule) {
     CUCO_TRY_ASSIGN(const targets::KeptRun kept,
                     run(std::get<system::Path>(built), static_cast<std::uint64_t>(schedule)));
-    if (schedule == 0) *seconds = device_seconds(kept.report);
+    if (schedule == 0) *report = kept.report;
     candidate::Findings found;
     CUCO_TRY_ASSIGN(const auto differences, compare_with_seed(*expected, kept, program_.rules));
     for (const std::string& difference : differences)
@@ -157,12 +160,16 @@ Result<std::optional<Outcome>> WholeProgramJudge::run_beside_seed(const std::str
 
 Result<Outcome> WholeProgramJudge::judge(const std::string& program, candidate::Fidelity fidelity) {
   const int schedules = effort_of(fidelity).schedules;
-  double seconds = 0;
-  CUCO_TRY_ASSIGN(auto outcome, run_beside_seed(program, schedules, &seconds));
+  std::string report;
+  CUCO_TRY_ASSIGN(auto outcome, run_beside_seed(program, schedules, &report));
   if (outcome) return *std::move(outcome);
   CUCO_TRY_ASSIGN(const targets::KeptRun* expected, seed());
+  if (!timeline_.empty()) {
+    const targets::TracedRun runs[] = {{"seed", expected->report}, {"candidate", report}};
+    CUCO_TRY(targets::write_trace(runs, timeline_));
+  }
   candidate::Scored scored;
-  scored.seconds = seconds;
+  scored.seconds = device_seconds(report);
   scored.baseline_seconds = device_seconds(expected->report);
   scored.score = measure::score(scored.seconds, scored.baseline_seconds, 0);
   scored.hardware = gpu_.key;
@@ -175,8 +182,8 @@ Result<Outcome> WholeProgramJudge::judge(const std::string& program, candidate::
 }
 
 Result<std::optional<Outcome>> WholeProgramJudge::check(const std::string& program) {
-  double seconds = 0;
-  return run_beside_seed(program, 0, &seconds);
+  std::string report;
+  return run_beside_seed(program, 0, &report);
 }
 
 std::vector<WorkloadTest> WholeProgramJudge::test_workload(bool run_seed) {
@@ -186,9 +193,9 @@ std::vector<WorkloadTest> WholeProgramJudge::test_workload(bool run_seed) {
   WorkloadTest& test = tests.emplace_back(
       WorkloadTest{"the seed copies data back, and the same data under another schedule"});
   const auto text = system::read_file(program_.seed, 4U << 20U);
-  double seconds = 0;
+  std::string report;
   const auto outcome =
-      text ? run_beside_seed(*text, 1, &seconds) : Result<std::optional<Outcome>>(text.error());
+      text ? run_beside_seed(*text, 1, &report) : Result<std::optional<Outcome>>(text.error());
   test.passed = outcome && !*outcome;
   if (!outcome) {
     test.detail = outcome.error().message();

@@ -48,13 +48,16 @@ class WholeProgramJudge final : public ProgramJudge {
   Result<const targets::KeptRun*> seed();
   /// The seed's copies by type: "2 fp32, 1 exact".
   std::string compared_as() const;
-  /// The plain schedule and so many others; `seconds`: the device's time under the plain one.
-  Result<OptionalOutcome> run_beside_seed(const std::string& text, int schedules, double* seconds);
+  /// The plain schedule and so many others; `report`: of the run under the plain one.
+  Result<OptionalOutcome> run_beside_seed(const std::string& text,
+                                          int schedules,
+                                          std::string* report);
 
   WholeProgram program_;
   hardware::GpuDescription gpu_;
   fabric::Topology topology_;
   targets::ServerOptions server_;
+  system::Path timeline_;  ///< Empty: none.
   candidate::Provenance provenance_;
   toolchain::BuildSettings build_;
   mutable std::mutex mutex_;

@@ -101,13 +101,15 @@ struct JudgeRead {
   std::uint64_t bytes = 0;  ///< At most kMaxPayload less a header's worth.
 };
 
-/// From the judge: what kernels and streams have done, see vcluster/run_report.h; without
-/// deliveries. Reply tail: JSON, "{}" where the run is not profiled.
+/// From the judge: what kernels and streams have done, see vcluster/watch/run_report.h; deliveries
+/// only for a timeline. Reply tail: as much as fits of the JSON from `offset` on, which is "{}"
+/// where the run is not profiled. It is made anew when it is asked for from the beginning.
 struct JudgeProfile {
   static constexpr std::uint16_t kType = kJudgeSubject + 8;
   using Reply = Nothing;
   std::uint32_t forget = 0;  ///< Not 0: forgets it, tells nothing.
   std::uint32_t reserved = 0;
+  std::uint64_t offset = 0;
 };
 
 /// From the judge: changes device memory. Tail: the bytes.

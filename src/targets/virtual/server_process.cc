@@ -45,6 +45,7 @@ std::vector<std::string> server_arguments(const ServerOptions& options,
   if (options.patience_ms != 0) add("--patience", std::to_string(options.patience_ms));
   if (options.check) add("--check", place(kFindings));
   if (options.reports) add("--report", place(kReport));
+  if (options.timeline) add("--timeline", "on");
   if (options.logs_copies) add("--copy-log", (records / kCopies).string());
   if (options.keep_copies != 0) add("--keep-copies", std::to_string(options.keep_copies));
   return argv;

@@ -28,6 +28,7 @@ struct ServerOptions {
   std::int64_t delivery_delay = 0;   ///< Picoseconds; every delivery between GPUs, a probe.
   bool completions_on_time = false;  ///< The delay is not for completions of puts.
   bool reports = false;              ///< See ServerProcess::report.
+  bool timeline = false;             ///< The report has what a timeline shows.
   bool logs_copies = false;          ///< See ServerProcess::copy_log.
   std::uint64_t keep_copies = 0;     ///< Keep so many bytes of what they carry.
   bool check = false;                ///< Watch every access, many times slower; see findings().

@@ -56,6 +56,7 @@ Result<std::unique_ptr<Target>> start_virtual_target(const VirtualSpec& spec) {
                             .seed = spec.seed % 2'000'000'000,  // the server takes an int
                             .schedule_seed = spec.schedule_seed,
                             .reports = spec.profile,
+                            .timeline = spec.timeline,
                             .check = spec.check,
                             .fenced = true,
                             .memory = spec.memory,

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <typeinfo>
 #include <unordered_map>
 #include <utility>
 
@@ -53,7 +54,7 @@ class Dispatcher {
           }
           handler(session, *request, payload.subspan(wire::kWireSize<Request>));
         },
-        turn, cost};
+        turn, cost, typeid(Request).name()};
   }
 
   /// Null: no such message.
@@ -61,6 +62,7 @@ class Dispatcher {
     std::function<void(Session&)> serve;
     Turn turn = Turn::InTime;
     VTime cost = 0;
+    const char* name = "";  ///< Of the message's type, as the compiler has it.
     [[nodiscard]] bool in_time() const { return turn == Turn::InTime || turn == Turn::Poll; }
   };
   [[nodiscard]] const Entry* find(std::uint16_t type) const {

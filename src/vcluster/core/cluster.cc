@@ -36,6 +36,7 @@ Cluster::~Cluster() {
 Result<void> Cluster::make_parts() {
   CUCO_TRY_ASSIGN(devices_, Devices::create(options_));
   watchers_ = std::make_unique<Watchers>(options_, *devices_, works_);
+  sessions_.calls = watchers_->calls();
   if (options_.check) {
     check_ = std::make_unique<RunCheck>(*devices_, works_, sessions_, processes_);
     works_.is_checked = true;
@@ -183,6 +184,7 @@ void Cluster::serve(Session& session, const Dispatcher::Entry& entry) {
     cost +=
         devices_->adversary().call_delay(session.process->rank, session.thread, session.calls++);
   }
+  session.enter(entry.name);
   session.begin(cost);
   // Whatever the handler hands in comes after what this thread knows.
   if (!check_) return entry.serve(session);

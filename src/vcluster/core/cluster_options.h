@@ -24,6 +24,7 @@ struct ClusterOptions {
   system::Path report;    ///< What kernels did, as JSON, when all is over: see run_report.h.
   system::Path copy_log;  ///< What came back from devices, one line per copy; empty: none.
   std::uint64_t keep_copies = 0;  ///< So many bytes of what came back are kept beside the log.
+  bool timeline = false;          ///< The report has what a timeline shows: see timeline_log.h.
   bool check = false;             ///< Watch every access: see run_check.h.
 };
 

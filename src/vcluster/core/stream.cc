@@ -87,6 +87,7 @@ void StreamSet::submit(Stream& stream, const WorkPtr& work, std::span<const Work
   work->chain = stream.chain;
   work->operation = ++stream.operations;
   work->device = context_.device;
+  if (works_.log != nullptr) work->stream = stream.name();
   stream.tail = work;
   works_.submit(work, after);
 }

@@ -101,7 +101,7 @@ void WorkGraph::complete(const WorkPtr& work) {
   work->state = Work::State::Done;
   work->done_at = timeline_.now();
   if (log != nullptr && work->done_at > work->started_at) {
-    log->push_back({work->what, work->device, work->started_at, work->done_at});
+    log->push_back({work->what, work->device, work->stream, work->started_at, work->done_at});
   }
   const auto then = std::exchange(work->then, {});
   for (const auto& next : then)

@@ -37,6 +37,7 @@ struct Work {
   VTime submitted_at = 0;
   bool in_graph = false;
   std::int32_t device = -1;  ///< Whose stream it was handed to.
+  std::string stream;        ///< Its name, where finished works are logged.
   VTime started_at = 0;
   VTime done_at = 0;
   std::vector<std::function<void()>> then;
@@ -62,6 +63,7 @@ struct HostView {
 struct FinishedWork {
   std::string what;
   std::int32_t device = -1;
+  std::string stream;
   VTime started = 0;
   VTime finished = 0;
 };

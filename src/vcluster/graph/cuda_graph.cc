@@ -123,6 +123,7 @@ std::vector<WorkPtr> submit_nodes(const GraphParts& parts,
     const auto* child = std::get_if<ChildOperation>(&node.operation);
     if (child != nullptr && node.enabled) {
       const WorkPtr child_begin = WorkGraph::make("child graph", nullptr);
+      child_begin->stream = begin->stream;
       parts.works.submit(child_begin, after);
       if (parts.check != nullptr) parts.check->on_graph_node(*child_begin, *begin);
       after = submit_nodes(parts, process, *child->graph, child_begin);
@@ -136,6 +137,7 @@ std::vector<WorkPtr> submit_nodes(const GraphParts& parts,
                    : WorkGraph::make("graph node", nullptr);
     done[id]->in_graph = true;
     done[id]->device = context->device;
+    done[id]->stream = begin->stream;
     parts.works.submit(done[id], after);
     if (parts.check != nullptr) parts.check->on_graph_node(*done[id], *begin);
   }

@@ -6,6 +6,8 @@
 
 #include "base/assert.h"
 #include "vcluster/core/work.h"
+#include "vcluster/host/call_log.h"
+#include "vcluster/host/client_process.h"
 
 namespace cuco::vcluster {
 
@@ -21,8 +23,16 @@ void Session::learn(std::span<const WorkPtr> works) {
 void Session::accept(wire::Frame frame, bool one_way) {
   request_ = std::move(frame);
   if (one_way) return;
-  if (state_ == State::Outside) move_clock_to(timeline_.now());
+  if (state_ == State::Outside) {
+    move_clock_to(timeline_.now());
+    if (log != nullptr) note_call();
+  }
   state_ = State::Pending;
+}
+
+void Session::note_call() {
+  if (process == nullptr || is_service || clock_ <= called_at_) return;
+  log->add({process->index, process->rank, thread, call_, describe(wait_), called_at_, clock_});
 }
 
 void Session::begin(VTime cost) {
@@ -41,6 +51,7 @@ VTime Session::poll_cost(VTime cost) {
 void Session::reply(std::int32_t status, wire::Bytes head, wire::Bytes tail, int fd) {
   CUCO_ASSERT(state_ == State::Pending || state_ == State::Parked || state_ == State::Idle);
   if (state_ != State::Pending) move_clock_to(timeline_.now());
+  if (log != nullptr) note_call();
   state_ = State::Running;
   wait_ = {};
   wire::Header header;
@@ -74,6 +85,7 @@ void Session::go_outside(ThreadWait wait) {
 
 void Session::come_back(VTime woken_at) {
   move_clock_to(woken_at);
+  if (log != nullptr) note_call();
   state_ = State::Running;
   wait_ = {};
 }

@@ -25,6 +25,7 @@
 
 namespace cuco::vcluster {
 
+class CallLog;
 struct Process;
 struct Work;
 
@@ -55,6 +56,11 @@ class Session {
   void accept(wire::Frame frame, bool one_way);
   [[nodiscard]] const wire::Frame& request() const { return request_; }
   [[nodiscard]] wire::Fd take_fd() { return std::move(request_.fd); }
+  /// A call of that name is served from here on; for timelines.
+  void enter(const char* call) {
+    call_ = call;
+    called_at_ = clock_;
+  }
   /// Its turn has come: from here it costs `cost` of the thread's time.
   void begin(VTime cost);
   /// What it costs to ask again. Whoever has asked nothing else for long asks less often: a program
@@ -89,6 +95,7 @@ class Session {
   bool is_service = false;
   std::uint32_t thread = 0;  ///< Number within the process.
   std::uint64_t calls = 0;   ///< Served under an adversarial schedule.
+  CallLog* log = nullptr;    ///< Null: nobody wants to know what it calls.
 
   /// Checked runs: what the thread knows to have happened.
   check::ClockPtr known;
@@ -104,12 +111,16 @@ class Session {
   void set_bounce(system::Mapping bounce) { bounce_ = std::move(bounce); }
 
  private:
+  void note_call();
+
   std::uint32_t number_;
   const Timeline& timeline_;
   Sink sink_;
   State state_ = State::Running;
   VTime clock_ = 0;
   std::optional<VTime> polls_since_;
+  const char* call_ = "";
+  VTime called_at_ = 0;
   wire::Frame request_;
   system::Mapping bounce_;
   ThreadWait wait_;

@@ -14,6 +14,7 @@ Session& Sessions::add(Session::Sink sink, std::uint32_t pid) {
   const std::uint32_t number = next_++;
   auto session = std::make_unique<Session>(number, timeline_, std::move(sink));
   session->pid = pid;
+  session->log = calls;
   session->set_clock(timeline_.now());
   return *(sessions_[number] = std::move(session));
 }

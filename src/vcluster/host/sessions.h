@@ -24,6 +24,8 @@ class Sessions {
   Session& add(Session::Sink sink, std::uint32_t pid);
   void erase(const Session& session) { sessions_.erase(session.number()); }
 
+  CallLog* calls = nullptr;  ///< Where threads note what they call; null: nowhere.
+
  private:
   const Timeline& timeline_;
   std::map<std::uint32_t, std::unique_ptr<Session>> sessions_;

@@ -315,25 +315,29 @@ void GinNic::carry_out(Ring& ring, const GinDescriptor& descriptor, VTime start)
 
 void GinNic::log_delivery(const Job& job, VTime sent, VTime arrival, VTime signalled) {
   auto& log = *services_.deliveries;
+  const int from = team_->clique->device_of(rank_);
+  const int to = team_->clique->device_of(job.peer);
   if (job.descriptor.bytes != 0) {
-    log.push_back(
-        {services_.memory.canonical(job.destination), job.descriptor.bytes, sent, arrival});
+    log.push_back({services_.memory.canonical(job.destination), job.descriptor.bytes, sent, arrival,
+                   false, from, to});
   }
   if (!job.descriptor.signal) return;
   const abi::GinProxyContext& theirs =
       team_->layouts[static_cast<std::size_t>(job.peer)].contexts[job.context];
-  log.push_back({theirs.signals + std::uint64_t{*job.descriptor.signal} * 8, 8, sent, signalled});
+  log.push_back({theirs.signals + std::uint64_t{*job.descriptor.signal} * 8, 8, sent, signalled,
+                 false, from, to});
 }
 
 void GinNic::log_completion(const Job& job, VTime sent, VTime acknowledged, VTime credited) {
   const abi::GinProxyContext& mine =
       team_->layouts[static_cast<std::size_t>(rank_)].contexts[job.context];
   auto& log = *services_.deliveries;
-  log.push_back(
-      {mine.consumer_indices + static_cast<std::uint64_t>(job.peer) * 4, 4, sent, credited, true});
+  const int device = team_->clique->device_of(rank_);
+  log.push_back({mine.consumer_indices + static_cast<std::uint64_t>(job.peer) * 4, 4, sent,
+                 credited, true, device, device});
   if (!job.descriptor.counter) return;
-  log.push_back(
-      {mine.counters + std::uint64_t{*job.descriptor.counter} * 8, 8, sent, acknowledged, true});
+  log.push_back({mine.counters + std::uint64_t{*job.descriptor.counter} * 8, 8, sent, acknowledged,
+                 true, device, device});
 }
 
 // The program may write its source again from then on.

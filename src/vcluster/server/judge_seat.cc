@@ -270,9 +270,10 @@ void JudgeSeat::profile(const wire::JudgeProfile& request) {
     parts_.watchers.forget();
     return answer(wire::JudgeProfile::kType, wire::kSuccess, {});
   }
-  std::string text = parts_.watchers.brief_report();
-  if (text.size() > wire::kMaxPayload / 2) text = "{}";
-  answer(wire::JudgeProfile::kType, wire::kSuccess, {}, wire::bytes_of_text(text));
+  if (request.offset == 0) profile_ = parts_.watchers.brief_report();
+  const std::size_t from = std::min<std::size_t>(request.offset, profile_.size());
+  const std::string_view part = std::string_view(profile_).substr(from, wire::kMaxPayload / 2);
+  answer(wire::JudgeProfile::kType, wire::kSuccess, {}, wire::bytes_of_text(part));
 }
 
 void JudgeSeat::send_findings() {

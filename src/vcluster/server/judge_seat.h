@@ -95,6 +95,7 @@ class JudgeSeat {
   std::uint64_t delivered_before_ = 0;  ///< Between GPUs, before the last command.
   bool waiting_ = false;                ///< The judge has asked and not been answered.
   std::vector<std::string> deadlock_;
+  std::string profile_;  ///< As it was last asked for from the beginning.
   bool out_of_time_ = false;
 };
 

@@ -3,7 +3,8 @@
 //   cuco-vcluster --listen FD --parent FD --gpu FILE [--topology FILE] [--devices N]
 //                 [--divide MATH,MEMORY,LINKS]
 //                 [--processes N] [--seed N] [--judge FD] [--check FILE|-]
-//                 [--schedule-seed N] [--delivery-delay PS [--completions on-time]] [--report FILE]
+//                 [--schedule-seed N] [--delivery-delay PS [--completions on-time]] [--report FILE
+//                 [--timeline on]]
 //                 [--copy-log FILE [--keep-copies BYTES]] [--patience MS]
 #include <sys/prctl.h>
 
@@ -67,6 +68,7 @@ Result<ClusterOptions> cluster_options(const Options& options) {
       result.keep_copies = std::strtoull(keep->second.c_str(), nullptr, 10);
     }
   }
+  result.timeline = options.contains("--timeline");
   result.seed = static_cast<std::uint64_t>(number(options, "--seed", 0));
   result.check = options.contains("--check");
   result.expected_processes = static_cast<std::uint32_t>(number(options, "--processes", 1));

@@ -2,11 +2,16 @@
 #include "vcluster/watch/run_report.h"
 
 #include <array>
+#include <cctype>
+#include <cstdlib>
+#include <memory>
 #include <string_view>
 
+#include <cxxabi.h>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "vcluster/watch/timeline_log.h"
 
 namespace cuco::vcluster {
 namespace {
@@ -85,6 +90,64 @@ Json json_of(const vgpu::Phase& phase, bool with_addresses) {
   return out;
 }
 
+/// "stream synchronize" of the type cuco::wire::StreamSynchronize.
+std::string call_name(const char* type) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(type, nullptr, nullptr, &status), std::free);
+  const std::string_view full = status == 0 ? text.get() : type;
+  std::string words;
+  for (const char c : full.substr(full.rfind(':') + 1)) {
+    if (std::isupper(static_cast<unsigned char>(c)) != 0 && !words.empty()) words += ' ';
+    words += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return words;
+}
+
+Json json_of(const HostCall& call) {
+  return {{"process", call.process},      {"rank", call.rank},  {"thread", call.thread},
+          {"name", call_name(call.name)}, {"wait", call.wait},  {"started_ps", call.started},
+          {"finished_ps", call.finished}, {"times", call.times}};
+}
+
+Json json_of(const TimelineLog& timeline) {
+  Json calls = Json::array();
+  Json places = Json::array();
+  Json waits = Json::array();
+  Json traffic = Json::array();
+  Json arrows = Json::array();
+  for (const HostCall& call : timeline.calls.all())
+    calls.push_back(json_of(call));
+  for (const auto& [device, kernel, line] : timeline.places()) {
+    places.push_back(
+        {{"device", device}, {"kernel", kernel}, {"file", line.first}, {"line", line.second}});
+  }
+  for (const TimelineLog::Wait& wait : timeline.waits()) {
+    waits.push_back(
+        {{"place", wait.place}, {"from_ps", wait.from}, {"to_ps", wait.to}, {"times", wait.times}});
+  }
+  for (const TimelineLog::Traffic& burst : timeline.traffic()) {
+    traffic.push_back({{"place", burst.place},
+                       {"peer", burst.peer},
+                       {"is_load", burst.is_load},
+                       {"from_ps", burst.from},
+                       {"to_ps", burst.to},
+                       {"bytes", burst.bytes}});
+  }
+  for (const TimelineLog::Arrow& arrow : timeline.arrows()) {
+    arrows.push_back({{"delivery", arrow.delivery},
+                      {"from", arrow.from},
+                      {"sent_ps", arrow.sent},
+                      {"to", arrow.to},
+                      {"seen_ps", arrow.seen}});
+  }
+  return {{"calls", std::move(calls)},
+          {"places", std::move(places)},
+          {"waits", std::move(waits)},
+          {"traffic", std::move(traffic)},
+          {"arrows", std::move(arrows)}};
+}
+
 }  // namespace
 
 std::string report_of(const RunRecord& record) {
@@ -98,16 +161,20 @@ std::string report_of(const RunRecord& record) {
   for (const FinishedWork& work : record.works) {
     out["works"].push_back({{"what", work.what},
                             {"device", work.device},
+                            {"stream", work.stream},
                             {"started_ps", work.started},
                             {"finished_ps", work.finished}});
   }
+  if (record.timeline != nullptr) out["timeline"] = json_of(*record.timeline);
   if (record.deliveries == nullptr) return to_text(out);
   for (const vgpu::Delivery& delivery : *record.deliveries) {
     out["deliveries"].push_back({{"address", delivery.address},
                                  {"bytes", delivery.bytes},
                                  {"sent_ps", delivery.sent},
                                  {"arrived_ps", delivery.arrived},
-                                 {"is_completion", delivery.is_completion}});
+                                 {"is_completion", delivery.is_completion},
+                                 {"from", delivery.from},
+                                 {"to", delivery.to}});
   }
   return to_text(out);
 }

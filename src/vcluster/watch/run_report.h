@@ -16,13 +16,22 @@
 ///                  "warp_time_ps", "load_wait_ps", "poll_wait_ps", "barrier_wait_ps",
 ///                  "waits": [{"file", "line", "polls", "waited_ps", "first_ps", "last_ps",
 ///                             "addresses": [...]}]}],
-///      "works": [{"what", "device", "started_ps", "finished_ps"}],
+///      "works": [{"what", "device", "stream", "started_ps", "finished_ps"}],
 ///      "transfers": 12,
-///      "deliveries": [{"address", "bytes", "sent_ps", "arrived_ps", "is_completion"}]}
+///      "deliveries": [{"address", "bytes", "sent_ps", "arrived_ps", "is_completion", "from",
+///      "to"}], "timeline": {
+///        "calls": [{"process", "rank", "thread", "name", "wait", "started_ps", "finished_ps",
+///                   "times"}],
+///        "places": [{"device", "kernel", "file", "line"}],
+///        "waits": [{"place", "from_ps", "to_ps", "times"}],
+///        "traffic": [{"place", "peer", "is_load", "from_ps", "to_ps", "bytes"}],
+///        "arrows": [{"delivery", "from", "sent_ps", "to", "seen_ps"}]}}
 ///
 /// A phase is a launch, as its device saw it; a work is anything that a stream was given: kernels,
 /// copies, collectives, each from when its turn had come. Transfers are all that the links carried
 /// between GPUs; deliveries are those that kernels sent, and the completions that they can poll.
+/// The timeline is there where one was asked for: see timeline_log.h. `place`, and `from` and `to`
+/// of an arrow, count in places; `delivery` counts in deliveries.
 #pragma once
 
 #include <string>
@@ -33,12 +42,15 @@
 
 namespace cuco::vcluster {
 
+class TimelineLog;
+
 struct RunRecord {
   std::string gpu;
   const vgpu::Profiler& profiler;
   const std::vector<FinishedWork>& works;
   std::uint64_t transfers = 0;
   const std::vector<vgpu::Delivery>* deliveries = nullptr;  ///< Null: neither these nor addresses.
+  const TimelineLog* timeline = nullptr;
 };
 
 [[nodiscard]] std::string report_of(const RunRecord& record);

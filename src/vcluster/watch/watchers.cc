@@ -30,6 +30,11 @@ Watchers::Watchers(const ClusterOptions& options, Devices& devices, WorkGraph& w
     works.log = &works_;
     observers_.push_back(profiler_.get());
   }
+  if (options.timeline && profiler_ != nullptr) {
+    timeline_ = std::make_unique<TimelineLog>(devices.memory(), deliveries_,
+                                              options.topology.load_store.latency);
+    observers_.push_back(timeline_.get());
+  }
 }
 
 Result<void> Watchers::write_report() const {
@@ -38,19 +43,23 @@ Result<void> Watchers::write_report() const {
   if (weak_ != nullptr) {
     all.insert(all.end(), weak_->remote_stores().begin(), weak_->remote_stores().end());
   }
-  return system::write_file(options_.report, report_of({options_.gpu.key, *profiler_, works_,
-                                                        devices_.fabric().deliveries(), &all}));
+  return system::write_file(options_.report,
+                            report_of({options_.gpu.key, *profiler_, works_,
+                                       devices_.fabric().deliveries(), &all, timeline_.get()}));
 }
 
 std::string Watchers::brief_report() const {
   if (profiler_ == nullptr) return "{}";
-  return report_of({options_.gpu.key, *profiler_, works_});
+  if (timeline_ == nullptr) return report_of({options_.gpu.key, *profiler_, works_});
+  return report_of({options_.gpu.key, *profiler_, works_, devices_.fabric().deliveries(),
+                    &deliveries_, timeline_.get()});
 }
 
 void Watchers::forget() {
   works_.clear();
   deliveries_.clear();
   if (profiler_ != nullptr) profiler_->forget();
+  if (timeline_ != nullptr) timeline_->forget();
 }
 
 void Watchers::join(vgpu::Environment& environment) {

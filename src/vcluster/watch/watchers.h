@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "vcluster/core/cluster_options.h"
 #include "vcluster/core/work.h"
+#include "vcluster/watch/timeline_log.h"
 #include "vgpu/gpu/gpu.h"
 #include "vgpu/gpu/observer_list.h"
 #include "vgpu/timing/kernel_profile.h"
@@ -27,7 +28,7 @@ class Watchers {
   void join(vgpu::Environment& environment);
   /// Writes what the options asked for. Once, when all is over.
   [[nodiscard]] Result<void> write_report() const;
-  /// What has ended since the beginning or the last forget(), without deliveries.
+  /// What has ended since the beginning or the last forget(); deliveries only for a timeline.
   [[nodiscard]] std::string brief_report() const;
   void forget();
   /// Where the NICs note what they delivered; null: nobody wants to know.
@@ -35,12 +36,16 @@ class Watchers {
     return profiler_ != nullptr ? &deliveries_ : nullptr;
   }
 
+  /// Where host threads note what they call; null: nobody wants to know.
+  [[nodiscard]] CallLog* calls() { return timeline_ != nullptr ? &timeline_->calls : nullptr; }
+
  private:
   const ClusterOptions& options_;
   Devices& devices_;
   std::unique_ptr<vgpu::Profiler> profiler_;
   std::vector<vgpu::Delivery> deliveries_;
   std::vector<FinishedWork> works_;
+  std::unique_ptr<TimelineLog> timeline_;
   std::unique_ptr<vgpu::WeakMemory> weak_;
   std::vector<vgpu::AccessObserver*> observers_;
   std::vector<std::unique_ptr<vgpu::ObserverList>> lists_;

@@ -12,16 +12,6 @@ namespace cuco::vgpu {
 
 namespace {
 
-/// The user's line: the call, where code of another file was inlined.
-ProfiledLine line_of(const Kernel& kernel, const Op& op) {
-  const ptx::Instruction& instruction = *kernel.origins[op.source].instruction;
-  const ptx::SourceLine& line =
-      instruction.source.file == instruction.caller.file ? instruction.source : instruction.caller;
-  const auto& files = kernel.module->files;
-  if (line.line == 0 || line.file >= files.size()) return {"", 0};
-  return {files[line.file], line.line};
-}
-
 std::uint64_t count_sectors(const AccessEvent& event) {
   std::array<Address, 2 * kLanes * 2> sectors;
   std::size_t count = 0;
@@ -92,6 +82,15 @@ void add(Counters& sum, const Counters& more) {
 }
 
 }  // namespace
+
+ProfiledLine line_of(const Kernel& kernel, const Op& op) {
+  const ptx::Instruction& instruction = *kernel.origins[op.source].instruction;
+  const ptx::SourceLine& line =
+      instruction.source.file == instruction.caller.file ? instruction.source : instruction.caller;
+  const auto& files = kernel.module->files;
+  if (line.line == 0 || line.file >= files.size()) return {"", 0};
+  return {files[line.file], line.line};
+}
 
 void LineProfile::add(const LineProfile& other) {
   threads += other.threads;

@@ -17,10 +17,15 @@
 
 namespace cuco::vgpu {
 
+struct Kernel;
+
 inline constexpr std::size_t kCostClasses = static_cast<std::size_t>(CostClass::Count);
 
 /// A source line; line 0: the program has no line information there.
 using ProfiledLine = std::pair<std::string, std::uint32_t>;
+
+/// The user's line: the call, where code of another file was inlined.
+[[nodiscard]] ProfiledLine line_of(const Kernel& kernel, const Op& op);
 
 struct LineProfile {
   std::uint64_t threads = 0;  ///< Thread-instructions.
@@ -56,6 +61,8 @@ struct Delivery {
   VTime sent = 0;
   VTime arrived = 0;
   bool is_completion = false;  ///< No arrival: word of the own NIC that a put has left its source.
+  int from = -1;               ///< Devices; -1: not known.
+  int to = -1;
 };
 
 /// One launch, for comparing runs.

@@ -30,5 +30,5 @@ assert store["ideal_sectors"] == store["sectors"]
 assert "fill" in result.stdout and f"streams.cu:{line}" in result.stdout
 assert "predicted" in result.stdout and "3 * i + 1" in result.stdout
 slices = [event for event in trace if event["ph"] == "X"]
-assert {"fill"} == {event["name"] for event in slices if event["cat"] == "kernels"}, slices
-assert any(event["cat"] == "copies" for event in slices), slices
+assert {"fill"} == {event["name"] for event in slices if event["cat"] == "kernel"}, slices
+assert any(event["cat"] == "copy" for event in slices), slices
