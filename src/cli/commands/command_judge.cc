@@ -41,7 +41,7 @@ class JudgeCommand final : public Command {
                    "watch every access at lower fidelities, too; final always does");
     arguments
         .option("--timeline", timeline_, "FILE",
-                "write a trace of seed and candidate on the last timed shape, for ui.perfetto.dev")
+                "write a trace of seed and candidate for ui.perfetto.dev")
         .completes(Completion::File);
     arguments.flag("--exact", exact_, "compare a whole program with its seed bit by bit");
     arguments.option("--jobs", jobs_, "N", "number of trials to run in parallel (default: cores)");
