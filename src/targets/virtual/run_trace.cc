@@ -246,7 +246,7 @@ class Trace {
   }
 
   std::optional<std::size_t> add_put(
-      std::pair<Json::const_iterator, Json::const_iterator> arrivals) {
+      const std::pair<Json::const_iterator, Json::const_iterator>& arrivals) {
     if (arrivals.first == arrivals.second) return std::nullopt;
     const Json& last = *std::prev(arrivals.second);
     const auto from = static_cast<int>(number(last, "from"));
