@@ -110,6 +110,17 @@ Access access_of(const Warp& w, const Op& op) {
   return {{list[0], list[1], list[2]}, list[3] != 0, list[4], list + 5};
 }
 
+/// Bytes of a line that one instruction brings. From shared memory, ldmatrix takes all. Elsewhere
+/// four lanes share a line, each with a register of it, or with two where an accumulator has them
+/// side by side.
+std::uint32_t piece_bytes(const Access& access, bool shared, std::uint32_t line_bytes) {
+  constexpr unsigned kLanesOfLine = 4;
+  const Matrix& m = access.matrix;
+  const bool accumulator = m.element == 4 && m.rows * m.columns == 256;
+  const unsigned lane_bytes = m.element == 8 || accumulator ? 8 : 4;
+  return shared ? line_bytes : std::min(line_bytes, kLanesOfLine * lane_bytes);
+}
+
 /// Calls f(element, address) in the order of memory; lane 0's pointer and stride count for all.
 /// For the books, each lane touches its share of the rows.
 template <typename F>
@@ -129,7 +140,14 @@ void walk(Warp& w, const Op& op, const Access& access, AccessKind kind, F&& f) {
   for (unsigned i = 0; i < lines; ++i)
     starts[i] = base + i * stride * m.element;
   w.active = lines >= kLanes ? kFullMask : (1U << lines) - 1;
-  account(w, op, kind, starts, line_bytes);
+  const bool shared = aux.space == ptx::Space::Shared || is_shared(base);
+  const std::uint32_t piece = piece_bytes(access, shared, line_bytes);
+  for (std::uint32_t at = 0; at < line_bytes; at += piece) {
+    LaneAddresses pieces = starts;
+    for (unsigned i = 0; i < lines; ++i)
+      pieces[i] += at;
+    account(w, op, kind, pieces, std::min(piece, line_bytes - at));
+  }
   w.active = all;
   for (unsigned i = 0; i < lines; ++i) {
     for (unsigned j = 0; j < length; ++j) {

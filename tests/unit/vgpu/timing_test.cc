@@ -213,6 +213,20 @@ TEST(Timing, SectorsChangedInPartTakeTheL2Longer) {
   EXPECT_LT(4 * time_of(run_ok(*gpu, "k", launch, to, 1)), parts);
 }
 
+TEST(Timing, AFragmentComesFromGlobalMemoryInPieces) {
+  const auto gpu = load(R"(
+.visible .entry k(.param .u64 from, .param .u32 stride)
+{
+  .reg .b64 %rd<2>; .reg .b32 %r<20>;
+  ld.param.u64 %rd1, [from]; ld.param.u32 %r9, [stride];
+  wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd1], %r9;
+  ret;
+})");
+  const Address from = gpu->allocate(1U << 20U);
+  const auto result = run_ok(*gpu, "k", {.grid = {1, 1, 1}, .block = {32, 1, 1}}, from, 64);
+  EXPECT_EQ(result.grid.counters.sectors, 32U) << "16 rows of 32 bytes, each in two halves";
+}
+
 /// Reductions of 64 blocks: lane l on word (l mod words) * stride.
 constexpr std::string_view kReductions = R"(
 .visible .entry k(.param .u64 to, .param .u32 words, .param .u32 stride)
