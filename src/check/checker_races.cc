@@ -112,7 +112,7 @@ void Checker::check_shared(BlockState& block,
     }
   };
   const bool matrix = event.bytes >= 16 && is_matrix(warp, op);
-  access.whole_warp = matrix;
+  access.matrix = matrix;
   std::uint32_t rest = event.lanes;
   while (rest != 0) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
@@ -148,10 +148,10 @@ void Checker::check_shared(BlockState& block,
       const Address stop = std::min((at / 4 + 1) * 4, end);
       if (!same) access.lane = lane + static_cast<unsigned>((at - begin) / event.bytes);
       // Lanes that share a word are not distinguished in it.
-      access.whole_warp = stop - at > event.bytes;
+      access.any_lane = stop - at > event.bytes;
       touch(at, stop);
     }
-    access.whole_warp = matrix;
+    access.any_lane = false;
   }
 }
 
@@ -328,10 +328,13 @@ void Checker::report_shared(BlockState& block,
                     conflict.earlier_warp, warp.index, conflict.offset);
     finding.hint = "put __syncthreads() between the two";
   } else {
+    const std::string writer = conflict.earlier_lane == SharedRaces::kMatrix
+                                   ? "a matrix store"
+                                   : fmt::format("lane {}", conflict.earlier_lane);
     finding.message = fmt::format(
-        "reads byte {} of shared memory that lane {} of the same warp has just written, without "
+        "reads byte {} of shared memory that {} of the same warp has just written, without "
         "a __syncwarp() between",
-        conflict.offset, conflict.earlier_lane);
+        conflict.offset, writer);
     finding.hint = "put __syncwarp() between the two: lanes of a warp run apart";
   }
   if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;

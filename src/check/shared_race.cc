@@ -156,8 +156,10 @@ void SharedRaces::read(const Access& access, const Report& report) {
               row.has_words ? word.write_lane
                             : row.write_lane + static_cast<unsigned>(i % kRow) / row.lane_words;
           const std::uint16_t phase = row.has_words ? word.write_phase : row.write_phase;
-          if (!mine || access.whole_warp || site == access.site || phase != phase_[warp] ||
-              write_lane == lane || write_lane > 31 || (row.has_words && word.is_atomic)) {
+          const bool same_lane = !access.matrix && write_lane != kMatrix &&
+                                 (access.any_lane || write_lane == lane || write_lane == kAnyLane);
+          if (!mine || site == access.site || phase != phase_[warp] || same_lane ||
+              (row.has_words && word.is_atomic)) {
             conflict.earlier_site = 0;
           } else {
             conflict.kind = Conflict::Kind::Lanes;
@@ -183,7 +185,7 @@ void SharedRaces::write(const Access& access, const Report& report) {
     const auto index = static_cast<std::uint32_t>(i / kRow);
     Row& row = rows_[index];
     const bool whole = i % kRow == 0 && end - i >= kRow;
-    const bool by_lanes = whole && access.lane_words != 0 && !access.whole_warp;
+    const bool by_lanes = whole && access.lane_words != 0 && !access.any_lane && !access.matrix;
     if (by_lanes && write_row(row, access, lane_of(access, i))) {
       i += kRow;
       continue;
@@ -213,8 +215,9 @@ void SharedRaces::write(const Access& access, const Report& report) {
         reported = true;
       }
       const unsigned lane =
-          access.whole_warp
-              ? 255
+          access.matrix ? kMatrix
+          : access.any_lane
+              ? kAnyLane
               : access.lane + (access.lane_words == 0
                                    ? 0
                                    : static_cast<unsigned>(i - access.first) / access.lane_words);
@@ -271,7 +274,7 @@ void SharedRaces::strong_write(unsigned warp, std::uint32_t index, std::uint32_t
   word.write_site = site;
   word.readers = 0;
   word.write_phase = phase_[warp];
-  word.write_lane = 255;
+  word.write_lane = kAnyLane;
   word.is_atomic = true;
   word.write_mask = 0xF;
   word.written_mask = 0xF;

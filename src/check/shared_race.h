@@ -22,12 +22,14 @@ namespace cuco::check {
 class SharedRaces {
  public:
   static constexpr unsigned kMaxWarps = BlockOrder::kMaxWarps;
+  static constexpr unsigned kAnyLane = 255;  ///< One of several, or nobody's to blame.
+  static constexpr unsigned kMatrix = 254;   ///< A matrix instruction of the whole warp.
   struct Conflict {
     enum class Kind : std::uint8_t { Warps, Lanes, Unwritten };
     Kind kind = Kind::Warps;
     std::uint32_t offset = 0;  ///< Of the word, in bytes.
     unsigned earlier_warp = 0;
-    unsigned earlier_lane = 0;  ///< For Lanes.
+    unsigned earlier_lane = 0;  ///< For Lanes; or kMatrix.
     std::uint32_t earlier_site = 0;
     bool earlier_writes = false;
   };
@@ -42,7 +44,9 @@ class SharedRaces {
     unsigned lane = 0;  ///< Of the first word.
     /// A power of 2. 0: all by that lane, or by all lanes (a broadcast).
     std::uint32_t lane_words = 1;
-    bool whole_warp = false;  ///< A matrix load: lanes are not distinguished.
+    /// Which lane has which byte is not known: several share the word, …
+    bool any_lane = false;
+    bool matrix = false;      ///< …or it is part of a matrix, which any of them may have moved.
     std::uint8_t mask = 0xF;  ///< Bytes of the word; not all of them only if count is 1.
   };
 

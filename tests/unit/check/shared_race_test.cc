@@ -57,6 +57,25 @@ TEST_F(SharedRaceTest, ABarrierOrdersBothDirections) {
   EXPECT_EQ(count, 0);
 }
 
+TEST_F(SharedRaceTest, AMatrixIsOfAllLanesAndOfNoneInParticular) {
+  const SharedRaces::Access stored{.warp = 0, .first = 64, .count = 32, .site = 40, .matrix = true};
+  const SharedRaces::Access loaded{.warp = 0, .first = 64, .count = 32, .site = 50, .matrix = true};
+  races.write(stored, report);
+  read(0, 70, 6);
+  ASSERT_EQ(count, 1) << "lane 6 reads what any lane may have stored";
+  EXPECT_EQ(last->kind, SharedRaces::Conflict::Kind::Lanes);
+  EXPECT_EQ(last->earlier_lane, SharedRaces::kMatrix);
+  races.read(loaded, report);
+  EXPECT_EQ(count, 2);
+  races.sync_lanes(0);
+  read(0, 70, 6);
+  races.read(loaded, report);
+  EXPECT_EQ(count, 2);
+  write(0, 80);
+  races.read(loaded, report);
+  EXPECT_EQ(count, 3) << "any lane may read what lane 0 stored";
+}
+
 TEST_F(SharedRaceTest, TheSecondBarrierOfATileLoopIsNeeded) {
   write(0, 5);
   meet(0xF);
