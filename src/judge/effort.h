@@ -24,7 +24,7 @@ struct Effort {
   /// Of a full shape as a scale model: the first loads the code, the second is its time.
   static constexpr int kScaledIterations = 2;
   /// What one of these iterations may cost in processor time, about.
-  static constexpr double kScaledSeconds = 6;
+  static constexpr double kScaledSeconds = 3;
 
   /// Disturbed iterations among the timed ones.
   [[nodiscard]] int surprises() const { return schedules > 0 ? 2 : 0; }
