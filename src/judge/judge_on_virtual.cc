@@ -182,9 +182,12 @@ Result<std::vector<PlannedTime>> Judge::plan_times(const Effort& effort) const {
     }
     CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(*full));
     CUCO_TRY_ASSIGN(const workload::Shape large, workload::shrink(workload(), *full, k));
-    plan.push_back({large, bound, Effort::on_scale_models(), full->name});
     const auto small = workload::shrink(workload(), *full, 2 * k);
-    if (k == 1 || !small) continue;
+    if (k == 1 || !small) {  // then this one is looked at, too
+      plan.push_back({large, bound, effort.on_smaller_models(), full->name});
+      continue;
+    }
+    plan.push_back({large, bound, Effort::on_scale_models(), full->name});
     plan.push_back({*small, bound, effort.on_smaller_models(), full->name});
   }
   return plan;

@@ -110,7 +110,10 @@ Result<double> factor_for(const Workload& workload, const Shape& full, double se
   CUCO_TRY_ASSIGN(const std::string type, choose(workload.flops_type, workload.variables(full)));
   const double work = workload.ranks * (whole.flops / (type == "bf16" ? kTensorFlops : kFlops) +
                                         whole.hbm_bytes / kBytes);
-  return std::exp2(std::max(0.0, std::ceil(std::log2(work / seconds))));
+  double k = std::exp2(std::max(0.0, std::ceil(std::log2(work / seconds))));
+  while (k > 1 && !shrink(workload, full, k))
+    k /= 2;
+  return k;
 }
 
 }  // namespace cuco::workload
