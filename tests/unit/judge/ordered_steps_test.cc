@@ -54,6 +54,22 @@ TEST_P(OrderedStepsTest, TheFirstInOrderIsTheVerdictEvenIfALaterOneIsQuicker) {
   }
 }
 
+TEST_P(OrderedStepsTest, ALaterOneThatIsStillUnderWayChangesNothing) {
+  std::atomic<bool> later_has_begun = GetParam() == 1;  // with one thread it never does
+  OrderedSteps steps;
+  steps.add([&] {
+    while (!later_has_begun)
+      std::this_thread::yield();
+    return rejects("the first one");
+  });
+  steps.add([&] {
+    later_has_begun = true;
+    std::this_thread::sleep_for(20ms);
+    return rejects("the late one");
+  });
+  EXPECT_NE(reason(steps.run(GetParam())).find("the first one"), std::string::npos);
+}
+
 TEST_P(OrderedStepsTest, AnErrorEndsItLikeAVerdict) {
   std::atomic<int> later = 0;
   OrderedSteps steps;
