@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expert/emit/emit.h"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace cuco::expert::emit {
+namespace {
+using design::Backend;
+using testing::Contains;
+using testing::Field;
+using testing::HasSubstr;
+using testing::Not;
+
+Request request_for(Collective collective) {
+  Request request{.name = "gather_rows", .collective = collective};
+  request.expressions = {"rows", "all", "n", "0", "stream", "comm", "state.gather"};
+  return request;
+}
+
+std::string reason_of(const Request& request) {
+  const auto emitted = emit(request);
+  return emitted ? "" : emitted.error().message();
+}
+
+TEST(Emit, ReplacesTheCallByAnExpressionOfTheSameType) {
+  const auto emitted = emit(request_for(Collective::AllGather));
+  ASSERT_TRUE(emitted);
+  EXPECT_EQ(emitted->call, "gather_rows(state.gather, rows, all, n, stream)");
+  EXPECT_EQ(emitted->member, "cuco::Site gather;");
+  EXPECT_EQ(emitted->setup, "cuco::open<cuco::Path::Lsa>(&comm, 1, {32, 65536}, &state.gather)");
+  EXPECT_EQ(emitted->teardown, "cuco::close<cuco::Path::Lsa>(&state.gather, 1)");
+  EXPECT_THAT(emitted->code, HasSubstr("ncclResult_t gather_rows("));
+  EXPECT_THAT(emitted->code, Not(HasSubstr("{{")));
+}
+
+TEST(Emit, SharesOnlyTheBuffersThatPeersReach) {
+  auto request = request_for(Collective::AllGather);
+  request.buffers = Buffers::Windows;
+  const auto emitted = emit(request);
+  ASSERT_TRUE(emitted);
+  ASSERT_EQ(emitted->buffers.size(), 1);
+  EXPECT_EQ(emitted->buffers[0].allocate,
+            "cuco::allocate(comm, &all, {bytes}, &state.gather_recv)");
+  EXPECT_EQ(emitted->call, "gather_rows(state.gather, rows, state.gather_recv, all, n, stream)");
+  EXPECT_THAT(emitted->preconditions, Contains(Field(&Precondition::subject, "all")));
+
+  request.backend = Backend::Gin;  // the network card reads from a window as well
+  EXPECT_EQ(emit(request)->buffers.size(), 2);
+  request.in_place = true;
+  EXPECT_EQ(emit(request)->buffers.size(), 1);
+}
+
+TEST(Emit, ReplacesMessagesOneByOne) {
+  const auto emitted = emit(request_for(Collective::Exchange));
+  ASSERT_TRUE(emitted);
+  EXPECT_EQ(emitted->group.send, "state.gather_group.send({data}, {count}, {peer})");
+  EXPECT_EQ(emitted->call, "gather_rows(state.gather, state.gather_group, stream)");
+}
+
+TEST(Emit, SaysWhyThereIsNoSuchCode) {
+  auto request = request_for(Collective::AllReduce);
+  request.backend = Backend::Multimem;
+  request.reduction = Reduction::Max;
+  EXPECT_EQ(reason_of(request), "the switch has no Max of float");
+  request.backend = Backend::Gin;
+  request.buffers = Buffers::Windows;
+  EXPECT_THAT(reason_of(request), HasSubstr("does not reduce"));
+  request.backend = Backend::Lsa;
+  request.in_place = true;
+  EXPECT_THAT(reason_of(request), HasSubstr("overwrite"));
+  request.shots = Shots::Two;
+  EXPECT_EQ(reason_of(request), "");
+  request.box_bytes = 100;
+  EXPECT_EQ(reason_of(request), "a box is a multiple of 16 bytes");
+}
+
+TEST(Emit, StatesWhatMustHold) {
+  auto request = request_for(Collective::Broadcast);
+  request.backend = Backend::Hybrid;
+  std::vector<std::string> texts;
+  for (const auto& need : emit(request)->preconditions)
+    texts.push_back(to_text(need));
+  EXPECT_THAT(texts, Contains("nodes have the same number of ranks, which are consecutive"));
+  EXPECT_THAT(texts, Contains("8 MiB of symmetric memory for each rank of the communicator"));
+  EXPECT_THAT(texts, Not(Contains("all ranks reach each other by load and store")));
+}
+
+}  // namespace
+}  // namespace cuco::expert::emit
