@@ -9,8 +9,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "check/async_copies.h"
 #include "check/checker.h"
+#include "check/shared/async_copies.h"
 
 namespace cuco::check {
 

@@ -24,7 +24,7 @@
 #include "check/finding/finding.h"
 #include "check/memory_state.h"
 #include "check/race.h"
-#include "check/shared_race.h"
+#include "check/shared/shared_race.h"
 #include "vgpu/exec/what_if.h"
 #include "vgpu/gpu/grid.h"
 #include "vgpu/gpu/observer.h"

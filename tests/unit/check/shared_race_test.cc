@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/shared_race.h"
+#include "check/shared/shared_race.h"
 
 #include <optional>
 #include <tuple>
