@@ -52,6 +52,15 @@ bool may_poll_shared(const ptx::Instruction& in) {
   return in.has(ptx::Modifier::Cas) || in.operands[2].value == 0 || in.operands[2].value == -1;
 }
 
+/// Who it was, of those that come first in a conflict of lanes.
+std::string lanes_of(const SharedRaces::Conflict& conflict) {
+  if (conflict.earlier_lane == SharedRaces::kMatrix) {
+    return conflict.earlier_writes ? "a matrix store" : "a matrix load";
+  }
+  if (conflict.earlier_lane >= LaneOrder::kLanes) return "another lane";
+  return fmt::format("lane {}", conflict.earlier_lane);
+}
+
 /// A barrier in an unrolled loop is several instructions of one line.
 bool same_line(const vgpu::Kernel& kernel, std::uint32_t a, std::uint32_t b) {
   const ptx::Instruction* one = kernel.origins[a].instruction;
@@ -143,7 +152,7 @@ void Checker::check_shared(BlockState& block,
       continue;
     }
     // Small elements: the words at the ends may be shared with others.
-    access.lane_words = 1;
+    access.lane_words = same ? 0 : 1;
     for (Address at = begin; at < end; at = (at / 4 + 1) * 4) {
       const Address stop = std::min((at / 4 + 1) * 4, end);
       if (!same) access.lane = lane + static_cast<unsigned>((at - begin) / event.bytes);
@@ -328,13 +337,17 @@ void Checker::report_shared(BlockState& block,
                     conflict.earlier_warp, warp.index, conflict.offset);
     finding.hint = "put __syncthreads() between the two";
   } else {
-    const std::string writer = conflict.earlier_lane == SharedRaces::kMatrix
-                                   ? "a matrix store"
-                                   : fmt::format("lane {}", conflict.earlier_lane);
-    finding.message = fmt::format(
-        "reads byte {} of shared memory that {} of the same warp has just written, without "
-        "a __syncwarp() between",
-        conflict.offset, writer);
+    const std::string other = lanes_of(conflict);
+    finding.message =
+        conflict.earlier_writes
+            ? fmt::format(
+                  "reads byte {} of shared memory that {} of the same warp has just "
+                  "written, without a __syncwarp() between",
+                  conflict.offset, other)
+            : fmt::format(
+                  "writes byte {} of shared memory that {} of the same warp may still be "
+                  "reading, without a __syncwarp() between",
+                  conflict.offset, other);
     finding.hint = "put __syncwarp() between the two: lanes of a warp run apart";
   }
   if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
@@ -597,7 +610,7 @@ void Checker::report_barrier(const BlockState& block,
   findings_.add(std::move(finding));
 }
 
-void Checker::on_warp_sync(const vgpu::Warp& warp, const vgpu::Op& op, std::uint32_t) {
+void Checker::on_warp_sync(const vgpu::Warp& warp, const vgpu::Op& op, std::uint32_t lanes) {
   if (has_deferred()) settle();
   // Shuffles, votes and matrix operations exchange registers; only __syncwarp() orders memory.
   const ptx::Instruction* in = warp.kernel->origins[op.source].instruction;
@@ -605,8 +618,15 @@ void Checker::on_warp_sync(const vgpu::Warp& warp, const vgpu::Op& op, std::uint
     return;
   }
   BlockState& block = state_of(warp);
-  block.shared.sync_lanes(warp.index);
   if (options_.global_races) races_.sync_lanes(block.first + warp.index);
+  // Tiles of a warp may meet at one instruction, each for itself.
+  const std::uint32_t* members = warp.slots<std::uint32_t>(op.d);
+  while (lanes != 0) {
+    const std::uint32_t group = members[std::countr_zero(lanes)];
+    if ((warp.alive & ~group) == 0) return block.shared.sync_lanes(warp.index);
+    block.shared.sync_lanes(warp.index, group);
+    lanes &= ~group;
+  }
 }
 
 }  // namespace cuco::check

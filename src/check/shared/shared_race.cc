@@ -15,6 +15,7 @@ void SharedRaces::reset(std::uint32_t bytes, unsigned warps) {
   }
   bytes_ = bytes;
   warps_ = warps;
+  lanes_.reset();
 }
 
 std::uint32_t SharedRaces::floor_of(unsigned warp) const {
@@ -36,6 +37,15 @@ std::uint32_t SharedRaces::unknown_readers(unsigned warp,
     if (order_->known(warp, other) >= epoch) others &= ~(1U << other);
   }
   return others;
+}
+
+bool SharedRaces::is_of_other_lane(unsigned warp,
+                                   unsigned lane,
+                                   unsigned earlier,
+                                   std::uint32_t phase) const {
+  if (lanes_.knows(warp, lane, earlier, phase)) return false;
+  if (lane == kMatrix || earlier == kMatrix) return true;
+  return lane != kAnyLane && earlier != kAnyLane && (lane == kSeveral || lane != earlier);
 }
 
 void SharedRaces::expand(std::uint32_t index) {
@@ -62,9 +72,14 @@ bool SharedRaces::write_row(Row& row, const Access& access, std::uint8_t lane) {
   if (row.read_epoch > floor && unknown_readers(access.warp, row.readers, row.read_epoch) != 0) {
     return false;
   }
+  const Recent recent = recent_reads(access.warp);
+  if (recent.has_phase(row.word_read_phase)) return false;
+  if (recent.has(row) && (row.read_lane != lane || row.read_lane_words != access.lane_words)) {
+    return false;
+  }
   row.writer = access.warp << kEpochBits | order_->epoch(access.warp);
   row.write_site = access.site;
-  row.write_phase = phase_[access.warp];
+  row.write_phase = lanes_.phase(access.warp);
   row.write_lane = lane;
   row.lane_words = static_cast<std::uint8_t>(access.lane_words);
   row.readers = 0;
@@ -86,22 +101,26 @@ bool SharedRaces::write_words(const Access& access, std::size_t end) {
   const unsigned warp = access.warp;
   const std::uint32_t floor = floor_of(warp);
   const std::uint32_t stamp = warp << kEpochBits | order_->epoch(warp);
+  const Recent recent = recent_reads(warp);
   const auto is_read = [&](std::uint32_t readers, std::uint32_t epoch) {
     return epoch > floor && unknown_readers(warp, readers, epoch) != 0;
   };
   for (std::size_t i = access.first; i < end;) {
     const auto index = static_cast<std::uint32_t>(i / kRow);
-    if (is_read(rows_[index].readers, rows_[index].read_epoch)) return false;
+    const Row& row = rows_[index];
+    if (is_read(row.readers, row.read_epoch)) return false;
+    if (recent.has(row)) return false;
     expand(index);
     const std::size_t row_end = std::min<std::size_t>(end, (i / kRow + 1) * kRow);
     for (; i < row_end; ++i) {
       Word& word = words_[i];
       if (is_written(word.writer) && !knows(warp, word.writer)) return false;
       if (is_read(word.readers, word.read_epoch)) return false;
+      if (recent.has(word) && word.read_lane != lane_of(access, i)) return false;
       word.writer = stamp;
       word.write_site = access.site;
       word.readers = 0;
-      word.write_phase = phase_[warp];
+      word.write_phase = lanes_.phase(warp);
       word.write_lane = lane_of(access, i);
       word.is_atomic = false;
       word.write_mask = 0xF;
@@ -120,12 +139,14 @@ void SharedRaces::read(const Access& access, const Report& report) {
   QuickReader quick(*this, warp);
   for (std::size_t i = access.first; i < end;) {
     Row& row = rows_[i / kRow];
-    if (i % kRow == 0 && end - i >= kRow && access.lane_words != 0 &&
-        quick.read_row(row, access.site, lane_of(access, i), access.lane_words)) {
+    if (i % kRow == 0 && end - i >= kRow && access.lane_words != 0 && !access.any_lane &&
+        quick.read_row(row, access.site, lane_of(access, i),
+                       access.matrix ? 0 : access.lane_words)) {
       i += kRow;
       continue;
     }
     row.word_read_epoch = std::max(row.word_read_epoch, epoch);
+    row.word_read_phase = quick.phase_;
     const std::size_t row_end = std::min<std::size_t>(end, (i / kRow + 1) * kRow);
     for (; i < row_end; ++i) {
       Word& word = words_[i];
@@ -146,20 +167,14 @@ void SharedRaces::read(const Access& access, const Report& report) {
           conflict.earlier_site = 0;
         } else if (knows(warp, writer)) {
           checked = writer >> kEpochBits == warp || row.has_words ? 0 : writer;
-          const unsigned lane =
-              access.lane + (access.lane_words == 0
-                                 ? 0
-                                 : static_cast<unsigned>(i - access.first) / access.lane_words);
-          // Stores of other lanes of this warp, with no .sync operation since.
+          // Stores of other lanes of this warp, with no __syncwarp() since.
           const bool mine = (writer >> kEpochBits) == warp && (writer & kEpochMask) == epoch;
           const unsigned write_lane =
               row.has_words ? word.write_lane
                             : row.write_lane + static_cast<unsigned>(i % kRow) / row.lane_words;
-          const std::uint16_t phase = row.has_words ? word.write_phase : row.write_phase;
-          const bool same_lane = !access.matrix && write_lane != kMatrix &&
-                                 (access.any_lane || write_lane == lane || write_lane == kAnyLane);
-          if (!mine || site == access.site || phase != phase_[warp] || same_lane ||
-              (row.has_words && word.is_atomic)) {
+          const std::uint32_t phase = row.has_words ? word.write_phase : row.write_phase;
+          if (!mine || site == access.site || (row.has_words && word.is_atomic) ||
+              !is_of_other_lane(warp, toucher(access, i), write_lane, phase)) {
             conflict.earlier_site = 0;
           } else {
             conflict.kind = Conflict::Kind::Lanes;
@@ -171,7 +186,7 @@ void SharedRaces::read(const Access& access, const Report& report) {
           reported = true;
         }
       }
-      note_read(word, access, epoch);
+      quick.note(word, access.site, toucher(access, i), access.mask);
     }
   }
 }
@@ -180,6 +195,7 @@ void SharedRaces::write(const Access& access, const Report& report) {
   const unsigned warp = access.warp;
   const std::uint32_t stamp = warp << kEpochBits | order_->epoch(warp);
   const auto end = std::min<std::size_t>(std::size_t{access.first} + access.count, bytes_ / 4);
+  const Recent recent = recent_reads(warp);
   bool reported = false;
   for (std::size_t i = access.first; i < end;) {
     const auto index = static_cast<std::uint32_t>(i / kRow);
@@ -194,6 +210,7 @@ void SharedRaces::write(const Access& access, const Report& report) {
     const std::uint32_t floor = row.read_epoch == 0 ? 0 : floor_of(warp);
     const std::uint32_t row_readers =
         row.read_epoch > floor ? unknown_readers(warp, row.readers, row.read_epoch) : 0;
+    const bool row_recent = recent.has(row);
     const std::size_t row_end = std::min<std::size_t>(end, (i / kRow + 1) * kRow);
     const std::size_t row_begin = i;
     for (; i < row_end; ++i) {
@@ -214,22 +231,25 @@ void SharedRaces::write(const Access& access, const Report& report) {
                 others != 0 ? word.read_site : row.read_site, false});
         reported = true;
       }
-      const unsigned lane =
-          access.matrix ? kMatrix
-          : access.any_lane
-              ? kAnyLane
-              : access.lane + (access.lane_words == 0
-                                   ? 0
-                                   : static_cast<unsigned>(i - access.first) / access.lane_words);
-      word.written_mask = static_cast<std::uint8_t>(
-          (is_written(word.writer) ? word.written_mask : 0) | access.mask);
-      word.write_mask =
-          static_cast<std::uint8_t>((word.writer == stamp ? word.write_mask : 0) | access.mask);
+      const unsigned lane = toucher(access, i);
+      const auto report_reader = [&](unsigned reader, std::uint32_t phase, std::uint32_t site) {
+        if (reported || !is_of_other_lane(warp, lane, reader, phase & kEpochMask)) return;
+        report({Conflict::Kind::Lanes, offset, warp, reader, site, false});
+        reported = true;
+      };
+      if (row_recent) report_reader(reader_of(row, i), row.read_phase, row.read_site);
+      if (recent.has(word) && (word.read_mask & access.mask) != 0) {
+        report_reader(word.read_lane, word.read_phase, word.read_site);
+      }
+      const unsigned written = is_written(word.writer) ? word.written_mask : 0U;
+      word.written_mask = (written | access.mask) & 0xFU;
+      word.write_mask = ((word.writer == stamp ? word.write_mask : 0U) | access.mask) & 0xFU;
       word.writer = stamp;
       word.write_site = access.site;
       word.readers = 0;
-      word.write_phase = phase_[warp];
-      word.write_lane = static_cast<std::uint8_t>(lane);
+      word.write_phase = lanes_.phase(warp);
+      // Lanes that store to one word mostly store one value.
+      word.write_lane = static_cast<std::uint8_t>(lane == kSeveral ? kAnyLane : lane);
       word.is_atomic = false;
     }
     if (by_lanes) {
@@ -237,7 +257,7 @@ void SharedRaces::write(const Access& access, const Report& report) {
       row.has_words = false;
       row.writer = stamp;
       row.write_site = access.site;
-      row.write_phase = phase_[warp];
+      row.write_phase = lanes_.phase(warp);
       row.write_lane = lane_of(access, row_begin);
       row.lane_words = static_cast<std::uint8_t>(access.lane_words);
       row.readers = 0;
@@ -273,7 +293,7 @@ void SharedRaces::strong_write(unsigned warp, std::uint32_t index, std::uint32_t
   word.writer = warp << kEpochBits | order_->epoch(warp);
   word.write_site = site;
   word.readers = 0;
-  word.write_phase = phase_[warp];
+  word.write_phase = lanes_.phase(warp);
   word.write_lane = kAnyLane;
   word.is_atomic = true;
   word.write_mask = 0xF;

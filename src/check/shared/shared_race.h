@@ -4,7 +4,7 @@
 /// that are read before anybody wrote them.
 ///
 /// A word remembers its last writer and the readers since. Warps are ordered by the block's
-/// barriers (BlockOrder), lanes of one warp by its .sync operations. Rows of 32 words that are
+/// barriers (BlockOrder), lanes of one warp by __syncwarp() (LaneOrder). Rows of 32 words that are
 /// written and read as a whole, as tiles are, keep their state once for the row.
 #pragma once
 
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "check/block_order.h"
+#include "check/shared/lane_order.h"
 
 namespace cuco::check {
 
@@ -24,12 +25,13 @@ class SharedRaces {
   static constexpr unsigned kMaxWarps = BlockOrder::kMaxWarps;
   static constexpr unsigned kAnyLane = 255;  ///< One of several, or nobody's to blame.
   static constexpr unsigned kMatrix = 254;   ///< A matrix instruction of the whole warp.
+  static constexpr unsigned kSeveral = 253;  ///< More than one, all of them at all of it.
   struct Conflict {
     enum class Kind : std::uint8_t { Warps, Lanes, Unwritten };
     Kind kind = Kind::Warps;
     std::uint32_t offset = 0;  ///< Of the word, in bytes.
     unsigned earlier_warp = 0;
-    unsigned earlier_lane = 0;  ///< For Lanes; or kMatrix.
+    unsigned earlier_lane = 0;  ///< For Lanes; or kMatrix, kSeveral.
     std::uint32_t earlier_site = 0;
     bool earlier_writes = false;
   };
@@ -42,7 +44,7 @@ class SharedRaces {
     std::uint32_t count = 1;
     std::uint32_t site = 0;
     unsigned lane = 0;  ///< Of the first word.
-    /// A power of 2. 0: all by that lane, or by all lanes (a broadcast).
+    /// A power of 2. 0: all by several lanes, as in a broadcast.
     std::uint32_t lane_words = 1;
     /// Which lane has which byte is not known: several share the word, …
     bool any_lane = false;
@@ -71,8 +73,9 @@ class SharedRaces {
     return is_written(row.has_words ? words_[word].writer : row.writer);
   }
 
-  /// Lanes of the warp met at a .sync operation.
-  void sync_lanes(unsigned warp) { ++phase_[warp]; }
+  /// All lanes of the warp, or some of them, met at a __syncwarp() or a barrier.
+  void sync_lanes(unsigned warp) { lanes_.meet(warp); }
+  void sync_lanes(unsigned warp, std::uint32_t lanes) { lanes_.meet(warp, lanes); }
 
  private:
   static constexpr std::uint32_t kRow = 32;
@@ -81,28 +84,35 @@ class SharedRaces {
   struct Word {
     std::uint32_t writer = 0;  ///< warp << 27 | epoch; 0: never written.
     std::uint32_t write_site = 0;
+    std::uint32_t write_phase = 0;
     std::uint32_t readers = 0;  ///< Warps that read since the write.
     std::uint32_t read_epoch = 0;
     std::uint32_t read_site = 0;
-    std::uint16_t write_phase = 0;
+    std::uint32_t read_phase = 0;  ///< Of the last to read: warp << 27 | phase of its lanes.
     std::uint8_t write_lane = 0;
-    bool is_atomic = false;
-    std::uint8_t write_mask = 0xF;    ///< Bytes of the last write…
-    std::uint8_t read_mask = 0;       ///< …of the reads since…
-    std::uint8_t written_mask = 0xF;  ///< …and those written at all.
+    std::uint8_t read_lane = 0;
+    std::uint8_t write_mask : 4 = 0xF;    ///< Bytes of the last write…
+    std::uint8_t read_mask : 4 = 0;       ///< …of the reads since…
+    std::uint8_t written_mask : 4 = 0xF;  ///< …and those written at all.
+    bool is_atomic : 1 = false;
   };
+  static_assert(sizeof(Word) == 32, "two in a cache line");
   struct Row {
     std::uint32_t writer = 0;  ///< Of all its words, if they have not a state each.
     std::uint32_t write_site = 0;
+    std::uint32_t write_phase = 0;
     std::uint32_t readers = 0;  ///< Of the whole row.
     std::uint32_t read_epoch = 0;
     std::uint32_t read_site = 0;
+    std::uint32_t read_phase = 0;
     std::uint32_t word_read_epoch = 0;  ///< The latest read of single words.
-    std::uint16_t write_phase = 0;
+    std::uint32_t word_read_phase = 0;
     bool has_words = false;
-    // Its words were written by neighbouring lanes, so many words each.
+    // Its words were written, and read, by neighbouring lanes, so many words each.
     std::uint8_t write_lane = 0;
     std::uint8_t lane_words = 1;
+    std::uint8_t read_lane = 0;
+    std::uint8_t read_lane_words = 1;  ///< 0: by several layouts.
   };
 
   [[nodiscard]] bool knows(unsigned warp, std::uint32_t stamp) const {
@@ -122,14 +132,52 @@ class SharedRaces {
     return static_cast<std::uint8_t>(
         access.lane + ((word - access.first) >> std::countr_zero(access.lane_words)));
   }
+  /// The warp's own reads of which some of its lanes may not know.
+  struct Recent {
+    std::uint32_t first = 0;  ///< Phases from here on…
+    std::uint32_t count = 0;  ///< …and so many.
+    std::uint32_t epoch = 0;
+    std::uint32_t bit = 0;  ///< The warp's.
+
+    [[nodiscard]] bool has_phase(std::uint32_t phase) const { return phase - first < count; }
+    template <typename State>
+    [[nodiscard]] bool has(const State& read) const {
+      return has_phase(read.read_phase) && read.read_epoch == epoch && (read.readers & bit) != 0;
+    }
+  };
+  [[nodiscard]] Recent recent_reads(unsigned warp) const {
+    const std::uint32_t floor = lanes_.floor(warp);
+    return {warp << kEpochBits | (floor & kEpochMask), lanes_.phase(warp) - floor + 1,
+            order_->epoch(warp), 1U << warp};
+  }
+  /// What `earlier` did in that phase is another lane's, which `lane` does not know to be over.
+  [[nodiscard]] bool is_of_other_lane(unsigned warp,
+                                      unsigned lane,
+                                      unsigned earlier,
+                                      std::uint32_t phase) const;
+  [[nodiscard]] static unsigned reader_of(const Row& row, std::size_t word) {
+    return row.read_lane_words == 0
+               ? kSeveral
+               : row.read_lane + static_cast<unsigned>(word % kRow) / row.read_lane_words;
+  }
+  /// Who touches a word of the access.
+  [[nodiscard]] static unsigned toucher(const Access& access, std::size_t word) {
+    if (access.matrix) return kMatrix;
+    if (access.any_lane) return kAnyLane;
+    return access.lane_words == 0 ? kSeveral : lane_of(access, word);
+  }
   bool write_words(const Access& access, std::size_t end);
   bool write_row(Row& row, const Access& access, std::uint8_t lane);
-  static void note_read(Word& word, const Access& access, std::uint32_t epoch) {
-    const bool first = word.read_epoch != epoch;
-    word.read_mask = static_cast<std::uint8_t>((first ? 0 : word.read_mask) | access.mask);
-    word.readers = (first ? 0 : word.readers) | 1U << access.warp;
-    word.read_epoch = epoch;
-    word.read_site = access.site;
+  /// `mask`: the bytes read.
+  static void note_lane(Word& word, std::uint32_t phase, unsigned lane, unsigned mask) {
+    if (word.read_phase == phase && word.read_lane != lane) {
+      // Different bytes of it may be different lanes'.
+      lane = lane == kMatrix || word.read_lane == kMatrix ? kMatrix
+             : word.read_mask == mask                     ? kSeveral
+                                                          : kAnyLane;
+    }
+    word.read_phase = phase;
+    word.read_lane = static_cast<std::uint8_t>(lane);
   }
   void expand(std::uint32_t row);
 
@@ -138,7 +186,7 @@ class SharedRaces {
   std::uint32_t bytes_ = 0;
   std::vector<Word> words_;
   std::vector<Row> rows_;
-  std::array<std::uint16_t, kMaxWarps> phase_{};
+  LaneOrder lanes_;
 };
 
 /// Reads of one warp between two synchronisations of its own: what holds for all of them is checked
@@ -154,6 +202,7 @@ class SharedRaces::QuickReader {
         epoch_(races.order_->epoch(warp)),
         base_(races.order_->base()),
         own_(warp << kEpochBits | epoch_),
+        phase_(warp << kEpochBits | (races.lanes_.phase(warp) & kEpochMask)),
         bit_(1U << warp),
         end_(races.bytes_ / 4) {}
 
@@ -167,7 +216,8 @@ class SharedRaces::QuickReader {
     if (writer == own_ || !is_ordered(writer)) return false;
     if (row.has_words && word.written_mask != 0xF) return false;
     row.word_read_epoch = std::max(row.word_read_epoch, epoch_);
-    note(word, site);
+    row.word_read_phase = phase_;
+    note(word, site, kSeveral);
     return true;
   }
 
@@ -203,13 +253,19 @@ class SharedRaces::QuickReader {
   bool read_row(Row& row, std::uint32_t site, std::uint8_t lane, std::uint32_t lane_words) {
     if (row.has_words || !is_ordered(row.writer)) return false;
     // Each lane may read what it wrote itself.
-    if (row.writer == own_ && row.write_phase == races_.phase_[warp_] &&
+    if (row.writer == own_ && row.write_phase >= races_.lanes_.floor(warp_) &&
         (row.write_lane != lane || row.lane_words != lane_words)) {
       return false;
     }
     // Only readers of one epoch are kept: with one number for all, others would seem too late.
-    row.readers = (row.read_epoch == epoch_ ? row.readers : 0) | bit_;
+    const bool known = row.read_epoch == epoch_;
+    const bool alike = row.read_lane == lane && row.read_lane_words == lane_words;
+    row.readers = (known ? row.readers : 0) | bit_;
+    row.read_lane_words =
+        static_cast<std::uint8_t>(known && row.read_phase == phase_ && !alike ? 0 : lane_words);
+    row.read_lane = lane;
     row.read_epoch = epoch_;
+    row.read_phase = phase_;
     row.read_site = site;
     return true;
   }
@@ -227,14 +283,17 @@ class SharedRaces::QuickReader {
       }
       if (row.has_words && word.written_mask != 0xF) return false;
       row.word_read_epoch = std::max(row.word_read_epoch, epoch_);
-      note(word, access.site);
+      row.word_read_phase = phase_;
+      note(word, access.site, toucher(access, i));
     }
     return true;
   }
 
-  void note(Word& word, std::uint32_t site) const {
-    const bool known = word.read_epoch == epoch_;
-    word.read_mask = 0xF;
+  void note(Word& word, std::uint32_t site, unsigned lane, unsigned mask = 0xF) const {
+    const bool known = word.read_epoch == epoch_ && word.readers != 0;
+    if (!known) word.read_phase = ~phase_;
+    note_lane(word, phase_, lane, mask);
+    word.read_mask = static_cast<std::uint8_t>((known ? word.read_mask : 0U) | mask) & 0xFU;
     word.readers = (known ? word.readers : 0) | bit_;
     word.read_epoch = epoch_;
     word.read_site = site;
@@ -248,7 +307,8 @@ class SharedRaces::QuickReader {
   unsigned warp_;
   std::uint32_t epoch_;
   std::uint32_t base_;
-  std::uint32_t own_;  ///< The stamp of what the warp writes now.
+  std::uint32_t own_;    ///< The stamp of what the warp writes now.
+  std::uint32_t phase_;  ///< And of the phase in which its lanes read.
   std::uint32_t bit_;
   std::uint32_t end_;  ///< In words.
 };

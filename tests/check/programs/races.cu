@@ -9,6 +9,16 @@
 // CASE shuffle_is_no_syncwarp shared-race
 // CASE vote_is_no_syncwarp shared-race
 // CASE shuffle_and_syncwarp none
+// CASE lane_stores_early shared-race@lane_store/lane_load
+// CASE lane_stores_after_syncwarp none
+// CASE lane_stores_after_shuffle shared-race@lane_store/lane_load
+// CASE lane_stores_its_own none
+// CASE broadcast_early shared-race@all_load/one_store
+// CASE broadcast_after_syncwarp none
+// CASE matrix_stored_early shared-race@matrix_store/matrix_read
+// CASE matrix_stored_after_syncwarp none
+// CASE halves_of_a_warp shared-race
+// CASE halves_apart none
 // CASE shared_bytes_apart none
 // CASE same_value_by_all none
 // CASE blocks_add_without_atomic global-race
@@ -31,6 +41,9 @@
 // CASE host_waits_for_both none
 // CASE graph_branches global-race
 // CASE graph_chain none
+#include <cooperative_groups.h>
+#include <mma.h>
+
 #include <cuda/atomic>
 
 #include "case.h"
@@ -63,6 +76,48 @@ __global__ void exchange(int* out, int ways) {
   if (ways & Vote) sum += __any_sync(~0u, out[threadIdx.x] == 3);
   if (ways & Sync) __syncwarp();
   out[threadIdx.x] = tile[threadIdx.x ^ 1] + sum;
+}
+
+// Each lane reads another's word, and stores its own.
+__global__ void rotate(int* out, int by, int ways) {
+  __shared__ int tile[32];
+  tile[threadIdx.x] = threadIdx.x;
+  __syncwarp();
+  int value = tile[(threadIdx.x + by) % 32];  // :lane_load
+  if (ways & Shuffle) value = __shfl_xor_sync(~0u, value, 1);
+  if (ways & Sync) __syncwarp();
+  tile[threadIdx.x] = value;  // :lane_store
+  __syncwarp();
+  out[threadIdx.x] = tile[31 - threadIdx.x];
+}
+
+__global__ void broadcast(int* out, bool sync) {
+  __shared__ int word;
+  if (threadIdx.x == 0) word = out[0];  // :one_store
+  if (sync) __syncwarp();
+  out[threadIdx.x] = word;  // :all_load
+}
+
+__global__ void matrices(float* out, bool sync) {
+  using namespace nvcuda;
+  __shared__ float tile[256];
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+  for (int round = 0; round < 2; ++round) {
+    wmma::fill_fragment(sum, round);
+    wmma::store_matrix_sync(tile, sum, 16, wmma::mem_row_major);  // :matrix_store
+    __syncwarp();
+    out[threadIdx.x] += tile[threadIdx.x];  // :matrix_read
+    if (sync) __syncwarp();
+  }
+}
+
+// Tiles of 16 lanes meet for themselves.
+__global__ void halves(int* out, int by) {
+  __shared__ int tile[32];
+  const auto half = cooperative_groups::tiled_partition<16>(cooperative_groups::this_thread_block());
+  tile[threadIdx.x] = threadIdx.x;
+  half.sync();
+  out[threadIdx.x] = tile[threadIdx.x ^ by];
 }
 
 __global__ void flags(int* out) {
@@ -164,6 +219,16 @@ int main(int argc, char** argv) {
   if (run.is("shuffle_is_no_syncwarp")) exchange<<<1, 32>>>(data, Shuffle);
   if (run.is("vote_is_no_syncwarp")) exchange<<<1, 32>>>(data, Vote);
   if (run.is("shuffle_and_syncwarp")) exchange<<<1, 32>>>(data, Shuffle | Vote | Sync);
+  if (run.is("lane_stores_early")) rotate<<<1, 32>>>(out, 1, 0);
+  if (run.is("lane_stores_after_syncwarp")) rotate<<<1, 32>>>(out, 1, Sync);
+  if (run.is("lane_stores_after_shuffle")) rotate<<<1, 32>>>(out, 1, Shuffle);
+  if (run.is("lane_stores_its_own")) rotate<<<1, 32>>>(out, 32, 0);
+  if (run.is("broadcast_early")) broadcast<<<1, 32>>>(data, false);
+  if (run.is("broadcast_after_syncwarp")) broadcast<<<1, 32>>>(data, true);
+  if (run.is("matrix_stored_early")) matrices<<<1, 32>>>((float*)data, false);
+  if (run.is("matrix_stored_after_syncwarp")) matrices<<<1, 32>>>((float*)data, true);
+  if (run.is("halves_of_a_warp")) halves<<<1, 32>>>(out, 16);
+  if (run.is("halves_apart")) halves<<<1, 32>>>(out, 8);
   if (run.is("shared_bytes_apart")) flags<<<1, 128>>>(out);
   if (run.is("same_value_by_all")) mark<<<4, 64>>>(out);
   if (run.is("blocks_add_without_atomic")) count<<<8, 32>>>(out, false);
