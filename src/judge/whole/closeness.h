@@ -14,9 +14,13 @@
 #include <optional>
 #include <string>
 
-#include "judge/whole/element_type.h"
+#include "vcluster/record/element_type.h"
 
 namespace cuco::judge {
+
+using vcluster::ByteSpan;
+using vcluster::ElementType;
+using vcluster::KnownType;
 
 struct Closeness {
   KnownType type;

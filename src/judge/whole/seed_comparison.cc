@@ -100,11 +100,12 @@ class Comparison {
     if (declared != nullptr && declared->type) {
       return KnownType{.type = *declared->type, .why = "as declared"};
     }
-    if (const auto known = type_as_written(entry.copy.bytes, entry.written)) return *known;
+    if (const auto known = vcluster::type_as_written(entry.copy.bytes, entry.written))
+      return *known;
     if (!entry.offset) return KnownType{.why = "its contents were not kept"};
     CUCO_TRY_ASSIGN(const auto bytes, seed_.contents->read(entry));
     const auto floats = static_cast<vcluster::WrittenAs>(entry.written & ~vcluster::kAsInteger);
-    return type_by_contents(bytes, floats != 0 ? floats : entry.anywhere);
+    return vcluster::type_by_contents(bytes, floats != 0 ? floats : entry.anywhere);
   }
 
   /// Of a copy of the seed's.

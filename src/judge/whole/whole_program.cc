@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/toml.h"
+#include "vcluster/record/element_type.h"
 
 namespace cuco::judge {
 namespace {
@@ -39,7 +40,7 @@ Result<void> read_declared(std::string_view key,
                            const system::Path& file,
                            DeclaredCopies& declared) {
   if (key == "type") {
-    declared.type = find_element_type(node.value_or(std::string()));
+    declared.type = vcluster::find_element_type(node.value_or(std::string()));
     if (!declared.type) {
       return wrong(file, node, "type must be \"fp64\", \"fp32\", \"fp16\", \"bf16\" or \"exact\"");
     }

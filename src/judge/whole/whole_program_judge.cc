@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "judge/effort.h"
 #include "judge/provenance.h"
+#include "judge/trial/findings.h"
 #include "measure/speed_of_light.h"
 #include "ptx/container/executable.h"
 #include "targets/virtual/run_trace.h"
@@ -53,8 +54,11 @@ Result<std::unique_ptr<WholeProgramJudge>> WholeProgramJudge::create(WholeProgra
   }
   if (!options.topology.empty()) program.topology = options.topology;
   program.rules.exact = program.rules.exact || options.exact;
-  std::unique_ptr<WholeProgramJudge> judge(new WholeProgramJudge(std::move(program)));
+  CUCO_TRY_ASSIGN(const workload::Secret secret,
+                  workload::Secret::load(options.cache, options.seed));
+  std::unique_ptr<WholeProgramJudge> judge(new WholeProgramJudge(std::move(program), secret));
   judge->timeline_ = options.timeline;
+  judge->always_watches_ = options.check;
   const WholeProgram& whole = judge->program_;
   CUCO_TRY_ASSIGN(const system::Path file,
                   system::find_data("topology/" + whole.topology + ".toml"));
@@ -102,12 +106,18 @@ Result<WholeProgramJudge::Built> WholeProgramJudge::build_text(const std::string
 }
 
 Result<targets::KeptRun> WholeProgramJudge::run(const system::Path& built,
-                                                std::uint64_t schedule_seed) const {
+                                                const Circumstances& how) const {
   targets::ServerOptions options = server_;
-  options.schedule_seed = schedule_seed;
-  options.reports = schedule_seed == 0;
+  // Which schedules is a secret of the run; 0 is the plain one.
+  if (how.schedule != 0) {
+    options.schedule_seed =
+        1 + secret_.key(fmt::format("schedule {}", how.schedule)) % 1'000'000'000;
+  }
+  options.reports = how.schedule == 0 && !how.is_watched;
   options.timeline = options.reports && !timeline_.empty();
   options.keep_copies = kKeptBytes;
+  options.check = how.is_watched;
+  options.variation = how.variation;
   targets::ProgramStart start{
       .argv = {built.string()}, .uses_mpi = links_mpi(built), .fences = build_.tier};
   start.argv.insert(start.argv.end(), program_.args.begin(), program_.args.end());
@@ -115,9 +125,15 @@ Result<targets::KeptRun> WholeProgramJudge::run(const system::Path& built,
   return targets::run_and_keep(start, options, [] { return false; });
 }
 
-Result<const targets::KeptRun*> WholeProgramJudge::seed() {
+Result<const WholeProgramJudge::Seed*> WholeProgramJudge::seed() {
   const std::lock_guard lock(mutex_);
-  if (seed_) return &*seed_;
+  if (!seed_) {
+    CUCO_TRY_ASSIGN(seed_, run_seed());
+  }
+  return &*seed_;
+}
+
+Result<WholeProgramJudge::Seed> WholeProgramJudge::run_seed() const {
   const auto invalid = [&](const std::string& why) {
     return Error{ErrorKind::InvalidInput, fmt::format("the seed of {} {}", program_.name, why)};
   };
@@ -125,29 +141,71 @@ Result<const targets::KeptRun*> WholeProgramJudge::seed() {
   CUCO_TRY_ASSIGN(const Built built, build_text(text));
   if (const auto* outcome = std::get_if<Outcome>(&built))
     return invalid(candidate::explanation(*outcome));
-  CUCO_TRY_ASSIGN(targets::KeptRun kept, run(std::get<system::Path>(built), 0));
-  if (kept.ending.server_failed || !kept.ending.program.succeeded()) {
+  const auto& program = std::get<system::Path>(built);
+  Seed seed;
+  CUCO_TRY_ASSIGN(seed.plain, run(program, {}));
+  const targets::RunEnding& ending = seed.plain.ending;
+  if (ending.server_failed || !ending.program.succeeded()) {
     return invalid(
-        fmt::format("does not run: {}\n{}", system::describe(kept.ending.program), kept.errors));
+        fmt::format("does not run: {}\n{}", system::describe(ending.program), seed.plain.errors));
   }
-  if (kept.copies.empty())
+  if (seed.plain.copies.empty())
     return invalid("brings nothing back from a device: there is nothing to compare with");
-  seed_ = std::move(kept);
-  return &*seed_;
+
+  const auto sm = static_cast<std::uint32_t>(gpu_.compute_major * 10 + gpu_.compute_minor);
+  CUCO_TRY_ASSIGN(const vcluster::WrittenAs types, float_types(program, sm));
+  const vcluster::InputVariation variation{secret_.key("inputs of a whole program") | 1U, types};
+  CUCO_TRY_ASSIGN(targets::KeptRun varied, run(program, {.variation = variation}));
+  seed.other_inputs = are_taken(seed.plain, varied);
+  if (seed.other_inputs == Taken::Yes) {
+    seed.plain = std::move(varied);
+    seed.variation = variation;
+  }
+  return seed;
+}
+
+Result<std::vector<candidate::Finding>> WholeProgramJudge::findings_in(const system::Path& built,
+                                                                       const Seed& beside) const {
+  CUCO_TRY_ASSIGN(const targets::KeptRun kept,
+                  run(built, {.is_watched = true, .variation = beside.variation}));
+  CUCO_TRY_ASSIGN(const auto findings, check::findings_from_json(kept.findings));
+  return for_verdict(findings);
+}
+
+Result<std::vector<candidate::Finding>> WholeProgramJudge::watch(const system::Path& built,
+                                                                 const Seed& beside) {
+  CUCO_TRY_ASSIGN(auto found, findings_in(built, beside));
+  if (found.empty()) return found;
+  const std::lock_guard lock(mutex_);
+  if (!seed_findings_) {
+    CUCO_TRY_ASSIGN(const std::string text, system::read_file(program_.seed, 4U << 20U));
+    CUCO_TRY_ASSIGN(const Built seed, build_text(text));
+    CUCO_TRY_ASSIGN(seed_findings_, findings_in(std::get<system::Path>(seed), beside));
+  }
+  // What the seed does wrong itself is not held against who keeps it.
+  std::erase_if(found, [&](const candidate::Finding& finding) {
+    return std::ranges::any_of(*seed_findings_, [&](const candidate::Finding& known) {
+      return known.kind == finding.kind && known.where.kernel == finding.where.kernel;
+    });
+  });
+  return found;
 }
 
 Result<std::optional<Outcome>> WholeProgramJudge::run_beside_seed(const std::string& text,
                                                                   int schedules,
+                                                                  bool is_watched,
                                                                   std::string* report) {
-  CUCO_TRY_ASSIGN(const targets::KeptRun* expected, seed());
+  CUCO_TRY_ASSIGN(const Seed* expected, seed());
   CUCO_TRY_ASSIGN(Built built, build_text(text));
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::optional(std::move(*outcome));
+  const auto& program = std::get<system::Path>(built);
   for (int schedule = 0; schedule <= schedules; ++schedule) {
     CUCO_TRY_ASSIGN(const targets::KeptRun kept,
-                    run(std::get<system::Path>(built), static_cast<std::uint64_t>(schedule)));
+                    run(program, {.schedule = schedule, .variation = expected->variation}));
     if (schedule == 0) *report = kept.report;
     candidate::Findings found;
-    CUCO_TRY_ASSIGN(const auto differences, compare_with_seed(*expected, kept, program_.rules));
+    CUCO_TRY_ASSIGN(const auto differences,
+                    compare_with_seed(expected->plain, kept, program_.rules));
     for (const std::string& difference : differences)
       found.findings.push_back({.kind = kDifference, .message = difference});
     if (found.findings.empty()) continue;
@@ -155,35 +213,43 @@ Result<std::optional<Outcome>> WholeProgramJudge::run_beside_seed(const std::str
       found.schedule = fmt::format("the schedule is adversarial (seed {})", schedule);
     return std::optional<Outcome>(std::move(found));
   }
-  return std::optional<Outcome>();
+  if (!is_watched) return std::optional<Outcome>();
+  candidate::Findings seen;
+  CUCO_TRY_ASSIGN(seen.findings, watch(program, *expected));
+  return seen.findings.empty() ? std::optional<Outcome>() : std::optional<Outcome>(std::move(seen));
 }
 
 Result<Outcome> WholeProgramJudge::judge(const std::string& program, candidate::Fidelity fidelity) {
-  const int schedules = effort_of(fidelity).schedules;
+  const Effort effort = effort_of(fidelity);
+  const bool is_watched = effort.watch || always_watches_;
   std::string report;
-  CUCO_TRY_ASSIGN(auto outcome, run_beside_seed(program, schedules, &report));
+  CUCO_TRY_ASSIGN(auto outcome, run_beside_seed(program, effort.schedules, is_watched, &report));
   if (outcome) return *std::move(outcome);
-  CUCO_TRY_ASSIGN(const targets::KeptRun* expected, seed());
+  CUCO_TRY_ASSIGN(const Seed* expected, seed());
   if (!timeline_.empty()) {
-    const targets::TracedRun runs[] = {{"seed", expected->report}, {"candidate", report}};
+    const targets::TracedRun runs[] = {{"seed", expected->plain.report}, {"candidate", report}};
     CUCO_TRY(targets::write_trace(runs, timeline_));
   }
   candidate::Scored scored;
   scored.seconds = device_seconds(report);
-  scored.baseline_seconds = device_seconds(expected->report);
+  scored.baseline_seconds = device_seconds(expected->plain.report);
   scored.score = measure::score(scored.seconds, scored.baseline_seconds, 0);
   scored.hardware = gpu_.key;
   scored.checked_shapes = 1;
-  scored.checked_schedules = schedules + 1;
+  scored.checked_schedules = effort.schedules + 1;
   scored.shapes = {{.shape = "the whole program",
                     .seconds = scored.seconds,
                     .baseline_seconds = scored.baseline_seconds}};
+  if (expected->other_inputs != Taken::Yes)
+    scored.left_out.emplace_back(left_out(expected->other_inputs));
+  if (!is_watched) scored.left_out.emplace_back("the checker");
+  if (effort.schedules == 0) scored.left_out.emplace_back("adversarial schedules");
   return Outcome(std::move(scored));
 }
 
 Result<std::optional<Outcome>> WholeProgramJudge::check(const std::string& program) {
   std::string report;
-  return run_beside_seed(program, 0, &report);
+  return run_beside_seed(program, 0, always_watches_, &report);
 }
 
 std::vector<WorkloadTest> WholeProgramJudge::test_workload(bool run_seed) {
@@ -194,8 +260,8 @@ std::vector<WorkloadTest> WholeProgramJudge::test_workload(bool run_seed) {
       WorkloadTest{"the seed copies data back, and the same data under another schedule"});
   const auto text = system::read_file(program_.seed, 4U << 20U);
   std::string report;
-  const auto outcome =
-      text ? run_beside_seed(*text, 1, &report) : Result<std::optional<Outcome>>(text.error());
+  const auto outcome = text ? run_beside_seed(*text, 1, false, &report)
+                            : Result<std::optional<Outcome>>(text.error());
   test.passed = outcome && !*outcome;
   if (!outcome) {
     test.detail = outcome.error().message();
@@ -209,13 +275,15 @@ std::vector<WorkloadTest> WholeProgramJudge::test_workload(bool run_seed) {
 
 std::string WholeProgramJudge::basis(const candidate::Scored& scored) const {
   const std::lock_guard lock(mutex_);
-  return fmt::format("same as the seed: {} device-to-host copies ({}) under {} schedules",
-                     seed_ ? seed_->copy_log.size() : 0, compared_as(), scored.checked_schedules);
+  const bool varied = seed_ && seed_->other_inputs == Taken::Yes;
+  return fmt::format("same as the seed: {} device-to-host copies ({}) under {} schedules{}",
+                     seed_ ? seed_->plain.copy_log.size() : 0, compared_as(),
+                     scored.checked_schedules, varied ? ", with other inputs than its own" : "");
 }
 
 std::string WholeProgramJudge::compared_as() const {
   if (!seed_) return "none";
-  const auto described = describe_copies(*seed_, program_.rules);
+  const auto described = describe_copies(seed_->plain, program_.rules);
   return described ? *described : described.error().message();
 }
 

@@ -20,8 +20,8 @@ struct Hello {
     std::uint32_t device_count = 0;
     std::int32_t devices[kMaxDevices] = {};  ///< The process's ordinal -> device of the cluster.
     std::uint32_t node = 0;
-    std::uint32_t reserved = 0;
-    std::uint64_t device_base = 0;  ///< Range to be reserved, inaccessible.
+    std::uint32_t changes_inputs = 0;  ///< What it sends to devices may come back changed.
+    std::uint64_t device_base = 0;     ///< Range to be reserved, inaccessible.
     std::uint64_t device_end = 0;
     std::uint64_t host_base = 0;  ///< The process's pinned region; its memfd comes with the reply.
     std::uint64_t host_bytes = 0;

@@ -48,6 +48,10 @@ std::vector<std::string> server_arguments(const ServerOptions& options,
   if (options.timeline) add("--timeline", "on");
   if (options.logs_copies) add("--copy-log", (records / kCopies).string());
   if (options.keep_copies != 0) add("--keep-copies", std::to_string(options.keep_copies));
+  if (options.variation.key != 0) {
+    add("--vary-inputs", std::to_string(options.variation.key));
+    add("--vary-types", std::to_string(options.variation.types));
+  }
   return argv;
 }
 

@@ -13,6 +13,7 @@
 #include "system/jobs/process.h"
 #include "system/os/environment.h"
 #include "system/os/files.h"
+#include "vcluster/record/input_variation.h"
 
 namespace cuco::targets {
 
@@ -24,14 +25,15 @@ struct ServerOptions {
   std::uint32_t devices = 1;
   std::uint32_t processes = 1;  ///< Rank processes that must be there before time moves.
   std::uint64_t seed = 0;
-  std::uint64_t schedule_seed = 0;   ///< 0: plain; others: adversarial. See schedule.h.
-  std::int64_t delivery_delay = 0;   ///< Picoseconds; every delivery between GPUs, a probe.
-  bool completions_on_time = false;  ///< The delay is not for completions of puts.
-  bool reports = false;              ///< See ServerProcess::report.
-  bool timeline = false;             ///< The report has what a timeline shows.
-  bool logs_copies = false;          ///< See ServerProcess::copy_log.
-  std::uint64_t keep_copies = 0;     ///< Keep so many bytes of what they carry.
-  bool check = false;                ///< Watch every access, many times slower; see findings().
+  std::uint64_t schedule_seed = 0;     ///< 0: plain; others: adversarial. See schedule.h.
+  std::int64_t delivery_delay = 0;     ///< Picoseconds; every delivery between GPUs, a probe.
+  bool completions_on_time = false;    ///< The delay is not for completions of puts.
+  bool reports = false;                ///< See ServerProcess::report.
+  bool timeline = false;               ///< The report has what a timeline shows.
+  bool logs_copies = false;            ///< See ServerProcess::copy_log.
+  std::uint64_t keep_copies = 0;       ///< Keep so many bytes of what they carry.
+  vcluster::InputVariation variation;  ///< Of what the program sends to devices.
+  bool check = false;                  ///< Watch every access, many times slower; see findings().
   std::int64_t patience_ms = 0;  ///< Silence after which a note says who is waited for; 0: 60 s.
   int errors = 2;                ///< Where the server's own messages go.
   /// The program is somebody else's: its processes are another user's, in a sandbox, and so is the

@@ -55,6 +55,7 @@ void hello(const HostParts& parts, Session& session, const wire::Hello& request,
   reply.process = process->index;
   reply.thread = session.thread;
   reply.node = process->node;
+  reply.changes_inputs = parts.devices.varied_inputs() != nullptr ? 1 : 0;
   reply.device_count =
       static_cast<std::uint32_t>(std::min<std::size_t>(process->devices.size(), wire::kMaxDevices));
   std::copy_n(process->devices.begin(), reply.device_count, reply.devices);

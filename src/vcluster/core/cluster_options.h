@@ -9,6 +9,7 @@
 #include "hardware/gpu_description.h"
 #include "system/os/files.h"
 #include "vcluster/core/timeline.h"
+#include "vcluster/record/input_variation.h"
 
 namespace cuco::vcluster {
 
@@ -24,6 +25,7 @@ struct ClusterOptions {
   system::Path report;    ///< What kernels did, as JSON, when all is over: see run_report.h.
   system::Path copy_log;  ///< What came back from devices, one line per copy; empty: none.
   std::uint64_t keep_copies = 0;  ///< So many bytes of what came back are kept beside the log.
+  InputVariation variation;       ///< Of what programs send to devices: see varied_inputs.h.
   bool timeline = false;          ///< The report has what a timeline shows: see timeline_log.h.
   bool check = false;             ///< Watch every access: see run_check.h.
 };

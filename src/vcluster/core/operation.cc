@@ -202,6 +202,13 @@ Parsed Operations::parse_copy(Session& session, const wire::Copy& request) const
                      .depth = request.depth,
                      .session = session.number(),
                      .staged = nullptr};
+  if (VariedInputs* inputs = parts_.devices.varied_inputs()) {
+    copy.is_input = inputs->is_input(device_of(parts_.devices, request.from),
+                                     device_of(parts_.devices, request.to));
+    if (copy.is_input && request.from.where == wire::CopyEnd::kBounce) {
+      inputs->apply(session.bounce().subspan(request.from.address, copy.bytes()));
+    }
+  }
   if (request.from.where == wire::CopyEnd::kBounce && request.wait == 0) {
     // The thread goes on and may overwrite its buffer.
     const auto bytes = session.bounce().subspan(request.from.address, copy.bytes());

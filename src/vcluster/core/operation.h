@@ -51,6 +51,7 @@ struct CopyOperation {
   std::uint64_t depth = 1;
   std::uint32_t session = 0;  ///< Whose bounce buffer is meant.
   std::uint64_t call = 0;     ///< Its place in the order of calls, where copies are logged.
+  bool is_input = false;      ///< See varied_inputs.h.
   /// Source bytes taken at the call, when the thread does not wait.
   std::shared_ptr<const std::vector<std::byte>> staged;
 

@@ -19,14 +19,6 @@
 namespace cuco::vcluster {
 namespace {
 
-/// The device a server address is on; nullopt: host memory.
-std::optional<int> device_of(const OperationParts& parts, const wire::CopyEnd& end) {
-  if (end.where != wire::CopyEnd::kServer || end.address >= vgpu::kHostBase) return std::nullopt;
-  const vgpu::Granule& granule = parts.devices.memory().granule(end.address);
-  if (granule.owner == vgpu::kHostOwner) return std::nullopt;
-  return granule.owner;
-}
-
 /// Rows of a box of memory.
 template <typename F>
 void for_rows(std::uint64_t height, std::uint64_t depth, const F& each) {
@@ -66,8 +58,8 @@ VTime end_on_device(const OperationParts& parts,
 VTime time_of_copy(const OperationParts& parts, const CopyOperation& copy, const Work& work) {
   constexpr double kHostGigabytesPerSecond = 20;
   const VTime start = parts.timeline.now();
-  const auto from = device_of(parts, copy.from);
-  const auto to = device_of(parts, copy.to);
+  const auto from = device_of(parts.devices, copy.from);
+  const auto to = device_of(parts.devices, copy.to);
   const std::uint64_t bytes = copy.bytes();
   if (from && to && *from == *to) return end_on_device(parts, copy, *from, work);
   if (from && to) {
@@ -167,7 +159,9 @@ void log_copy(const OperationParts& parts, int device, const CopyOperation& copy
 /// What a copy between devices carries is there what it was here.
 void carry_types(const OperationParts& parts, const CopyOperation& copy) {
   WrittenTypes* types = parts.devices.written_types();
-  if (types == nullptr || !device_of(parts, copy.from) || !device_of(parts, copy.to)) return;
+  if (types == nullptr || !device_of(parts.devices, copy.from) ||
+      !device_of(parts.devices, copy.to))
+    return;
   const vgpu::Memory& memory = parts.devices.memory();
   for (std::uint64_t row = 0; row < copy.height * copy.depth; ++row) {
     const auto at = [&](const wire::CopyEnd& end) {
@@ -178,18 +172,26 @@ void carry_types(const OperationParts& parts, const CopyOperation& copy) {
   }
 }
 
+/// The host keeps what its device gets: what it computes from its data is of the same data then.
+void vary_rows(const OperationParts& parts, const CopyOperation& copy, const Place& from) {
+  for_rows(copy.height, copy.depth, [&](std::uint64_t z, std::uint64_t y) {
+    parts.devices.varied_inputs()->apply({from.at + z * from.slice + y * from.pitch, copy.width});
+  });
+}
+
 void move_bytes(const OperationParts& parts,
                 const CopyOperation& copy,
                 std::span<std::byte> service_bounce = {}) {
   const Place to = resolve(parts, copy, copy.to, service_bounce);
   const Place from = resolve(parts, copy, copy.from, service_bounce);
   if (to.at == nullptr || from.at == nullptr) return;
+  if (copy.is_input && copy.from.where != wire::CopyEnd::kBounce) vary_rows(parts, copy, from);
   move_rows(copy, to, from);
   notify_rows(parts, copy);
   carry_types(parts, copy);
   if (parts.devices.copy_log() == nullptr) return;
-  const auto device = device_of(parts, copy.from);
-  if (device && !device_of(parts, copy.to)) log_copy(parts, *device, copy, to);
+  const auto device = device_of(parts.devices, copy.from);
+  if (device && !device_of(parts.devices, copy.to)) log_copy(parts, *device, copy, to);
 }
 
 ServiceJob host_job(const CopyOperation& copy,
@@ -279,6 +281,13 @@ VTime end_of_fill(const OperationParts& parts,
 
 }  // namespace
 
+std::optional<int> device_of(const Devices& devices, const wire::CopyEnd& end) {
+  if (end.where != wire::CopyEnd::kServer || end.address >= vgpu::kHostBase) return std::nullopt;
+  const vgpu::Granule& granule = devices.memory().granule(end.address);
+  if (granule.owner == vgpu::kHostOwner) return std::nullopt;
+  return granule.owner;
+}
+
 WorkPtr make_copy_work(const OperationParts& parts, Context& context, CopyOperation copy) {
   std::string what = fmt::format("copy of {} bytes", copy.bytes());
   if (CopyLog* log = parts.devices.copy_log()) copy.call = log->next_call();
@@ -287,7 +296,7 @@ WorkPtr make_copy_work(const OperationParts& parts, Context& context, CopyOperat
         if (context.error != 0 || copy.bytes() == 0) {
           return parts.works.finish(work, parts.timeline.now());
         }
-        if (device_of(parts, copy.from) && !device_of(parts, copy.to)) {
+        if (device_of(parts.devices, copy.from) && !device_of(parts.devices, copy.to)) {
           context.process->copied_to_host += copy.bytes();
         }
         if (copy.from.where == wire::CopyEnd::kHost || copy.to.where == wire::CopyEnd::kHost) {

@@ -19,6 +19,9 @@ Result<std::unique_ptr<Devices>> Devices::create(const ClusterOptions& options) 
     CUCO_TRY_ASSIGN(devices->copy_log_, CopyLog::create(options.copy_log, options.keep_copies));
     if (options.keep_copies != 0) devices->written_types_ = std::make_unique<WrittenTypes>();
   }
+  if (options.variation.key != 0) {
+    devices->varied_inputs_ = std::make_unique<VariedInputs>(options.variation, devices->count());
+  }
   CUCO_TRY_ASSIGN(devices->memory_, vgpu::Memory::create(devices->count()));
   return devices;
 }

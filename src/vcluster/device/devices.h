@@ -14,6 +14,7 @@
 #include "vcluster/core/cluster_options.h"
 #include "vcluster/core/cluster_schedule.h"
 #include "vcluster/device/kernel_ports.h"
+#include "vcluster/device/varied_inputs.h"
 #include "vcluster/record/copy_log.h"
 #include "vcluster/watch/written_types.h"
 #include "vgpu/gpu/gpu.h"
@@ -46,6 +47,9 @@ class Devices {
   /// Null: nobody compares contents.
   [[nodiscard]] WrittenTypes* written_types() const { return written_types_.get(); }
 
+  /// Null: programs get their own data.
+  [[nodiscard]] VariedInputs* varied_inputs() const { return varied_inputs_.get(); }
+
   /// From now on, every delivery between GPUs comes so much later than options and links say.
   void set_extra_delay(VTime delay);
 
@@ -60,6 +64,7 @@ class Devices {
   Adversary adversary_;
   std::unique_ptr<CopyLog> copy_log_;
   std::unique_ptr<WrittenTypes> written_types_;
+  std::unique_ptr<VariedInputs> varied_inputs_;
 };
 
 }  // namespace cuco::vcluster

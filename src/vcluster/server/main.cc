@@ -6,6 +6,7 @@
 //                 [--schedule-seed N] [--delivery-delay PS [--completions on-time]] [--report FILE
 //                 [--timeline on]]
 //                 [--copy-log FILE [--keep-copies BYTES]] [--patience MS]
+//                 [--vary-inputs KEY --vary-types BITS]
 #include <sys/prctl.h>
 
 #include <csignal>
@@ -67,6 +68,10 @@ Result<ClusterOptions> cluster_options(const Options& options) {
     if (keep != options.end()) {
       result.keep_copies = std::strtoull(keep->second.c_str(), nullptr, 10);
     }
+  }
+  if (const auto key = options.find("--vary-inputs"); key != options.end()) {
+    result.variation = {.key = std::strtoull(key->second.c_str(), nullptr, 10),
+                        .types = static_cast<WrittenAs>(number(options, "--vary-types", 0))};
   }
   result.timeline = options.contains("--timeline");
   result.seed = static_cast<std::uint64_t>(number(options, "--seed", 0));

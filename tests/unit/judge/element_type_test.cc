@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/whole/element_type.h"
+#include "vcluster/record/element_type.h"
 
 #include <bit>
 #include <cmath>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "judge/whole/element_type.h"
+#include "vcluster/record/element_type.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 
-namespace cuco::judge {
+namespace cuco::vcluster {
 namespace {
 
 struct Format {
@@ -15,14 +15,14 @@ struct Format {
   unsigned bytes;
   unsigned exponent_bits;
   unsigned mantissa_bits;  ///< As stored.
-  vcluster::WrittenAs written;
+  WrittenAs written;
 };
 
 constexpr std::array<Format, 4> kFormats{{
-    {ElementType::Float16, "fp16", 2, 5, 10, vcluster::kAsFloat16},
-    {ElementType::Bfloat16, "bf16", 2, 8, 7, vcluster::kAsBfloat16},
-    {ElementType::Float32, "fp32", 4, 8, 23, vcluster::kAsFloat32},
-    {ElementType::Float64, "fp64", 8, 11, 52, vcluster::kAsFloat64},
+    {ElementType::Float16, "fp16", 2, 5, 10, kAsFloat16},
+    {ElementType::Bfloat16, "bf16", 2, 8, 7, kAsBfloat16},
+    {ElementType::Float32, "fp32", 4, 8, 23, kAsFloat32},
+    {ElementType::Float64, "fp64", 8, 11, 52, kAsFloat64},
 }};
 
 constexpr std::string_view kExact = "exact";
@@ -105,6 +105,10 @@ std::size_t size_of(ElementType type) {
   return type == ElementType::Exact ? 1 : format_of(type).bytes;
 }
 
+unsigned stored_digits(ElementType type) {
+  return format_of(type).mantissa_bits;
+}
+
 double unit_roundoff(ElementType type) {
   if (type == ElementType::Exact) return 0;
   return std::ldexp(1.0, -static_cast<int>(format_of(type).mantissa_bits) - 1);
@@ -131,9 +135,16 @@ bool looks_like(ElementType type, ByteSpan bytes, std::size_t index) {
   return is_usual(format, parts_of(format, bytes, index));
 }
 
-std::optional<KnownType> type_as_written(std::size_t bytes, vcluster::WrittenAs written) {
-  const bool has_integers = (written & vcluster::kAsInteger) != 0;
-  const auto floats = static_cast<unsigned>(written & ~vcluster::kAsInteger);
+bool is_plain_number(ElementType type, ByteSpan bytes, std::size_t index) {
+  const Format& format = format_of(type);
+  const Parts parts = parts_of(format, bytes, index);
+  return parts.exponent != (1ULL << format.exponent_bits) - 1 && !is_zero(parts) &&
+         is_usual(format, parts);
+}
+
+std::optional<KnownType> type_as_written(std::size_t bytes, WrittenAs written) {
+  const bool has_integers = (written & kAsInteger) != 0;
+  const auto floats = static_cast<unsigned>(written & ~kAsInteger);
   if (has_integers && floats == 0) {
     return KnownType{ElementType::Exact, false, "integers, as written"};
   }
@@ -144,7 +155,7 @@ std::optional<KnownType> type_as_written(std::size_t bytes, vcluster::WrittenAs 
   return std::nullopt;
 }
 
-KnownType type_by_contents(ByteSpan bytes, vcluster::WrittenAs candidates) {
+KnownType type_by_contents(ByteSpan bytes, WrittenAs candidates) {
   // The narrowest first: what is wider also looks plausible if read in halves only by chance.
   for (const Format& format : kFormats) {
     if ((candidates & format.written) != 0 && fits(format, bytes))
@@ -153,4 +164,4 @@ KnownType type_by_contents(ByteSpan bytes, vcluster::WrittenAs candidates) {
   return {ElementType::Exact, false, "no floating-point type is known for it"};
 }
 
-}  // namespace cuco::judge
+}  // namespace cuco::vcluster
