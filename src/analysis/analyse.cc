@@ -8,12 +8,13 @@
 #include "system/jobs/process.h"
 #include "system/os/environment.h"
 #include "toolchain/cuda_toolkit.h"
+#include "toolchain/library_flags.h"
 
 namespace cuco::analysis {
 namespace {
 
 constexpr auto kDeadline = std::chrono::seconds(300);
-constexpr std::size_t kMaxFacts = std::size_t{64} << 20U;
+constexpr std::size_t kMaxSyntax = std::size_t{256} << 20U;
 
 Error missing_parser(std::string_view why) {
   return {ErrorKind::NotFound,
@@ -36,10 +37,13 @@ Result<CommunicationGraph> analyse(std::string_view name,
   job.command.argv = {helper->string(), std::string(name), cuda.string()};
   for (const auto& path : options.include_paths)
     job.command.argv.push_back(path.string());
+  for (const auto& flag : toolchain::library_flags(text)) {
+    if (flag.starts_with("-I") || flag.starts_with("-D")) job.command.argv.push_back(flag);
+  }
   job.command.environment = system::Environment::bare();
   job.command.input = std::string(text);
   job.limits.wall = kDeadline;
-  job.limits.output = kMaxFacts;
+  job.limits.output = kMaxSyntax;
   CUCO_TRY_ASSIGN(const system::JobOutcome outcome, system::run_job(job));
   if (!outcome.succeeded()) {
     // The loader exits so when libclang is gone that the helper was linked with.
@@ -50,8 +54,8 @@ Result<CommunicationGraph> analyse(std::string_view name,
     return Error{ErrorKind::Protocol,
                  fmt::format("analyse '{}': {}: {}", name, describe(outcome), outcome.err)};
   }
-  CUCO_TRY_ASSIGN(const Facts facts, parse_facts(outcome.out));
-  return build_graph(facts);
+  CUCO_TRY_ASSIGN(Syntax syntax, parse_syntax(outcome.out));
+  return build_graph(std::move(syntax));
 }
 
 }  // namespace cuco::analysis

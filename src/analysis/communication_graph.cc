@@ -1,381 +1,281 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffers are followed by name: every variable points into whatever it was initialised with or
-// assigned, every parameter into whatever it was passed. The end of such a chain (a workload
-// buffer, an allocated pointer) is a buffer. Flow-insensitive: a variable that is reused for two
-// buffers stands for both, so a kernel may wrongly count as a producer or consumer.
 #include "analysis/communication_graph.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <optional>
 #include <set>
 
-#include <fmt/format.h>
-
-#include "base/text.h"
+#include "analysis/graph_flow.h"
 
 namespace cuco::analysis {
 namespace {
 
-/// Argument positions of a collective; -1 where it has no such argument.
-struct Signature {
-  std::string_view name;
-  int send, receive, count, type, operation, root, communicator, stream;
-};
-
-constexpr std::array kSignatures{
-    Signature{"ncclAllGather", 0, 1, 2, 3, -1, -1, 4, 5},
-    Signature{"ncclAllReduce", 0, 1, 2, 3, 4, -1, 5, 6},
-    Signature{"ncclReduceScatter", 0, 1, 2, 3, 4, -1, 5, 6},
-    Signature{"ncclBroadcast", 0, 1, 2, 3, -1, 4, 5, 6},
-    Signature{"ncclReduce", 0, 1, 2, 3, 4, 5, 6, 7},
-    Signature{"ncclAlltoAll", 0, 1, 2, 3, -1, -1, 4, 5},
-    Signature{"ncclGather", 0, 1, 2, 3, -1, 4, 5, 6},
-    Signature{"ncclScatter", 0, 1, 2, 3, -1, 4, 5, 6},
-    Signature{"ncclSend", 0, -1, 1, 2, -1, 3, 4, 5},
-    Signature{"ncclRecv", -1, 0, 1, 2, -1, 3, 4, 5},
-};
-
-const Signature* signature_of(const std::string& callee) {
-  const auto* found = std::find_if(kSignatures.begin(), kSignatures.end(),
-                                   [&](const Signature& known) { return known.name == callee; });
-  return found == kSignatures.end() ? nullptr : found;
+bool is_pointer(std::string_view type) {
+  return type.find('*') != std::string_view::npos;
 }
 
-/// "T *__restrict" and "T *" are pointers. "T **" is no device buffer, but counting it is harmless.
-bool is_pointer(const std::string& type) {
-  return type.find('*') != std::string::npos;
-}
-
+/// Turns what the walk saw into the graph's own lists.
 class Builder {
  public:
-  explicit Builder(const Facts& facts) : facts_(facts) {}
+  explicit Builder(Syntax syntax) {
+    graph_.syntax = std::move(syntax);
+    walk_ = walk_host(graph_.syntax);
+  }
 
   CommunicationGraph build() {
-    collect_aliases();
     add_kernels();
-    add_launches();
-    add_collectives();
-    link_flow();
-    for (const auto& function : facts_.functions) {
-      if (function.kind == FunctionKind::Host) graph_.functions.push_back(function);
+    for (const auto& operation : walk_.operations)
+      add_operation(operation);
+    find_phases(graph_);
+    for (std::size_t i = 0; i < walk_.operations.size(); ++i)
+      add_details(static_cast<int>(i));
+    find_sites(graph_);
+    find_anchors(graph_);
+    graph_.state_record = walk_.state_record;
+    graph_.problems = graph_.syntax.problems;
+    if (!walk_.complete) {
+      graph_.problems.emplace_back("0: the program is too large to be followed to its end");
     }
-    graph_.records = facts_.records;
-    graph_.problems = facts_.problems;
     return std::move(graph_);
   }
 
  private:
-  /// "a may point into b": assignments, and arguments that are passed to functions of the program.
-  void collect_aliases() {
-    for (const auto& function : facts_.functions) {
-      for (const auto& variable : function.variables) {
-        if (!variable.root.empty()) aliases_["var:" + variable.id].insert(variable.root);
-      }
-      for (const auto& call : function.calls)
-        collect_call(call);
-    }
-  }
-
-  void collect_call(const Call& call) {
-    const bool allocates = call.callee == "cudaMalloc" || call.callee == "ncclMemAlloc" ||
-                           call.callee == "cudaMallocAsync";
-    if (allocates && !call.arguments.empty()) {
-      allocations_[call.arguments.front().root] = call.callee;
-    }
-    const auto* callee = find_function(call.callee);
-    if (callee == nullptr) return;
-    const auto count = std::min(call.arguments.size(), callee->parameters.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto& root = call.arguments[i].root;
-      if (!root.empty()) aliases_["var:" + callee->parameters[i].id].insert(root);
-    }
-  }
-
-  const Function* find_function(const std::string& name) const {
-    for (const auto& function : facts_.functions) {
-      if (function.name == name) return &function;
-    }
-    return nullptr;
-  }
-
-  /// The ends of all alias chains from `root`.
-  std::set<Root> ends(const Root& root) const {
-    std::set<Root> found;
-    std::set<Root> seen;
-    std::vector<Root> open{root};
-    while (!open.empty()) {
-      const auto at = open.back();
-      open.pop_back();
-      if (at.empty() || !seen.insert(at).second) continue;
-      const auto next = aliases_.find(at);
-      if (next == aliases_.end()) {
-        found.insert(at);
-      } else {
-        open.insert(open.end(), next->second.begin(), next->second.end());
-      }
-    }
-    return found;
-  }
-
-  /// The buffer a pointer leads to, made when first met; -1 if it leads nowhere.
-  int buffer_of(const Root& root) {
-    const auto all = ends(root);
-    if (all.empty()) return -1;
-    const auto& end = *all.begin();
-    const auto [known, added] = buffer_index_.try_emplace(end, graph_.buffers.size());
-    if (added) graph_.buffers.push_back(make_buffer(end));
-    return static_cast<int>(known->second);
-  }
-
-  /// Names of variables carry "@" and their position, those of fields their struct.
-  Buffer make_buffer(const Root& end) const {
-    if (end == "field:cuco_context::inputs") return {"inputs", BufferRole::Input, true};
-    if (end == "field:cuco_context::outputs") return {"outputs", BufferRole::Output, true};
-    auto name = end.substr(end.find(':') + 1);
-    name = name.substr(0, name.find('@'));
-    if (const auto colon = name.rfind("::"); colon != std::string::npos) name.erase(0, colon + 2);
-    const auto allocated = allocations_.find(end);
-    if (allocated == allocations_.end()) return {name, BufferRole::Unknown, false};
-    return {name, BufferRole::Scratch, allocated->second == "ncclMemAlloc"};
-  }
+  const Object& object(int id) const { return walk_.memory.at(id); }
 
   void add_kernels() {
-    for (const auto& function : facts_.functions) {
-      if (function.kind != FunctionKind::Kernel) continue;
+    for (const auto& [id, use] : walk_.kernels) {
+      const auto& function = graph_.syntax.functions[static_cast<std::size_t>(id)];
       Kernel kernel{.name = function.name,
-                    .returns_early = !function.returns.empty(),
+                    .arguments = function.arguments,
+                    .returns = use.returns,
                     .span = function.span,
-                    .body = function.body};
-      for (const auto& parameter : function.parameters) {
-        kernel.parameters.push_back({.name = parameter.name,
-                                     .type = parameter.type,
-                                     .is_pointer = is_pointer(parameter.type),
-                                     .read = touches(function.reads, parameter.id),
-                                     .span = parameter.span});
+                    .body = function.body ? function.body->span : function.span};
+      for (const int parameter : function.parameters) {
+        const auto& variable = graph_.syntax.variables[static_cast<std::size_t>(parameter)];
+        kernel.parameters.push_back({.name = variable.name,
+                                     .type = variable.type,
+                                     .is_pointer = is_pointer(variable.canonical),
+                                     .span = variable.span});
       }
-      for (const auto& store : function.stores)
-        add_store(function, store, kernel);
+      for (const auto& access : use.accesses) {
+        const int parameter = parameter_behind(use, access.object);
+        if (parameter < 0) continue;
+        auto& known = kernel.parameters[static_cast<std::size_t>(parameter)];
+        known.read |= access.read;
+        known.written |= access.written;
+      }
+      for (const auto& store : use.stores)
+        kernel.stores.push_back({store.parameter, store.direct, store.statement});
+      kernel_index_[id] = static_cast<int>(graph_.kernels.size());
       graph_.kernels.push_back(std::move(kernel));
     }
   }
 
-  /// Inside the kernel: does any of the roots lead to the parameter?
-  bool touches(const std::vector<Root>& roots, const std::string& id) const {
-    return std::any_of(roots.begin(), roots.end(),
-                       [&](const Root& root) { return leads_to(root, "var:" + id); });
-  }
-
-  bool leads_to(const Root& from, const Root& to) const {
-    std::set<Root> seen;
-    std::vector<Root> open{from};
-    while (!open.empty()) {
-      const auto at = open.back();
-      open.pop_back();
-      if (at == to) return true;
-      if (!seen.insert(at).second) continue;
-      if (const auto next = aliases_.find(at); next != aliases_.end()) {
-        open.insert(open.end(), next->second.begin(), next->second.end());
-      }
-    }
-    return false;
-  }
-
-  void add_store(const Function& function, const Store& store, Kernel& kernel) const {
-    for (std::size_t i = 0; i < function.parameters.size(); ++i) {
-      const auto& parameter = function.parameters[i];
-      if (!kernel.parameters[i].is_pointer || !leads_to(store.root, "var:" + parameter.id))
-        continue;
-      kernel.parameters[i].written = true;
-      const bool direct = store.direct && store.root == "var:" + parameter.id;
-      kernel.stores.push_back({parameter.name, direct, store.statement});
-    }
-  }
-
-  int kernel_index(const std::string& name) const {
-    for (std::size_t i = 0; i < graph_.kernels.size(); ++i) {
-      if (graph_.kernels[i].name == name) return static_cast<int>(i);
+  /// Through which parameter the kernel came to an object.
+  int parameter_behind(const KernelUse& use, int id) const {
+    for (int depth = 0; depth < 4; ++depth) {
+      const auto& origin = object(id).origin;
+      if (origin.empty()) return -1;
+      id = origin.begin()->object;
+      const auto found = std::ranges::find(use.parameters, id);
+      if (found != use.parameters.end()) return static_cast<int>(found - use.parameters.begin());
     }
     return -1;
   }
 
-  void add_launches() {
-    for (const auto& function : facts_.functions) {
-      for (const auto& call : function.calls) {
-        const int kernel = call.launch ? kernel_index(call.callee) : -1;
-        if (kernel < 0) continue;
-        Launch launch{.kernel = kernel,
-                      .function = function.name,
-                      .configuration = *call.launch,
-                      .span = call.span,
-                      .outermost = call.outermost};
-        auto& parameters = graph_.kernels[static_cast<std::size_t>(kernel)].parameters;
-        for (std::size_t i = 0; i < call.arguments.size(); ++i) {
-          launch.arguments.push_back(call.arguments[i].text);
-          // The first launch names the buffer; others of the same kernel are not told apart.
-          if (i < parameters.size() && parameters[i].is_pointer && parameters[i].buffer < 0) {
-            parameters[i].buffer = buffer_of(call.arguments[i].root);
-          }
-        }
-        graph_.launches.push_back(std::move(launch));
+  /// Device memory, and what may be: not variables of the host.
+  std::optional<int> buffer_of(int id) {
+    const auto& known = object(id);
+    if (known.kind == ObjectKind::Window) {
+      if (known.origin.empty()) return std::nullopt;
+      return buffer_of(known.origin.begin()->object);
+    }
+    const bool device_variable =
+        known.kind == ObjectKind::Variable && known.global &&
+        graph_.syntax.variables[static_cast<std::size_t>(known.variable)].device;
+    if (known.kind != ObjectKind::DeviceMemory && known.kind != ObjectKind::Unknown &&
+        !device_variable) {
+      return std::nullopt;
+    }
+    const auto [found, added] = buffers_.try_emplace(id, static_cast<int>(graph_.buffers.size()));
+    if (added) graph_.buffers.push_back(make_buffer(known));
+    return found->second;
+  }
+
+  static Buffer make_buffer(const Object& known) {
+    Buffer buffer{.name = known.name,
+                  .allocator = known.allocator,
+                  .bytes = known.bytes,
+                  .symmetric = known.allocator == "ncclMemAlloc" || !known.role.empty(),
+                  .aliases = known.names,
+                  .allocated = known.allocator.empty() ? Span{} : known.span};
+    buffer.role = known.role == "input"                ? BufferRole::Input
+                  : known.role == "output"             ? BufferRole::Output
+                  : !known.allocator.empty()           ? BufferRole::Scratch
+                  : known.kind == ObjectKind::Variable ? BufferRole::Scratch
+                                                       : BufferRole::Unknown;
+    return buffer;
+  }
+
+  int handle_of(const Place& place, std::vector<Handle>& list, std::map<Place, int>& index) {
+    const auto [found, added] = index.try_emplace(place, static_cast<int>(list.size()));
+    if (!added) return found->second;
+    const auto& known = object(place.object);
+    auto name = known.name;
+    // "streams[]" and "[1]": one of many.
+    if (!place.path.empty()) name.replace(name.size() - 2, 2, place.path);
+    list.push_back({.name = name,
+                    .maker = known.allocator,
+                    .created = known.allocator.empty() ? Span{} : known.span});
+    if (known.kind == ObjectKind::Communicator && !known.origin.empty()) {
+      const int parent = handle_of(*known.origin.begin(), list, index);
+      list[static_cast<std::size_t>(found->second)].parent = parent;
+    }
+    return found->second;
+  }
+
+  void add_operation(const HostOperation& seen) {
+    Operation operation{.kind = seen.kind,
+                        .name = seen.name,
+                        .function = function_name(seen.function),
+                        .span = seen.span,
+                        .statement = seen.statement,
+                        .outermost = seen.outermost,
+                        .nest = seen.nest,
+                        .arguments = seen.arguments,
+                        .configuration = seen.configuration};
+    operation.phase = seen.entry == "cuco_setup"      ? Phase::SetUp
+                      : seen.entry == "cuco_teardown" ? Phase::TearDown
+                                                      : Phase::Run;
+    for (const auto& place : seen.streams)
+      operation.stream = handle_of(place, graph_.streams, streams_);
+    for (const auto& place : seen.events)
+      operation.events.push_back(handle_of(place, graph_.events, events_));
+    for (const auto& place : seen.communicators)
+      operation.communicators.push_back(handle_of(place, graph_.communicators, communicators_));
+    for (const auto& access : seen.accesses) {
+      const auto buffer = buffer_of(access.object);
+      if (!buffer) continue;
+      if (access.read) operation.reads.push_back(*buffer);
+      if (access.written) operation.writes.push_back(*buffer);
+    }
+    if (seen.kind == OperationKind::BeginGroup) group_ = groups_++;
+    operation.group = group_;
+    if (seen.kind == OperationKind::EndGroup) group_ = -1;
+    if (seen.kind == OperationKind::Clock) {
+      for (const auto& place : seen.used)
+        operation.events.push_back(handle_of(place, graph_.events, events_));
+    }
+    graph_.mpi |= seen.kind == OperationKind::Mpi || seen.name == "MPI_Wtime";
+    graph_.threads |= std::ranges::any_of(
+        seen.nest, [](const Nest& nest) { return nest.kind == NestKind::Thread; });
+    if (seen.kernel >= 0) operation.kernel = kernel_index_.at(seen.kernel);
+    const int number = static_cast<int>(graph_.operations.size());
+    for (const auto* list : {&operation.reads, &operation.writes}) {
+      for (const int buffer : *list) {
+        auto& used = graph_.buffers[static_cast<std::size_t>(buffer)];
+        if (used.first_use < 0) used.first_use = number;
+        used.last_use = number;
+      }
+    }
+    for (const auto& place : seen.used) {
+      if (seen.kind != OperationKind::Release) break;
+      if (const auto buffer = buffers_.find(place.object); buffer != buffers_.end()) {
+        graph_.buffers[static_cast<std::size_t>(buffer->second)].released = seen.span;
+      }
+    }
+    graph_.operations.push_back(std::move(operation));
+  }
+
+  std::string function_name(int id) const {
+    return id < 0 ? "" : graph_.syntax.functions[static_cast<std::size_t>(id)].name;
+  }
+
+  void add_details(int number) {
+    const auto& seen = walk_.operations[static_cast<std::size_t>(number)];
+    if (seen.kind == OperationKind::Launch && seen.kernel >= 0) add_launch(number, seen);
+    if (seen.kind == OperationKind::Communicate) add_collective(number, seen);
+  }
+
+  void add_launch(int number, const HostOperation& seen) {
+    const auto& operation = graph_.operations[static_cast<std::size_t>(number)];
+    graph_.launches.push_back({.operation = number,
+                               .kernel = operation.kernel,
+                               .function = operation.function,
+                               .configuration = seen.configuration,
+                               .arguments = seen.arguments,
+                               .span = seen.span,
+                               .outermost = seen.outermost});
+    auto& parameters = graph_.kernels[static_cast<std::size_t>(operation.kernel)].parameters;
+    for (std::size_t i = 0; i < parameters.size() && i < seen.values.size(); ++i) {
+      auto& parameter = parameters[i];
+      if (!parameter.is_pointer || parameter.buffer >= 0) continue;
+      for (const auto& place : seen.values[i]) {
+        const auto found = buffers_.find(place.object);
+        if (found != buffers_.end() && parameter.buffer < 0) parameter.buffer = found->second;
       }
     }
   }
 
-  void add_collectives() {
-    for (const auto& function : facts_.functions) {
-      for (const auto& call : function.calls) {
-        const auto* known = signature_of(call.callee);
-        if (known == nullptr) continue;
-        const auto text = [&](int index) {
-          const auto at = static_cast<std::size_t>(index);
-          return index >= 0 && at < call.arguments.size() ? call.arguments[at].text : std::string();
-        };
-        const auto buffer = [&](int index) {
-          const auto at = static_cast<std::size_t>(index);
-          return index >= 0 && at < call.arguments.size() ? buffer_of(call.arguments[at].root) : -1;
-        };
-        Collective collective{.name = call.callee,
-                              .function = function.name,
-                              .send = text(known->send),
-                              .receive = text(known->receive),
-                              .count = text(known->count),
-                              .type = text(known->type),
-                              .operation = text(known->operation),
-                              .root = text(known->root),
-                              .communicator = text(known->communicator),
-                              .stream = text(known->stream),
-                              .send_buffer = buffer(known->send),
-                              .receive_buffer = buffer(known->receive),
-                              .reduces = known->operation >= 0,
-                              .span = call.span,
-                              .statement = call.statement};
-        collective.in_place =
-            collective.send_buffer >= 0 && collective.send_buffer == collective.receive_buffer;
-        graph_.collectives.push_back(std::move(collective));
+  void add_collective(int number, const HostOperation& seen) {
+    const auto& call = *seen.call;
+    const auto text = [&](int index) {
+      const auto at = static_cast<std::size_t>(index);
+      return index >= 0 && at < seen.arguments.size() ? seen.arguments[at] : std::string();
+    };
+    const auto buffers = [&](int index) {
+      std::vector<int> found;
+      const auto at = static_cast<std::size_t>(index);
+      if (index < 0 || at >= seen.values.size()) return found;
+      for (const auto& place : seen.values[at]) {
+        if (const auto buffer = buffer_of(place.object)) found.push_back(*buffer);
       }
+      return found;
+    };
+    const auto& operation = graph_.operations[static_cast<std::size_t>(number)];
+    Collective collective{.operation = number,
+                          .name = seen.name,
+                          .function = operation.function,
+                          .send = text(call.read),
+                          .receive = text(call.written),
+                          .count = text(call.count),
+                          .type = text(call.type),
+                          .reduction = text(call.operation),
+                          .peer = text(call.peer),
+                          .communicator = text(call.communicator),
+                          .stream = text(call.stream),
+                          .send_buffers = buffers(call.read),
+                          .receive_buffers = buffers(call.written),
+                          .reduces = call.operation >= 0,
+                          .span = seen.span,
+                          .statement = seen.statement};
+    const auto peer = static_cast<std::size_t>(call.peer);
+    collective.peer_varies = call.peer >= 0 && peer < seen.varies.size() && seen.varies[peer];
+    if (seen.name == "ncclBcast") {
+      collective.send = collective.receive;
+      collective.send_buffers = collective.receive_buffers;
     }
+    collective.in_place =
+        !collective.send_buffers.empty() && collective.send_buffers == collective.receive_buffers;
+    for (const auto* list : {&collective.send_buffers, &collective.receive_buffers}) {
+      for (const int buffer : *list)
+        graph_.buffers[static_cast<std::size_t>(buffer)].communicated = true;
+    }
+    graph_.collectives.push_back(std::move(collective));
   }
 
-  /// Where in `function` the launch happens, directly or through a call; nothing when not there.
-  std::optional<std::size_t> position_in(const std::string& function, const Launch& launch) const {
-    if (launch.function == function) return launch.span.begin;
-    const auto* host = find_function(function);
-    if (host == nullptr) return std::nullopt;
-    for (const auto& call : host->calls) {
-      if (call.callee == launch.function) return call.span.begin;
-    }
-    return std::nullopt;
-  }
-
-  /// A kernel produces what a collective sends if it writes the buffer in a launch before it, and
-  /// consumes likewise after it. A launch whose place is unknown may be either.
-  void link_flow() {
-    for (auto& collective : graph_.collectives) {
-      std::set<int> producers;
-      std::set<int> consumers;
-      for (const auto& launch : graph_.launches) {
-        const auto position = position_in(collective.function, launch);
-        const bool before = !position || *position < collective.span.begin;
-        const bool after = !position || *position > collective.span.begin;
-        for (const auto& parameter :
-             graph_.kernels[static_cast<std::size_t>(launch.kernel)].parameters) {
-          if (parameter.buffer < 0) continue;
-          if (before && parameter.written && parameter.buffer == collective.send_buffer) {
-            producers.insert(launch.kernel);
-          }
-          if (after && parameter.read && parameter.buffer == collective.receive_buffer) {
-            consumers.insert(launch.kernel);
-          }
-        }
-      }
-      collective.producers.assign(producers.begin(), producers.end());
-      collective.consumers.assign(consumers.begin(), consumers.end());
-    }
-  }
-
-  const Facts& facts_;
+  HostWalk walk_;
   CommunicationGraph graph_;
-  std::map<Root, std::set<Root>> aliases_;
-  std::map<Root, std::string> allocations_;
-  std::map<Root, std::size_t> buffer_index_;
+  std::map<int, int> kernel_index_, buffers_;
+  std::map<Place, int> streams_, events_, communicators_;
+  int group_ = -1;
+  int groups_ = 0;
 };
-
-std::string_view role_name(BufferRole role) {
-  switch (role) {
-    case BufferRole::Input:
-      return "workload input";
-    case BufferRole::Output:
-      return "workload output";
-    case BufferRole::Scratch:
-      return "scratch";
-    case BufferRole::Unknown:
-      return "unknown origin";
-  }
-  return "?";
-}
-
-std::string names(const std::vector<int>& indices, const std::vector<Kernel>& kernels) {
-  std::vector<std::string> list;
-  for (const int index : indices)
-    list.push_back(kernels[static_cast<std::size_t>(index)].name);
-  return list.empty() ? "none" : join(list, ", ");
-}
-
-std::string parameter_text(const KernelParameter& parameter, const std::vector<Buffer>& buffers) {
-  auto text = fmt::format("    {} {}", parameter.type, parameter.name);
-  if (!parameter.is_pointer) return text + "\n";
-  const auto* access = parameter.written ? (parameter.read ? "reads and writes" : "writes")
-                       : parameter.read  ? "reads"
-                                         : "unused";
-  const auto buffer =
-      parameter.buffer < 0 ? "?" : buffers[static_cast<std::size_t>(parameter.buffer)].name;
-  return text + fmt::format(": {} {}\n", access, buffer);
-}
 
 }  // namespace
 
-CommunicationGraph build_graph(const Facts& facts) {
-  return Builder(facts).build();
-}
-
-std::string to_text(const CommunicationGraph& graph) {
-  std::string text;
-  for (const auto& buffer : graph.buffers) {
-    text += fmt::format("buffer {}: {}{}\n", buffer.name, role_name(buffer.role),
-                        buffer.symmetric ? ", symmetric" : "");
-  }
-  for (const auto& kernel : graph.kernels) {
-    text += fmt::format("kernel {}, lines {}-{}\n", kernel.name, kernel.span.line,
-                        kernel.span.end_line);
-    for (const auto& parameter : kernel.parameters) {
-      text += parameter_text(parameter, graph.buffers);
-    }
-    for (const auto& store : kernel.stores) {
-      text += fmt::format("    line {}: stores to {}{}\n", store.statement.line, store.root,
-                          store.direct ? "" : " through an alias");
-    }
-  }
-  for (const auto& launch : graph.launches) {
-    const auto& configuration = launch.configuration;
-    text += fmt::format("launch {}<<<{}, {}, {}, {}>>> in {}, line {}\n",
-                        graph.kernels[static_cast<std::size_t>(launch.kernel)].name,
-                        configuration.grid, configuration.block, configuration.shared,
-                        configuration.stream, launch.function, launch.span.line);
-  }
-  for (const auto& collective : graph.collectives) {
-    text += fmt::format("collective {} in {}, line {}{}\n", collective.name, collective.function,
-                        collective.span.line, collective.in_place ? ", in place" : "");
-    text += fmt::format("    send {}, receive {}, count {}, type {}, stream {}\n", collective.send,
-                        collective.receive, collective.count, collective.type, collective.stream);
-    text += fmt::format("    producers: {}; consumers: {}\n",
-                        names(collective.producers, graph.kernels),
-                        names(collective.consumers, graph.kernels));
-  }
-  for (const auto& problem : graph.problems)
-    text += fmt::format("problem {}\n", problem);
-  return text;
+CommunicationGraph build_graph(Syntax syntax) {
+  return Builder(std::move(syntax)).build();
 }
 
 design::ProgramFacts program_facts(const CommunicationGraph& graph) {
@@ -385,10 +285,11 @@ design::ProgramFacts program_facts(const CommunicationGraph& graph) {
     facts.reduces = facts.reduces || collective.reduces;
     facts.has_producer = facts.has_producer || !collective.producers.empty();
     facts.has_consumer = facts.has_consumer || !collective.consumers.empty();
-    for (const int index : {collective.send_buffer, collective.receive_buffer}) {
-      if (index < 0) continue;
-      facts.symmetric_buffers =
-          facts.symmetric_buffers && graph.buffers[static_cast<std::size_t>(index)].symmetric;
+    for (const auto* list : {&collective.send_buffers, &collective.receive_buffers}) {
+      for (const int index : *list) {
+        facts.symmetric_buffers =
+            facts.symmetric_buffers && graph.buffers[static_cast<std::size_t>(index)].symmetric;
+      }
     }
   }
   return facts;

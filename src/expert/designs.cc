@@ -18,14 +18,7 @@ Error no(std::string reason) {
   return {ErrorKind::InvalidInput, std::move(reason)};
 }
 
-std::string parameter_of_type(const analysis::Function& function, std::string_view type) {
-  for (const auto& parameter : function.parameters) {
-    if (parameter.type.find(type) != std::string::npos) return parameter.name;
-  }
-  return {};
-}
-
-/// What every design shares: the device header, a member of State, its creation and release.
+/// What every design shares: the device header, a member of the state, its creation and release.
 class Rewrite {
  public:
   explicit Rewrite(const GatherSite& site) : site_(site), edits_(site.text) {}
@@ -43,31 +36,27 @@ class Rewrite {
 
     CUCO_TRY_ASSIGN(const std::size_t kernels, start_of_kernels());
     if (!device.empty()) edits_.insert(kernels, "\n" + device);
-    edits_.insert(site_.state->span.begin, host + "\n");
-    edits_.insert(site_.state->span.end - 1, fmt::format("  {} gather;\n", member));
-
-    const auto context = parameter_of_type(*site_.setup, "cuco_context");
-    const auto state = parameter_of_type(*site_.setup, "State **");
-    if (context.empty() || state.empty()) return no("set-up does not take a context and a State**");
+    const auto& home = site_.home;
+    edits_.insert(home.record->span.begin, host + "\n");
+    edits_.insert(home.record->span.end - 1, fmt::format("  {} gather;\n", member));
     // Resources come last: everything that they refer to exists by then.
-    const auto last_return = site_.setup->returns.back();
-    edits_.replace(last_return.begin, last_return.end,
-                   fmt::format("return make_gather({}, &(*{})->gather);", context, state));
-    edits_.insert(site_.teardown->body.begin + 1,
-                  fmt::format("\n  free_gather({0}->context, {0}->gather);",
-                              site_.teardown->parameters.front().name));
+    const auto last_return = analysis::returns_in(*home.setup).back();
+    edits_.replace(
+        last_return.begin, last_return.end,
+        fmt::format("return make_gather({}, &{}gather);", home.setup_context, home.in_setup));
+    edits_.insert(
+        home.teardown->body->span.begin + 1,
+        fmt::format("\n  free_gather({0}{1}, {0}gather);", home.in_teardown, home.context));
     return {};
   }
 
   /// "state.gather" in run().
-  [[nodiscard]] std::string gather_member() const {
-    return parameter_of_type(*site_.run, "State") + ".gather";
-  }
-  [[nodiscard]] std::string set() const { return parameter_of_type(*site_.run, "int"); }
+  [[nodiscard]] std::string gather_member() const { return site_.home.in_run + "gather"; }
+  [[nodiscard]] std::string set() const { return site_.home.set; }
 
   /// A statement in run() before the producers are launched.
   void before_launch(const std::string& statement) {
-    edits_.insert(site_.launcher_call->outermost.begin, statement + "\n  ");
+    edits_.insert(site_.launcher_call.outermost.begin, statement + "\n  ");
   }
 
   /// The collective's own statement goes; its success is returned where it was.
@@ -82,7 +71,8 @@ class Rewrite {
   }
 
   void append_launcher_parameter(const std::string& parameter) {
-    edits_.insert(site_.launcher->parameters.back().span.end, ", " + parameter);
+    const auto last = static_cast<std::size_t>(site_.launcher->parameters.back());
+    edits_.insert(site_.graph->syntax.variables[last].span.end, ", " + parameter);
   }
 
  private:
@@ -212,7 +202,7 @@ Result<std::string> gather_beside_producer(const GatherSite& site, int chunk_kib
                   fmt::arg("rows", site.launcher_rows), fmt::arg("launches", launches),
                   fmt::arg("stream", site.producers.front().launch->configuration.stream)));
   rewrite.append_launcher_parameter("Gather& gather");
-  rewrite.append_argument(site.launcher_call->span, rewrite.gather_member());
+  rewrite.append_argument(site.launcher_call.call->span, rewrite.gather_member());
   rewrite.before_launch(fmt::format("begin_gather({}, {}, {}, {} / {}, {});",
                                     rewrite.gather_member(), rewrite.set(), site.offset, site.bytes,
                                     site.rows, site.collective->stream));
@@ -241,7 +231,7 @@ Result<std::string> gather_chunks_in_producer(const GatherSite& site, int chunk_
     rewrite.append_argument(producer.launch->span, "gather");
   }
   rewrite.append_launcher_parameter("const Gather& gather");
-  rewrite.append_argument(site.launcher_call->span, "gather");
+  rewrite.append_argument(site.launcher_call.call->span, "gather");
   rewrite.before_launch(fmt::format("const Gather gather = begin_gather({}, {}, {}, {}, {}, {});",
                                     rewrite.gather_member(), rewrite.set(), site.collective->send,
                                     site.offset, site.bytes, site.rows));
@@ -259,7 +249,7 @@ Result<std::string> gather_tiles_in_producer(const GatherSite& site) {
     const auto& output = producer.kernel->parameters[producer.output].name;
     // Each store of the output becomes a loop over all ranks' copies; the pointer keeps its name.
     for (const auto& store : producer.kernel->stores) {
-      if (store.root != output) continue;
+      if (store.parameter != static_cast<int>(producer.output)) continue;
       if (!store.direct) return no(producer.name + " writes its output through an alias");
       const auto line = site.text.rfind('\n', store.statement.begin) + 1;
       const std::string margin(store.statement.begin - line, ' ');
@@ -281,7 +271,7 @@ Result<std::string> gather_tiles_in_producer(const GatherSite& site) {
     edits.replace(open, launch.span.end - 1, join(arguments, ", "));
   }
   rewrite.append_launcher_parameter("const Gather& gather");
-  rewrite.append_argument(site.launcher_call->span, "gather");
+  rewrite.append_argument(site.launcher_call.call->span, "gather");
   rewrite.before_launch(fmt::format("const Gather gather = begin_gather({}, {}, {});",
                                     rewrite.gather_member(), rewrite.set(), site.offset));
   rewrite.drop_collective();

@@ -11,28 +11,16 @@
 
 namespace cuco::expert {
 namespace {
-using analysis::Call;
 using analysis::Function;
+using analysis::Syntax;
 
 /// Why a design does not apply: shown by `cuco optimize --verbose`, not a failure of the run.
 Error no(std::string reason) {
   return {ErrorKind::InvalidInput, std::move(reason)};
 }
 
-const Function* find(const std::vector<Function>& functions, std::string_view name) {
-  const auto found = std::find_if(functions.begin(), functions.end(),
-                                  [&](const Function& each) { return each.name == name; });
-  return found == functions.end() ? nullptr : &*found;
-}
-
-/// The function that does an entry point's work: the entry points only convert their arguments.
-const Function* behind(const std::vector<Function>& functions, std::string_view entry) {
-  const auto* function = find(functions, entry);
-  if (function == nullptr) return nullptr;
-  for (const auto& call : function->calls) {
-    if (const auto* target = find(functions, call.callee)) return target;
-  }
-  return nullptr;
+std::string_view name_of(const Syntax& syntax, int variable) {
+  return syntax.variables[static_cast<std::size_t>(variable)].name;
 }
 
 /// "shape.bf16 ? ncclBfloat16 : ncclFloat32" becomes "shape.bf16 ? 2 : 4".
@@ -65,8 +53,11 @@ std::string size_expression(std::string type) {
 }
 
 /// Without a cast where the variable is a char pointer already.
-std::string as_bytes(const Function& function, const std::string& expression) {
-  for (const auto& variable : function.variables) {
+std::string as_bytes(const Syntax& syntax,
+                     const Function& function,
+                     const std::string& expression) {
+  for (const int id : analysis::variables_in(function)) {
+    const auto& variable = syntax.variables[static_cast<std::size_t>(id)];
     const bool bytes = variable.type == "char *" || variable.type == "const char *";
     if (variable.name == expression && bytes) return expression;
   }
@@ -96,12 +87,15 @@ Result<Producer> describe_producer(const analysis::CommunicationGraph& graph,
   producer.name = kernel.name;
   for (const auto& launch : graph.launches) {
     if (launch.kernel != index) continue;
-    if (producer.launch != nullptr) return no(kernel.name + " is launched in more than one place");
+    if (producer.launch != nullptr && !(producer.launch->span == launch.span)) {
+      return no(kernel.name + " is launched in more than one place");
+    }
     producer.launch = &launch;
   }
   for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
     const auto& parameter = kernel.parameters[i];
-    if (parameter.written && parameter.buffer == collective.send_buffer) {
+    const auto& sent = collective.send_buffers;
+    if (parameter.written && std::ranges::find(sent, parameter.buffer) != sent.end()) {
       producer.output = i;
       producer.element = without_qualifiers(parameter.type);
     }
@@ -127,7 +121,9 @@ Result<Producer> describe_producer(const analysis::CommunicationGraph& graph,
 /// From `dim3 grid(…, (ROWS + TILE - 1) / TILE)` in the launcher.
 void read_grid(GatherSite& site) {
   const auto& grid = site.producers.front().launch->configuration.grid;
-  for (const auto& variable : site.launcher->variables) {
+  const auto& syntax = site.graph->syntax;
+  for (const int id : analysis::variables_in(*site.launcher)) {
+    const auto& variable = syntax.variables[static_cast<std::size_t>(id)];
     if (variable.name != grid) continue;
     const std::string declaration(
         site.text.substr(variable.span.begin, variable.span.end - variable.span.begin));
@@ -143,34 +139,13 @@ void read_grid(GatherSite& site) {
   const auto dot = site.launcher_rows.find('.');
   const auto subject = site.launcher_rows.substr(0, dot);
   const auto& parameters = site.launcher->parameters;
-  for (std::size_t i = 0; i < parameters.size() && i < site.launcher_call->arguments.size(); ++i) {
-    if (parameters[i].name == subject && !subject.empty()) {
-      site.rows = site.launcher_call->arguments[i].text +
-                  (dot == std::string::npos ? "" : site.launcher_rows.substr(dot));
+  const auto& arguments = site.launcher_call.call->operands;
+  for (std::size_t i = 0; i < parameters.size() && i < arguments.size(); ++i) {
+    if (name_of(syntax, parameters[i]) == subject && !subject.empty()) {
+      site.rows =
+          arguments[i].text + (dot == std::string::npos ? "" : site.launcher_rows.substr(dot));
     }
   }
-}
-
-/// Resources live in State, from set-up to teardown; run() holds the collective.
-Result<void> find_entry_points(GatherSite& site) {
-  const auto& functions = site.graph->functions;
-  site.setup = behind(functions, "cuco_setup");
-  site.run = behind(functions, "cuco_run");
-  site.teardown = behind(functions, "cuco_teardown");
-  if (site.setup == nullptr || site.run == nullptr || site.teardown == nullptr) {
-    return no("the entry points do not call functions of the program");
-  }
-  if (site.setup->returns.empty()) return no("the set-up function has no return statement");
-  if (site.run->name != site.collective->function) {
-    return no("the collective is not in the function that cuco_run calls");
-  }
-  for (const auto& record : site.graph->records) {
-    const bool has_context =
-        std::find(record.fields.begin(), record.fields.end(), "context") != record.fields.end();
-    if (record.name == "State" && has_context) site.state = &record;
-  }
-  if (site.state == nullptr) return no("there is no struct State with a context");
-  return {};
 }
 
 /// The producers get the gather as an argument, so there must be one chain of calls to pass it
@@ -180,12 +155,12 @@ Result<void> find_launcher(GatherSite& site) {
   for (const auto& producer : site.producers) {
     if (producer.launch->function != name) return no("the producers are launched in two functions");
   }
-  site.launcher = find(site.graph->functions, name);
-  for (const auto& call : site.run->calls) {
-    if (call.callee == name) site.launcher_call = &call;
+  site.launcher = analysis::find_function(site.graph->syntax, name);
+  for (const auto& call : analysis::calls_in(*site.home.run)) {
+    if (call.call->name == name) site.launcher_call = call;
   }
-  if (site.launcher == nullptr || site.launcher_call == nullptr) {
-    return no("the producers are not launched by a function that run() calls");
+  if (site.launcher == nullptr || site.launcher_call.call == nullptr) {
+    return no("the producers are not launched by a function that is called beside the collective");
   }
   return {};
 }
@@ -205,7 +180,10 @@ Result<GatherSite> find_gather_site(const analysis::CommunicationGraph& graph,
   if (!collective.in_place) return no("the all-gather is not in place");
   const auto size = size_expression(collective.type);
   if (size.empty()) return no("the element type '" + collective.type + "' is not supported");
-  CUCO_TRY(find_entry_points(site));
+  CUCO_TRY_ASSIGN(site.home, find_state_home(graph));
+  if (site.home.run->name != collective.function) {
+    return no("the collective is not in the function that cuco_run calls");
+  }
   for (const int index : collective.producers) {
     CUCO_TRY_ASSIGN(Producer producer, describe_producer(graph, index, collective, text));
     if (producer.launch == nullptr) return no(producer.name + " is never launched");
@@ -213,8 +191,8 @@ Result<GatherSite> find_gather_site(const analysis::CommunicationGraph& graph,
   }
   if (site.producers.empty()) return no("no kernel writes the buffer that is gathered");
   CUCO_TRY(find_launcher(site));
-  site.offset =
-      as_bytes(*site.run, collective.send) + " - " + as_bytes(*site.run, collective.receive);
+  site.offset = as_bytes(graph.syntax, *site.home.run, collective.send) + " - " +
+                as_bytes(graph.syntax, *site.home.run, collective.receive);
   site.bytes = collective.count + " * " + size;
   read_grid(site);
   return site;

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "analysis/communication_graph.h"
+#include "analysis/syntax_query.h"
 #include "base/result.h"
+#include "expert/state_home.h"
 
 namespace cuco::expert {
 
@@ -31,12 +33,9 @@ struct GatherSite {
   const analysis::Collective* collective = nullptr;
   std::vector<Producer> producers;
 
-  const analysis::Function* setup = nullptr;  ///< The functions behind the workload's entry points.
-  const analysis::Function* run = nullptr;
-  const analysis::Function* teardown = nullptr;
-  const analysis::Record* state = nullptr;
-  const analysis::Function* launcher = nullptr;   ///< Launches the producers.
-  const analysis::Call* launcher_call = nullptr;  ///< In `run`.
+  StateHome home;
+  const analysis::Function* launcher = nullptr;  ///< Launches the producers.
+  analysis::CallSite launcher_call;              ///< In the function that holds the collective.
 
   std::string offset;  ///< Of this rank's slice in the receive buffer, in bytes; in run's terms.
   std::string bytes;   ///< Of the slice.

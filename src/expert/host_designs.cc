@@ -4,16 +4,18 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "expert/edit.h"
+#include "expert/state_home.h"
 
 namespace cuco::expert {
 namespace {
 
-using analysis::Function;
+using analysis::OperationKind;
 using analysis::Span;
 
 /// Why a design does not apply to this program.
@@ -21,55 +23,24 @@ Error no(std::string reason) {
   return {ErrorKind::InvalidInput, std::move(reason)};
 }
 
-const Function* find(const std::vector<Function>& functions, std::string_view name) {
-  const auto found = std::ranges::find(functions, name, &Function::name);
-  return found == functions.end() ? nullptr : &*found;
-}
-
-/// The function that does an entry point's work.
-const Function* behind(const std::vector<Function>& functions, std::string_view entry) {
-  const Function* function = find(functions, entry);
-  if (function == nullptr) return nullptr;
-  for (const auto& call : function->calls) {
-    if (const Function* target = find(functions, call.callee)) return target;
-  }
-  return nullptr;
-}
-
-std::string parameter_of_type(const Function& function, std::string_view type) {
-  for (const auto& parameter : function.parameters) {
-    if (parameter.type.find(type) != std::string::npos) return parameter.name;
-  }
-  return {};
-}
-
-/// How many pieces of work one call of `function` submits to the device, as far as the text shows.
-int count_device_work(const analysis::CommunicationGraph& graph, const Function& function) {
-  int count = 0;
-  for (const auto& call : function.calls) {
-    const std::string_view name = call.callee;
-    if (call.launch || name.starts_with("cudaMemcpy") || name.starts_with("cudaMemset") ||
-        (name.starts_with("nccl") && !name.starts_with("ncclGroup"))) {
-      ++count;
-    } else if (const Function* called = find(graph.functions, name);
-               called != nullptr && called != &function) {
-      count += count_device_work(graph, *called);
-    }
-  }
-  return count;
+/// How many pieces of work one run submits to the device, as far as the text shows.
+std::ptrdiff_t count_device_work(const analysis::CommunicationGraph& graph) {
+  return std::ranges::count_if(graph.operations, [](const analysis::Operation& operation) {
+    const bool work =
+        operation.kind == OperationKind::Launch || operation.kind == OperationKind::Communicate ||
+        operation.kind == OperationKind::Copy || operation.kind == OperationKind::Fill;
+    return work && operation.phase == analysis::Phase::Run;
+  });
 }
 
 /// The first call that a graph capture would reject: waits, blocking copies, allocations.
-std::optional<std::string> not_recordable(const analysis::CommunicationGraph& graph,
-                                          const Function& function) {
-  for (const auto& call : function.calls) {
-    for (const char* name : {"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaMemcpy",
-                             "cudaEventSynchronize", "cudaMalloc", "cudaFree"}) {
-      if (call.callee == name) return std::string(name);
-    }
-    const Function* called = find(graph.functions, call.callee);
-    if (called == nullptr || called == &function) continue;
-    if (auto name = not_recordable(graph, *called)) return name;
+std::optional<std::string> not_recordable(const analysis::CommunicationGraph& graph) {
+  for (const auto& operation : graph.operations) {
+    if (operation.phase != analysis::Phase::Run) continue;
+    const bool waits = operation.kind == OperationKind::Wait || operation.name == "cudaMemcpy" ||
+                       operation.kind == OperationKind::Allocate ||
+                       operation.kind == OperationKind::Release;
+    if (waits) return operation.name;
   }
   return std::nullopt;
 }
@@ -99,36 +70,49 @@ bool is_number(std::string_view text) {
 
 Result<std::string> replay_by_graph(const analysis::CommunicationGraph& graph,
                                     std::string_view text) {
-  const Function* setup = behind(graph.functions, "cuco_setup");
-  const Function* run = behind(graph.functions, "cuco_run");
-  if (setup == nullptr || run == nullptr || setup->returns.empty())
-    return no("the entry points do not call functions of the program");
-  if (count_device_work(graph, *run) < 2) return no("a run is already a single launch");
-  if (const auto name = not_recordable(graph, *run))
+  CUCO_TRY_ASSIGN(const StateHome home, find_state_home(graph));
+  if (count_device_work(graph) < 2) return no("a run is already a single launch");
+  if (const auto name = not_recordable(graph))
     return no(fmt::format("a run calls {}, which a graph cannot capture", *name));
-  const auto state = std::ranges::find_if(graph.records, [](const analysis::Record& record) {
-    return record.name == "State" &&
-           std::ranges::find(record.fields, "context") != record.fields.end();
-  });
-  if (state == graph.records.end()) return no("there is no struct State with a context");
-  const std::string made = parameter_of_type(*setup, "State **");
-  if (made.empty() || run->parameters.size() != 3 ||
-      run->parameters[0].type.find("State &") == std::string::npos)
-    return no("set-up does not take a State**, or run() does not take State&, set and stream");
+  const auto& run = *home.run;
+  if (run.parameters.size() != 3) return no("the run takes more than state, set and stream");
+  const auto variable = [&](int id) -> const analysis::Variable& {
+    return graph.syntax.variables[static_cast<std::size_t>(id)];
+  };
+  std::vector<std::string> recorded(3);  // how make_replays calls the original
+  std::vector<std::string> passed;       // how the new run() does
+  const auto& state = variable(run.parameters[home.state_parameter]);
+  recorded[home.state_parameter] = state.reference ? "state" : "&state";
+  recorded[home.set_parameter] = "set";
+  recorded[home.stream_parameter] = "stream";
+  for (const int parameter : run.parameters)
+    passed.push_back(variable(parameter).name);
+  const auto signature = text.substr(run.span.begin, run.body->span.begin - run.span.begin);
+  const Values values{{"state", home.record->name},
+                      {"context", home.context},
+                      {"run", run.name},
+                      {"recorded", join(recorded, ", ")},
+                      {"passed", join(passed, ", ")},
+                      {"signature", std::string(trim(signature))},
+                      {"access", home.in_run},
+                      {"set", home.set},
+                      {"stream", home.stream}};
 
   Edits edits(text);
-  edits.insert(state->span.begin, "constexpr int kReplays = 16;\n\n");
-  edits.insert(state->span.end - 1, "  cudaGraphExec_t replays[kReplays] = {};\n");
-  const std::size_t name_at = text.find("run(", run->span.begin);
-  if (run->name != "run" || name_at == std::string_view::npos || name_at >= run->body.begin)
-    return no("the function that cuco_run calls is not named run");
-  // The original becomes run_once(), which the template records; the template's run() replays.
-  edits.replace(name_at, name_at + 3, "run_once");
-  edits.insert(run->span.end, "\n\n" + std::string(trim(filled("replay.cu", {}))));
+  edits.insert(home.record->span.begin, "constexpr int kReplays = 16;\n\n");
+  edits.insert(home.record->span.end - 1, "  cudaGraphExec_t replays[kReplays] = {};\n");
+  // The original gets another name, which the template records; the template's function replays.
+  const std::size_t name_at = text.find(run.name + "(", run.span.begin);
+  if (name_at == std::string_view::npos || name_at >= run.body->span.begin)
+    return no("the name of the function that cuco_run calls is written by a macro");
+  edits.insert(name_at + run.name.size(), "_once");
+  edits.insert(run.span.end, "\n\n" + std::string(trim(filled("replay.cu", values))));
   // Set-up ends with the recording, for which the function must be known above it.
-  const Span last = setup->returns.back();
-  edits.replace(last.begin, last.end, fmt::format("return make_replays(**{});", made));
-  edits.insert(setup->span.begin, "int make_replays(State& state);\n\n");
+  const Span last = analysis::returns_in(*home.setup).back();
+  edits.replace(last.begin, last.end,
+                fmt::format("return make_replays({});", object_before(home.in_setup)));
+  edits.insert(home.setup->span.begin,
+               fmt::format("int make_replays({}& state);\n\n", home.record->name));
   return with_short_lines(edits.apply());
 }
 
@@ -137,7 +121,10 @@ Result<std::string> with_block_size(const analysis::CommunicationGraph& graph,
                                     int threads) {
   Edits edits(text);
   int changed = 0;
+  std::set<std::size_t> seen;
   for (const analysis::Launch& launch : graph.launches) {
+    // One launch in the text may be several: of a template, or in a function called twice.
+    if (launch.span.from_macro || !seen.insert(launch.span.begin).second) continue;
     const analysis::Kernel& kernel = graph.kernels[static_cast<std::size_t>(launch.kernel)];
     const std::string_view body =
         text.substr(kernel.span.begin, kernel.span.end - kernel.span.begin);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What helper processes and built programs hand over: facts about a source, a design in words, jobs
-// of the jail and of ranks, shared objects. The first byte says which.
+// What helper processes and built programs hand over: the syntax of a source, a design in words,
+// jobs of the jail and of ranks, shared objects. The first byte says which.
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
-#include "analysis/facts.h"
+#include "analysis/syntax.h"
 #include "base/assert.h"
 #include "design/directive.h"
 #include "rank/rank_job.h"
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
   switch (data[0] % 5) {
     case 0:
-      (void)cuco::analysis::parse_facts(text).has_value();
+      (void)cuco::analysis::parse_syntax(text).has_value();
       break;
     case 1:
       if (const auto directive = cuco::design::parse_directive(text)) {

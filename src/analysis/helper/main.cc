@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuco-analyse NAME CUDA [INCLUDE…]: reads CUDA source on standard input, writes its facts (JSON,
-// see analysis/facts.h) to standard output. Touches no file but headers.
+// cuco-analyse NAME CUDA [INCLUDE|-DNAME…]: reads CUDA source on standard input, writes its syntax
+// (JSON, see analysis/syntax.h) to standard output. Touches no file but headers.
 #include <cstdio>
 #include <iterator>
 #include <optional>
@@ -11,16 +11,14 @@
 #include <clang-c/Index.h>
 #include <nlohmann/json.hpp>
 
-#include "analysis/helper/collect.h"
+#include "analysis/helper/syntax_writer.h"
+#include "analysis/helper/tree.h"
 
 namespace cuco::analysis {
 
 std::optional<std::string_view> resource(std::string_view name);
 
 namespace {
-
-// Not a real folder: libclang is given these files' texts.
-constexpr const char* kShimFolder = "/cuco-shim";
 
 std::string read_input() {
   std::string text;
@@ -50,7 +48,7 @@ std::vector<std::string> parser_options(const std::string& cuda,
                                       "/usr/lib/llvm-19/lib/clang/19",
                                       "-ferror-limit=20"};
   for (const auto& include : includes)
-    options.push_back("-I" + include);
+    options.push_back(include.starts_with("-") ? include : "-I" + include);
   return options;
 }
 
@@ -79,7 +77,7 @@ int run(const std::string& name,
     std::fprintf(stderr, "libclang failed with code %d\n", static_cast<int>(status));
     return 1;
   }
-  const auto json = collect(unit, text);
+  const auto json = write_syntax(unit, text);
   const auto out = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::fwrite(out.data(), 1, out.size(), stdout);
   clang_disposeTranslationUnit(unit);

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/helper/tree.h"
 
-#include <algorithm>
-
 namespace cuco::analysis {
 namespace {
-
-bool is_expression(CXCursor cursor) {
-  return clang_isExpression(kind(cursor)) != 0;
-}
 
 /// The operand of a cast or wrapper: its last child that is an expression.
 CXCursor operand(CXCursor cursor) {
@@ -27,6 +21,7 @@ bool is_wrapper(CXCursorKind node) {
     case CXCursor_CXXStaticCastExpr:
     case CXCursor_CXXReinterpretCastExpr:
     case CXCursor_CXXConstCastExpr:
+    case CXCursor_CXXDynamicCastExpr:
     case CXCursor_CXXFunctionalCastExpr:
       return true;
     default:
@@ -34,30 +29,24 @@ bool is_wrapper(CXCursorKind node) {
   }
 }
 
-/// The pointer side of p + i or i + p.
-CXCursor pointer_side(CXCursor sum) {
-  const auto sides = children(sum);
-  if (sides.size() != 2) return clang_getNullCursor();
-  return is_pointer_like(sides[1]) && !is_pointer_like(sides[0]) ? sides[1] : sides[0];
+struct Place {
+  CXFile file = nullptr;
+  unsigned line = 0, offset = 0;
+};
+
+using Locate = void (*)(CXSourceLocation, CXFile*, unsigned*, unsigned*, unsigned*);
+
+Place place(CXSourceLocation location, Locate locate) {
+  Place found;
+  locate(location, &found.file, &found.line, nullptr, &found.offset);
+  return found;
 }
 
-bool is_additive(CXCursor cursor) {
-  const auto operation = clang_getCursorBinaryOperatorKind(cursor);
-  return operation == CXBinaryOperator_Add || operation == CXBinaryOperator_Sub;
-}
-
-std::string field_root(CXCursor member) {
-  const auto parts = children(member);
-  // In a member function a field may stand without its object.
-  const auto owner = parts.empty()
-                         ? clang_getCursorSemanticParent(clang_getCursorReferenced(member))
-                         : parts.front();
-  auto type = clang_getCursorType(owner);
-  if (type.kind == CXType_Invalid) return "";
-  if (type.kind == CXType_Pointer) type = clang_getPointeeType(type);
-  auto name = to_string(clang_getTypeSpelling(clang_getUnqualifiedType(type)));
-  if (const auto colon = name.rfind("::"); colon != std::string::npos) name.erase(0, colon + 2);
-  return "field:" + name + "::" + spelling(member);
+/// In a macro's body: spelled elsewhere than where the file shows it.
+bool in_macro_body(CXSourceLocation location) {
+  const auto spelled = place(location, clang_getSpellingLocation);
+  const auto shown = place(location, clang_getFileLocation);
+  return spelled.offset != shown.offset || clang_File_isEqual(spelled.file, shown.file) == 0;
 }
 
 }  // namespace
@@ -89,77 +78,63 @@ std::string spelling(CXCursor cursor) {
   return to_string(clang_getCursorSpelling(cursor));
 }
 
-bool is_pointer_like(CXCursor expression) {
-  const auto type = clang_getCanonicalType(clang_getCursorType(expression)).kind;
-  return type == CXType_Pointer || type == CXType_ConstantArray || type == CXType_IncompleteArray;
+bool is_null(CXCursor cursor) {
+  return clang_Cursor_isNull(cursor) != 0;
 }
 
-Position begin_of(CXCursor cursor) {
-  Position position;
-  clang_getExpansionLocation(clang_getRangeStart(clang_getCursorExtent(cursor)), nullptr,
-                             &position.line, nullptr, &position.offset);
-  return position;
+bool is_expression(CXCursor cursor) {
+  return clang_isExpression(kind(cursor)) != 0;
 }
 
-Position end_of(CXCursor cursor) {
-  Position position;
-  clang_getExpansionLocation(clang_getRangeEnd(clang_getCursorExtent(cursor)), nullptr,
-                             &position.line, nullptr, &position.offset);
-  return position;
+bool is_foreign(CXCursor declaration) {
+  const auto location = clang_getCursorLocation(declaration);
+  if (clang_Location_isInSystemHeader(location) != 0) return true;
+  const auto file = place(location, clang_getFileLocation).file;
+  return file != nullptr && to_string(clang_getFileName(file)).starts_with(kShimFolder);
 }
 
-std::string variable_id(CXCursor declaration) {
-  return spelling(declaration) + "@" + std::to_string(begin_of(declaration).offset);
+bool in_macro_argument(CXCursor cursor) {
+  const auto begin = clang_getRangeStart(clang_getCursorExtent(cursor));
+  return !in_macro_body(begin) && place(begin, clang_getFileLocation).offset !=
+                                      place(begin, clang_getExpansionLocation).offset;
+}
+
+Extent extent(CXCursor cursor) {
+  const auto range = clang_getCursorExtent(cursor);
+  const auto begin = clang_getRangeStart(range);
+  const auto end = clang_getRangeEnd(range);
+  const auto first = place(begin, clang_getFileLocation);
+  const auto last = place(end, clang_getFileLocation);
+  if (!in_macro_body(begin)) {
+    return {first.file, first.offset, last.offset, first.line, last.line, false};
+  }
+  const auto use = place(begin, clang_getExpansionLocation);
+  const auto use_end = place(end, clang_getExpansionLocation);
+  return {use.file, use.offset, use_end.offset, use.line, use_end.line, true};
 }
 
 CXCursor stripped(CXCursor expression) {
   while (is_wrapper(kind(expression))) {
     const auto inner = operand(expression);
-    if (clang_Cursor_isNull(inner) != 0) break;
+    if (is_null(inner)) break;
     expression = inner;
   }
   return expression;
 }
 
-std::string root_of(CXCursor expression) {
-  const auto cursor = stripped(expression);
-  const auto parts = children(cursor);
-  switch (kind(cursor)) {
-    case CXCursor_UnaryOperator:
-    case CXCursor_ArraySubscriptExpr:
-      return parts.empty() ? "" : root_of(parts.front());
-    case CXCursor_BinaryOperator:
-      return is_additive(cursor) ? root_of(pointer_side(cursor)) : "";
-    case CXCursor_ConditionalOperator:
-      return parts.size() == 3 ? root_of(parts[1]) : "";
-    case CXCursor_MemberRefExpr:
-      return field_root(cursor);
-    case CXCursor_DeclRefExpr: {
-      const auto declaration = clang_getCursorReferenced(cursor);
-      const auto what = kind(declaration);
-      const bool variable = what == CXCursor_VarDecl || what == CXCursor_ParmDecl;
-      return variable ? "var:" + variable_id(declaration) : "";
-    }
-    default:
-      return "";
+std::string type_name(CXType type) {
+  type = clang_getCanonicalType(type);
+  if (type.kind == CXType_LValueReference || type.kind == CXType_RValueReference) {
+    type = clang_getPointeeType(type);
   }
+  return to_string(clang_getTypeSpelling(clang_getUnqualifiedType(type)));
 }
 
-bool goes_through_pointer(CXCursor expression) {
-  const auto cursor = stripped(expression);
-  const auto parts = children(cursor);
-  if (parts.empty()) return false;
-  switch (kind(cursor)) {
-    case CXCursor_ArraySubscriptExpr:
-      return true;
-    case CXCursor_UnaryOperator:
-      return clang_getCursorUnaryOperatorKind(cursor) == CXUnaryOperator_Deref ||
-             goes_through_pointer(parts.front());
-    case CXCursor_MemberRefExpr:
-      return goes_through_pointer(parts.front());
-    default:
-      return false;
-  }
+bool allows_writing(CXType type) {
+  type = clang_getCanonicalType(type);
+  const bool leads = type.kind == CXType_Pointer || type.kind == CXType_LValueReference ||
+                     type.kind == CXType_RValueReference;
+  return leads && clang_isConstQualifiedType(clang_getPointeeType(type)) == 0;
 }
 
 }  // namespace cuco::analysis

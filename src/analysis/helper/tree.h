@@ -11,28 +11,39 @@
 
 namespace cuco::analysis {
 
+/// Where the embedded headers seem to lie: no real folder, libclang is given their texts.
+inline constexpr const char* kShimFolder = "/cuco-shim";
+
 [[nodiscard]] std::string to_string(CXString text);
 [[nodiscard]] std::vector<CXCursor> children(CXCursor cursor);
 [[nodiscard]] CXCursorKind kind(CXCursor cursor);
 [[nodiscard]] std::string spelling(CXCursor cursor);
-[[nodiscard]] bool is_pointer_like(CXCursor expression);
+[[nodiscard]] bool is_null(CXCursor cursor);
+[[nodiscard]] bool is_expression(CXCursor cursor);
 
-/// Position in the main file, macro expansions taken where they are used.
-struct Position {
-  unsigned offset = 0;
-  unsigned line = 0;
+/// Headers of the system, CUDA and NCCL; what they define is known by name, not followed.
+[[nodiscard]] bool is_foreign(CXCursor declaration);
+
+/// Where a cursor stands in the file that a person edits. What is written in a macro's argument
+/// stands there; what a macro's body writes stands where the macro is used.
+struct Extent {
+  CXFile file = nullptr;
+  unsigned begin = 0, end = 0;  ///< Offsets.
+  unsigned line = 0, end_line = 0;
+  bool from_macro = false;  ///< The text there is the macro's use, not the cursor's own.
 };
-[[nodiscard]] Position begin_of(CXCursor cursor);
-[[nodiscard]] Position end_of(CXCursor cursor);
+[[nodiscard]] Extent extent(CXCursor cursor);
 
-/// The storage that a pointer or lvalue expression points into: see Root in analysis/facts.h.
-[[nodiscard]] std::string root_of(CXCursor expression);
-[[nodiscard]] std::string variable_id(CXCursor declaration);
-
-/// True where the expression goes through a pointer (*p, p[i]) on the way to its root.
-[[nodiscard]] bool goes_through_pointer(CXCursor expression);
+/// libclang loses the end of what ends a macro's argument: it has to be found in the text.
+[[nodiscard]] bool in_macro_argument(CXCursor cursor);
 
 /// Casts, parentheses and implicit nodes taken off.
 [[nodiscard]] CXCursor stripped(CXCursor expression);
+
+/// The type, canonical, without const and references.
+[[nodiscard]] std::string type_name(CXType type);
+
+/// A pointer or reference to something that may be written through it.
+[[nodiscard]] bool allows_writing(CXType type);
 
 }  // namespace cuco::analysis

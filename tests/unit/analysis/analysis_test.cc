@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden tests: tests/golden/analysis/NAME.cu is analysed and must print as NAME.txt.
+// Golden tests: tests/golden/analysis/NAME.cu, a program of tests/programs or a workload, is
+// analysed and must print as NAME.txt.
 #include <cstdlib>
 
 #include <gtest/gtest.h>
@@ -22,9 +23,17 @@ AnalysisOptions options() {
 TEST_P(Golden, GraphReadsAsExpected) {
   const auto folder = kRoot / "tests/golden/analysis";
   const auto name = GetParam();
-  const auto source = name == "gemm_allgather" ? kRoot / "workloads/gemm_allgather/program.cu"
-                                               : folder / (name + ".cu");
-  const auto text = system::read_file(source);
+  const auto workload = kRoot / "workloads" / name / "program.cu";
+  auto source = workload;
+  auto text = system::read_file(workload);
+  if (!text) {
+    source = kRoot / "tests/programs" / (name + ".cu");
+    text = system::read_file(source);
+  }
+  if (!text) {
+    source = folder / (name + ".cu");
+    text = system::read_file(source);
+  }
   ASSERT_TRUE(text);
   const auto graph = analyse(source.filename().string(), *text, options());
   const bool missing = !graph && graph.error().kind() == ErrorKind::NotFound;
@@ -39,29 +48,32 @@ TEST_P(Golden, GraphReadsAsExpected) {
   EXPECT_EQ(to_text(*graph), *expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Analysis,
-    Golden,
-    testing::Values("two_steps", "helper_function", "member_function", "broken", "gemm_allgather"),
-    [](const auto& instance) { return instance.param; });
+INSTANTIATE_TEST_SUITE_P(Analysis,
+                         Golden,
+                         testing::Values("two_steps",
+                                         "helper_function",
+                                         "member_function",
+                                         "broken",
+                                         "streams_and_events",
+                                         "ring_of_threads",
+                                         "gemm_allgather",
+                                         "flash_attention_cp",
+                                         "moe_dispatch_combine",
+                                         "silu_and_mul",
+                                         // From tests/programs.
+                                         "captured_graph",
+                                         "expert_routing",
+                                         "halo_rows",
+                                         "lambdas",
+                                         "macros",
+                                         "sync_batch_norm"),
+                         [](const auto& instance) { return instance.param; });
 
-TEST(Facts, AreRefusedWhenTheyAreNoFacts) {
-  EXPECT_FALSE(parse_facts("{"));
-  EXPECT_FALSE(parse_facts(R"({"functions":[{"name":1}]})"));
-  EXPECT_TRUE(parse_facts("{}"));
-}
-
-TEST(Graph, FollowsAliasesInACircleToNoEnd) {
-  Facts facts;
-  Function function{.name = "f"};
-  function.variables = {{.id = "a@1", .name = "a", .root = "var:b@2"},
-                        {.id = "b@2", .name = "b", .root = "var:a@1"}};
-  function.calls.push_back(
-      {.callee = "ncclAllGather", .arguments = {{"a", "var:a@1"}, {"b", "var:b@2"}}});
-  facts.functions.push_back(function);
-  const auto graph = build_graph(facts);
-  ASSERT_EQ(graph.collectives.size(), 1U);
-  EXPECT_EQ(graph.collectives[0].send_buffer, -1);
+TEST(SyntaxTree, IsRefusedWhenItIsNone) {
+  EXPECT_FALSE(parse_syntax("{"));
+  EXPECT_FALSE(parse_syntax(R"({"functions":[{"name":1}]})"));
+  EXPECT_FALSE(parse_syntax(R"({"globals":[{"variable":7}]})"));
+  EXPECT_TRUE(parse_syntax("{}"));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Walks a parsed file and writes down the facts of analysis/facts.h as JSON.
+/// Writes a parsed file as the tree of analysis/syntax.h, in JSON.
 #pragma once
 
 #include <string_view>
@@ -11,6 +11,6 @@
 namespace cuco::analysis {
 
 /// `text` is the main file's.
-[[nodiscard]] nlohmann::json collect(CXTranslationUnit unit, std::string_view text);
+[[nodiscard]] nlohmann::json write_syntax(CXTranslationUnit unit, std::string_view text);
 
 }  // namespace cuco::analysis
