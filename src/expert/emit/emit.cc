@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expert/emit/emit.h"
 
-#include <optional>
-
 #include <fmt/format.h>
 
-#include "base/assert.h"
 #include "base/text.h"
 #include "expert/edit.h"
+#include "expert/emit/names.h"
 #include "expert/emit/preconditions.h"
 
-namespace cuco::expert {
-
-std::optional<std::string_view> resource(std::string_view name);
-
-namespace emit {
+namespace cuco::expert::emit {
 namespace {
 using design::Backend;
 
@@ -118,39 +112,6 @@ Result<Kernel> kernel_of(const Request& request) {
                                             : kernel_on_windows(request);
 }
 
-std::string path_of(Backend backend) {
-  switch (backend) {
-    case Backend::Gin:
-      return "Gin";
-    case Backend::Multimem:
-      return "Multimem";
-    case Backend::Hybrid:
-      return "Hybrid";
-    default:
-      return "Lsa";
-  }
-}
-
-/// "gather" of "state.gather": windows are variables beside the site.
-std::string beside(const std::string& site, std::string_view suffix) {
-  return site + "_" + std::string(suffix);
-}
-std::string last_name(const std::string& expression) {
-  const auto dot = expression.find_last_of(".>");
-  return dot == std::string::npos ? expression : expression.substr(dot + 1);
-}
-
-SharedBuffer shared_buffer(const Request& request,
-                           const std::string& pointer,
-                           std::string_view suffix) {
-  const auto& comm = request.expressions.comm;
-  const auto window = beside(request.expressions.site, suffix);
-  return {.pointer = pointer,
-          .member = fmt::format("cuco::Window {};", last_name(window)),
-          .allocate = fmt::format("cuco::allocate({}, &{}, {{bytes}}, &{})", comm, pointer, window),
-          .release = fmt::format("cuco::release({}, {})", comm, window)};
-}
-
 /// The launching function's parameters, the kernel's arguments, and those of the call.
 struct Signature {
   std::vector<std::string> parameters, arguments, call;
@@ -202,8 +163,8 @@ void add_collective(const Request& request, const Kernel& kernel, Values values,
       fmt::format("{}({}, {}, {})", request.name, e.site, join(signature.call, ", "), e.stream);
   const bool one_window = request.in_place && kernel.recv_is_shared;
   if (kernel.send_is_shared && !one_window)
-    emitted.buffers.push_back(shared_buffer(request, e.send, "send"));
-  if (kernel.recv_is_shared) emitted.buffers.push_back(shared_buffer(request, e.recv, "recv"));
+    emitted.buffers.push_back(shared_buffer(e, e.send, "send"));
+  if (kernel.recv_is_shared) emitted.buffers.push_back(shared_buffer(e, e.recv, "recv"));
 }
 
 void add_group(const Request& request, const Values& values, Emitted& emitted) {
@@ -220,9 +181,7 @@ void add_group(const Request& request, const Values& values, Emitted& emitted) {
 }  // namespace
 
 std::string_view device_header() {
-  const auto text = resource(kDeviceHeaderName);
-  CUCO_ASSERT(text.has_value());
-  return *text;
+  return header(kDeviceHeaderName);
 }
 
 Result<Emitted> emit(const Request& request) {
@@ -237,7 +196,7 @@ Result<Emitted> emit(const Request& request) {
   emitted.include = fmt::format("#include \"{}\"", kDeviceHeaderName);
   emitted.code = filled(kernel.text + ".cu", values);
   emitted.member = fmt::format("cuco::Site {};", last_name(e.site));
-  const auto path = "cuco::Path::" + path_of(request.backend);
+  const auto path = path_of(request.backend);
   emitted.setup = fmt::format("cuco::open<{}>(&{}, 1, {{{}, {}}}, &{})", path, e.comm,
                               request.blocks, request.box_bytes, e.site);
   emitted.teardown = fmt::format("cuco::close<{}>(&{}, 1)", path, e.site);
@@ -251,5 +210,4 @@ Result<Emitted> emit(const Request& request) {
   return emitted;
 }
 
-}  // namespace emit
-}  // namespace cuco::expert
+}  // namespace cuco::expert::emit

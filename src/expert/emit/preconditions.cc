@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "expert/emit/emit.h"
+#include "expert/emit/fused_gather.h"
 
 namespace cuco::expert::emit {
 namespace {
@@ -42,9 +43,32 @@ std::string to_text(const Precondition& p) {
                          p.subject);
     case Need::AlikeGroups:
       return "what two ranks send each other is grouped alike on both";
+    case Need::Tiled:
+      return fmt::format(
+          "the grid of the {} is what its tiles need; each block writes its own tile", p.subject);
+    case Need::ReachesEnd:
+      return fmt::format("all threads of the {} reach its end", p.subject);
+    case Need::OneLaunch:
+      return fmt::format("each step launches the {} once, before the result is used", p.subject);
+    case Need::OneReader:
+      return fmt::format("only the {} reads the result before the next step", p.subject);
   }
   return {};
 }
+
+namespace {
+
+void add_machine(Backend backend, std::vector<Precondition>& needs) {
+  const auto add = [&](Need need) { needs.push_back({need, "", 0}); };
+  const bool network = backend == Backend::Gin || backend == Backend::Hybrid;
+  if (!network) add(Need::OneNode);
+  if (backend == Backend::Hybrid) add(Need::EqualNodes);
+  if (network) add(Need::Network);
+  if (backend == Backend::Multimem) add(Need::Multicast);
+  needs.push_back({Need::Ranks, "", kMaxRanks});
+}
+
+}  // namespace
 
 std::vector<Precondition> preconditions_of(const Request& request,
                                            const std::vector<SharedBuffer>& buffers) {
@@ -56,17 +80,28 @@ std::vector<Precondition> preconditions_of(const Request& request,
   add(Need::OneInFlight);
   add(Need::NoWaiting);
   add(Need::Resident, static_cast<std::uint64_t>(request.blocks));
-  add(Need::Ranks, kMaxRanks);
-  const bool network = request.backend == Backend::Gin || request.backend == Backend::Hybrid;
   // Two boxes for each peer, and as many to send from where the network card reads.
+  const bool network = request.backend == Backend::Gin || request.backend == Backend::Hybrid;
   add(Need::Memory,
       static_cast<std::uint64_t>(request.blocks) * request.box_bytes * (network ? 4 : 2));
-  if (request.backend == Backend::Lsa || request.backend == Backend::Multimem) add(Need::OneNode);
-  if (request.backend == Backend::Hybrid) add(Need::EqualNodes);
-  if (network) add(Need::Network);
-  if (request.backend == Backend::Multimem) add(Need::Multicast);
+  add_machine(request.backend, needs);
   for (const auto& buffer : buffers)
     needs.push_back({Need::Symmetric, buffer.pointer, 0});
+  return needs;
+}
+
+std::vector<Precondition> preconditions_of(const FusedGather& request) {
+  std::vector<Precondition> needs;
+  const auto add = [&](Need need, std::string subject = {}) {
+    needs.push_back({need, std::move(subject), 0});
+  };
+  for (const Need need : {Need::SameCalls, Need::OneInFlight, Need::NoWaiting})
+    add(need);
+  for (const Need need : {Need::Tiled, Need::ReachesEnd, Need::OneLaunch})
+    add(need, "producer");
+  if (request.waiting == Waiting::Consumer) add(Need::OneReader, "consumer");
+  add_machine(request.backend, needs);
+  add(Need::Symmetric, request.expressions.recv);
   return needs;
 }
 

@@ -28,7 +28,13 @@ enum class Need {
   Multicast,    ///< A switch with multicast and reductions (NVLS).
   Symmetric,    ///< `subject` is allocated by all ranks with the same size and used at one offset.
   AlikeGroups,  ///< What two ranks send each other is grouped alike on both.
+  Tiled,        ///< Kernel `subject`'s grid is what its tiles need, and each block writes its tile.
+  ReachesEnd,   ///< All threads of kernel `subject` reach its end, where a statement is added.
+  OneLaunch,    ///< Each step launches kernel `subject` once for each use of the result.
+  OneReader,    ///< Between two launches of the producer only kernel `subject` reads the result.
 };
+
+struct FusedGather;
 
 struct Precondition {
   Need need;
@@ -42,5 +48,7 @@ struct Precondition {
 /// The needs of the code for `request`, whose shared buffers are `buffers`.
 [[nodiscard]] std::vector<Precondition> preconditions_of(const Request& request,
                                                          const std::vector<SharedBuffer>& buffers);
+
+[[nodiscard]] std::vector<Precondition> preconditions_of(const FusedGather& request);
 
 }  // namespace cuco::expert::emit

@@ -3,8 +3,8 @@
 //
 //   test_emit_generate SET FOLDER [BLOCKS BOX_BYTES]
 //
-// SET is everyday, types, or a backend: lsa, gin, multimem, hybrid. FOLDER gets the program and the
-// header that it includes.
+// SET is everyday, types, a backend (lsa, gin, multimem, hybrid), or one of fused_cases.h. FOLDER
+// gets the program and the headers that it includes.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +17,8 @@
 #include <fmt/format.h>
 
 #include "expert/emit/emit.h"
+#include "expert/emit/fused_gather.h"
+#include "fused_cases.h"
 
 namespace {
 using namespace cuco::expert::emit;  // NOLINT(google-build-using-namespace)
@@ -190,8 +192,14 @@ std::vector<Request> requests_of(const std::string& set) {
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
-  auto requests = requests_of(argv[1]);
-  const std::string folder = argv[2];
+  const std::string set = argv[1], folder = argv[2];
+  std::ofstream(folder + "/" + std::string(kDeviceHeaderName)) << device_header();
+  std::ofstream(folder + "/" + std::string(kChunksHeaderName)) << chunks_header();
+  if (set.starts_with("fused")) {
+    std::ofstream(folder + "/" + set + ".cu") << cuco::test::fused_program(set);
+    return 0;
+  }
+  auto requests = requests_of(set);
   std::string text =
       fmt::format("#include \"{}\"\n\n#include \"harness.cuh\"\n\n", kDeviceHeaderName);
   std::string list;
@@ -211,9 +219,8 @@ int main(int argc, char** argv) {
     text += case_text(request, *emitted, static_cast<int>(i));
     list += fmt::format("{}Case{}", i == 0 ? "" : ", ", i);
   }
-  text +=
-      fmt::format("int main(int argc, char** argv) {{ return run_all<{}>(argc, argv); }}\n", list);
-  std::ofstream(folder + "/" + argv[1] + ".cu") << text;
-  std::ofstream(folder + "/" + std::string(kDeviceHeaderName)) << device_header();
+  text += fmt::format(
+      "int main(int argc, char** argv) {{ return run_all<Collectives, {}>(argc, argv); }}\n", list);
+  std::ofstream(folder + "/" + set + ".cu") << text;
   return requests.empty() ? 2 : 0;
 }

@@ -284,8 +284,15 @@ int run_case(Rank& r, const std::vector<size_t>& sizes) {
   return bad;
 }
 
+struct Collectives {
+  template <typename C>
+  static int run(Rank& r, const std::vector<size_t>& sizes) {
+    return run_case<C>(r, sizes);
+  }
+};
+
 // In --bench the arguments are bytes, else elements; with --split the ranks form two communicators.
-template <typename... Cases>
+template <typename How, typename... Cases>
 int run_all(int argc, char** argv) {
   std::vector<size_t> sizes;
   bool bench = false, split = false;
@@ -315,7 +322,7 @@ int run_all(int argc, char** argv) {
         OK(ncclCommCount(r.comm, &r.ranks));
       }
       OK(cudaStreamCreateWithFlags(&r.stream, cudaStreamNonBlocking));
-      bad[i] = (run_case<Cases>(r, sizes) + ...);
+      bad[i] = (How::template run<Cases>(r, sizes) + ...);
       times[i] = r.times;
       OK(cudaStreamDestroy(r.stream));
       if (split) OK(ncclCommDestroy(r.comm));

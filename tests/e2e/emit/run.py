@@ -18,7 +18,8 @@ if "--" in options:
 here = pathlib.Path(__file__).resolve().parent
 with tempfile.TemporaryDirectory() as folder:
     subprocess.run([generate, which, folder], check=True)
-    shutil.copy(here / "harness.cuh", folder)
+    for header in "harness.cuh", "fused.cuh":
+        shutil.copy(here / header, folder)
     # Only the proxy back end of GIN: half the code.
     command = [cuco, "run", "--check", "--ranks", ranks, "--nvcc", "-DNCCL_GIN_GDAKI_ENABLE=0", *options,
                f"{folder}/{which}.cu", *arguments]

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expert/emit/emit.h"
-
 #include <algorithm>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "expert/emit/fused_gather.h"
 
 namespace cuco::expert::emit {
 namespace {
@@ -86,6 +86,36 @@ TEST(Emit, StatesWhatMustHold) {
   EXPECT_THAT(texts, Contains("nodes have the same number of ranks, which are consecutive"));
   EXPECT_THAT(texts, Contains("8 MiB of symmetric memory for each rank of the communicator"));
   EXPECT_THAT(texts, Not(Contains("all ranks reach each other by load and store")));
+}
+
+TEST(EmitFused, AddsToTheKernelsThatMakeAndReadTheData) {
+  FusedGather request{.name = "gather",
+                      .waiting = Waiting::Consumer,
+                      .tiles = {"m", "n", "64", "kTile / 2", "blockIdx.y", "blockIdx.x"},
+                      .block_rows = 2,
+                      .output = "c",
+                      .source = "p",
+                      .first_row = "0",
+                      .row_count = "m"};
+  request.expressions = {"", "all", "m * n", "", "stream", "comm", "state->gather"};
+  const auto emitted = emit(request);
+  ASSERT_TRUE(emitted);
+  EXPECT_EQ(emitted->call, "ncclSuccess");
+  EXPECT_EQ(emitted->setup, "cuco::open<cuco::Path::Lsa>(&comm, 1, {65, 0}, &state->gather)");
+  EXPECT_EQ(emitted->producer.arguments,
+            "state->gather, cuco::place_of(state->gather_recv, all + "
+            "(size_t)state->gather.comm.rank * (m * n))");
+  EXPECT_EQ(emitted->producer.prologue,
+            "cuco::Sender<cuco::Path::Lsa> gather_sender(gather_site, "
+            "{(size_t)m, (size_t)n, 64, (size_t)(kTile / 2), 2});");
+  EXPECT_EQ(emitted->producer.epilogue,
+            "gather_sender.tile_done<float>(gather_slice, c, blockIdx.y, blockIdx.x, false);");
+  EXPECT_THAT(emitted->consumer.prologue, HasSubstr("await_rows(p, 0, m)"));
+  EXPECT_THAT(emitted->preconditions, Contains(Field(&Precondition::need, Need::OneReader)));
+
+  request.waiting = Waiting::Between;
+  EXPECT_EQ(emit(request)->call, "gather(state->gather, stream)");
+  EXPECT_TRUE(emit(request)->consumer.prologue.empty());
 }
 
 }  // namespace

@@ -316,6 +316,83 @@ struct Nothing {
   __device__ size_t operator()(int) const { return 0; }
 };
 
+// Ranks of one node reach each other's memory.
+template <Path path>
+__device__ bool reaches(const Site& site, int peer) {
+  if constexpr (path == Path::Gin) return false;
+  if constexpr (path == Path::Hybrid) {
+    return peer / site.comm.lsaSize == site.comm.rank / site.comm.lsaSize;
+  }
+  return true;
+}
+
+// Where a peer of this node has byte `offset` of a window.
+__device__ inline void* peer_pointer(const Site& site, ncclWindow_t window, size_t offset,
+                                     int peer) {
+  return ncclGetLsaPointer(window, offset, peer - (site.comm.rank - site.comm.lsaRank));
+}
+
+// Flag and signal `index` of a rank: one for each source.
+__device__ inline int flag_number(const Site& site, int index, int source) {
+  return index * site.comm.nRanks + source;
+}
+
+// Tells a peer, by one thread, that this rank is in the given round of `index`. Rounds go up by 1.
+// What the block stored before its last __syncthreads() is there for whoever waits for it.
+template <Path path>
+__device__ void announce(const Site& site, int index, int peer, unsigned round) {
+  const int number = flag_number(site, index, site.comm.rank);
+  if (reaches<path>(site, peer)) {
+    raise((unsigned*)peer_pointer(site, site.window, number * sizeof(unsigned), peer), round);
+  } else if constexpr (path == Path::Gin || path == Path::Hybrid) {
+    const ncclGin gin(site.comm, index);
+    gin.signal(ncclTeamWorld(site.comm), peer, ncclGin_SignalInc{(ncclGinSignal_t)number});
+  }
+}
+
+// Waits, by one thread, for a peer's announcement of the round.
+template <Path path>
+__device__ void await_announced(const Site& site, int index, int peer, unsigned round) {
+  const int number = flag_number(site, index, peer);
+  if (reaches<path>(site, peer)) {
+    await((unsigned*)ncclGetLocalPointer(site.window, number * sizeof(unsigned)), round);
+  } else if constexpr (path == Path::Gin || path == Path::Hybrid) {
+    const ncclGin gin(site.comm, index);
+    gin.waitSignal(ncclCoopThread(), number, round, 32);
+  }
+}
+
+// The switch takes aligned packs only: what is left at the end goes by loads and stores.
+template <typename T>
+__device__ bool takes_pack(Place<T> place, size_t i, size_t count) {
+  return place.offset % 16 == 0 && (i + 1) * Pack<T>::kSize <= count;
+}
+template <typename T>
+__device__ Pack<T>* multimem_pointer(const Site& site, Place<T> place) {
+  return (Pack<T>*)ncclGetLsaMultimemPointer(place.window, place.offset, site.comm);
+}
+
+// Pack i of `count` elements goes to the same place on all ranks of the node, this one included.
+// Each rank begins with itself, so that no receiver is everybody's first.
+template <Path path, typename T>
+__device__ void store_everywhere(const Site& site, Place<T> to, size_t i, size_t count,
+                                 const Pack<T>& pack) {
+  if constexpr (path == Path::Multimem) {
+    if (takes_pack(to, i, count)) {
+      multimem_store(multimem_pointer(site, to) + i, pack);
+      return;
+    }
+  }
+  for (int k = 0; k < site.comm.nRanks; ++k) {
+    const int p = (site.comm.rank + k) % site.comm.nRanks;
+    if (p == site.comm.rank) {
+      store(to.here(), i, count, pack);
+    } else if (reaches<path>(site, p)) {
+      store((T*)peer_pointer(site, to.window, to.offset, p), i, count, pack);
+    }
+  }
+}
+
 // Elements [begin, begin + count) of a buffer; `end` is that of the channel's part.
 struct Range {
   size_t begin, count, end;
@@ -367,7 +444,7 @@ class Channel {
   template <typename T>
   __device__ void put(int peer, const T* from, size_t count) {
     same_for_all_ = false;
-    copy(reachable(peer) ? (T*)lsa_pointer(site_.window, box_at(peer, rank()), peer)
+    copy(reachable(peer) ? (T*)peer_pointer(site_, site_.window, box_at(peer, rank()), peer)
                          : (T*)local(out_box(peer, peer)),
          from, count);
   }
@@ -392,7 +469,7 @@ class Channel {
       for (int k = 1; k < ranks(); ++k) {
         const int p = neighbour(k);
         if (reachable(p)) {
-          ((Pack<T>*)lsa_pointer(site_.window, box_at(p, rank()), p))[i] = pack;
+          ((Pack<T>*)peer_pointer(site_, site_.window, box_at(p, rank()), p))[i] = pack;
         } else {
           far = true;
         }
@@ -406,19 +483,13 @@ class Channel {
   __device__ void send(Bytes bytes = {}, With with = {}) {
     __syncthreads();  // all threads have stored
     each_peer(with, [&](int p) {
-      const unsigned round = rounds()[p] + 1;
-      if (reachable(p)) {
-        raise((unsigned*)lsa_pointer(site_.window, flag_of(rank()), p), round);
+      if (reachable(p) || bytes(p) == 0) {
+        announce<path>(site_, index_, p, rounds()[p] + 1);
       } else if constexpr (path == Path::Gin || path == Path::Hybrid) {
         const ncclGin gin(site_.comm, index_);
-        const ncclGin_SignalInc arrived{signal_of(rank())};
-        const ncclTeam world = ncclTeamWorld(site_.comm);
-        if (bytes(p) == 0) {
-          gin.signal(world, p, arrived);
-        } else {
-          gin.put(world, p, site_.window, box_at(p, rank()), site_.window,
-                  out_box(p, same_for_all_ ? rank() : p), bytes(p), arrived);
-        }
+        gin.put(ncclTeamWorld(site_.comm), p, site_.window, box_at(p, rank()), site_.window,
+                out_box(p, same_for_all_ ? rank() : p), bytes(p),
+                ncclGin_SignalInc{(ncclGinSignal_t)flag_number(site_, index_, rank())});
       }
     });
   }
@@ -513,11 +584,6 @@ class Channel {
     return (T*)local(box_at(neighbour(1), source));
   }
 
-  // Where a peer of this node has byte `offset` of a window.
-  __device__ void* lsa_pointer(ncclWindow_t window, size_t offset, int peer) const {
-    return ncclGetLsaPointer(window, offset, peer - (rank() - site_.comm.lsaRank));
-  }
-
   // ---- buffers of the program that are symmetric memory
 
   // The part of `count` elements that this channel works on.
@@ -529,19 +595,14 @@ class Channel {
 
   template <typename T>
   __device__ T* at(Place<T> place, int peer) const {
-    return (T*)lsa_pointer(place.window, place.offset, peer);
+    return (T*)peer_pointer(site_, place.window, place.offset, peer);
   }
 
   // Stores `count` elements, pack i of which is value(i), at the same place on all ranks.
   template <typename T, typename Value>
   __device__ void store_to_all(Place<T> to, size_t count, Value value) const {
     for (size_t i = thread(); i < packs<T>(count); i += threads()) {
-      const Pack<T> pack = value(i);
-      if (by_switch(to, i, count)) {
-        multimem_store(multimem(to) + i, pack);
-      } else {
-        for (int k = 0; k < ranks(); ++k) store(at(to, neighbour(k)), i, count, pack);
-      }
+      store_everywhere<path>(site_, to, i, count, value(i));
     }
   }
 
@@ -549,7 +610,8 @@ class Channel {
   template <typename Op, typename T>
   __device__ Pack<T> reduced_pack(Place<T> from, size_t i, size_t count) const {
     if constexpr (path == Path::Multimem) {
-      if (by_switch(from, i, count)) return switched_pack<Op, T>(multimem(from) + i);
+      if (takes_pack(from, i, count))
+        return switched_pack<Op, T>(multimem_pointer(site_, from) + i);
     }
     return reduce_packs<Op, T>([&](int p) { return load(at(from, p), i, count); });
   }
@@ -576,13 +638,7 @@ class Channel {
 
   __device__ const Site& site() const { return site_; }
 
-  __device__ bool reachable(int peer) const {
-    if constexpr (path == Path::Gin) return false;
-    if constexpr (path == Path::Hybrid) {
-      return peer / site_.comm.lsaSize == rank() / site_.comm.lsaSize;
-    }
-    return true;
-  }
+  __device__ bool reachable(int peer) const { return reaches<path>(site_, peer); }
 
   template <typename With, typename Action>
   __device__ void each_peer(With with, Action action) const {
@@ -599,9 +655,6 @@ class Channel {
   __device__ unsigned* count_of(int peer) const { return site_.rounds + index_ * ranks() + peer; }
 
   // Offsets in the window. Box `of` that is in use with `peer`: this round's parity chooses it.
-  __device__ size_t flag_of(int source) const {
-    return ((size_t)index_ * ranks() + source) * sizeof(unsigned);
-  }
   __device__ size_t box_at(int peer, int of) const {
     const size_t half = (rounds()[peer] + 1) & 1;
     const size_t flags = divide_up((size_t)site_.channels * ranks() * sizeof(unsigned), 128) * 128;
@@ -613,26 +666,11 @@ class Channel {
   __device__ char* local(size_t offset) const {
     return (char*)ncclGetLocalPointer(site_.window, offset);
   }
-  __device__ ncclGinSignal_t signal_of(int source) const { return index_ * ranks() + source; }
 
   __device__ void await_peer(int p, unsigned round) const {
-    if (reachable(p)) {
-      await((unsigned*)local(flag_of(p)), round);
-    } else if constexpr (path == Path::Gin || path == Path::Hybrid) {
-      const ncclGin gin(site_.comm, index_);
-      gin.waitSignal(ncclCoopThread(), signal_of(p), round, 32);
-    }
+    await_announced<path>(site_, index_, p, round);
   }
 
-  // The switch takes aligned packs only: what is left at the end goes by loads and stores.
-  template <typename T>
-  __device__ bool by_switch(Place<T> place, size_t i, size_t count) const {
-    return path == Path::Multimem && place.offset % 16 == 0 && (i + 1) * Pack<T>::kSize <= count;
-  }
-  template <typename T>
-  __device__ Pack<T>* multimem(Place<T> place) const {
-    return (Pack<T>*)ncclGetLsaMultimemPointer(place.window, place.offset, site_.comm);
-  }
   template <typename Op, typename T>
   __device__ Pack<T> switched_pack(const Pack<T>* from) const {
     Pack<T> pack = Switch<Op, T>::load(from);

@@ -2,7 +2,7 @@
 // what it finds in its own ones to where it belongs.
 __global__ void __launch_bounds__({{threads}})
     {{name}}_kernel(cuco::Site site, const {{type}}* send, {{type}}* recv, size_t count) {
-  cuco::Channel<cuco::Path::{{path}}> channel(site);
+  cuco::Channel<{{path}}> channel(site);
   for (auto piece = channel.first<{{type}}>(count, gridDim.x); piece.count > 0;
        piece = channel.next<{{type}}>(piece)) {
     channel.put_all(send + piece.begin, piece.count);

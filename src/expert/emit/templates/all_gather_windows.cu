@@ -2,7 +2,7 @@
 // result. First all have entered: nobody reads the last result any more. Last, all have stored.
 __global__ void __launch_bounds__({{threads}})
     {{name}}_kernel(cuco::Site site, const {{type}}* send, cuco::Place<{{type}}> recv, size_t count) {
-  cuco::Channel<cuco::Path::{{path}}> channel(site);
+  cuco::Channel<{{path}}> channel(site);
   channel.meet();
   const auto part = channel.part<{{type}}>(count, gridDim.x);
   channel.store_to_all(recv + (channel.rank() * count + part.begin), part.count,

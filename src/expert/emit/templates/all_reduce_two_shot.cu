@@ -2,7 +2,7 @@
 // everybody. Slices begin at multiples of 16 bytes; the last ones may be short or empty.
 __global__ void __launch_bounds__({{threads}})
     {{name}}_kernel(cuco::Site site, const {{type}}* send, {{type}}* recv, size_t count) {
-  cuco::Channel<cuco::Path::{{path}}> channel(site);
+  cuco::Channel<{{path}}> channel(site);
   const int rank = channel.rank();
   const size_t slice = cuco::slice_of<{{type}}>(count, channel.ranks());
   for (auto piece = channel.first<{{type}}>(slice, gridDim.x); piece.count > 0;

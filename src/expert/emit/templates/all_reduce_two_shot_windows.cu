@@ -3,7 +3,7 @@
 // same. First all have entered: elements are computed, results no longer read. Last, all are done.
 __global__ void __launch_bounds__({{threads}})
     {{name}}_kernel(cuco::Site site, cuco::Place<{{type}}> send, cuco::Place<{{type}}> recv, size_t count) {
-  cuco::Channel<cuco::Path::{{path}}> channel(site);
+  cuco::Channel<{{path}}> channel(site);
   channel.meet();
   const size_t slice = cuco::slice_of<{{type}}>(count, channel.ranks());
   const size_t begin = min(channel.rank() * slice, count), size = min(slice, count - begin);

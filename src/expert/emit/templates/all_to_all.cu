@@ -2,7 +2,7 @@
 // of it is written, by the same block, so that the buffers may be the same.
 __global__ void __launch_bounds__({{threads}})
     {{name}}_kernel(cuco::Site site, const {{type}}* send, {{type}}* recv, size_t count) {
-  cuco::Channel<cuco::Path::{{path}}> channel(site);
+  cuco::Channel<{{path}}> channel(site);
   const int rank = channel.rank();
   for (auto piece = channel.first<{{type}}>(count, gridDim.x); piece.count > 0;
        piece = channel.next<{{type}}>(piece)) {

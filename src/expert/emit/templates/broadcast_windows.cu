@@ -2,7 +2,7 @@
 // reads the last result any more. Last, the root has stored.
 __global__ void __launch_bounds__({{threads}})
     {{name}}_kernel(cuco::Site site, const {{type}}* send, cuco::Place<{{type}}> recv, size_t count, int root) {
-  cuco::Channel<cuco::Path::{{path}}> channel(site);
+  cuco::Channel<{{path}}> channel(site);
   channel.meet();
   if (channel.rank() == root) {
     const auto part = channel.part<{{type}}>(count, gridDim.x);

@@ -2,7 +2,7 @@
 // has pieces; a round without data gives a box back.
 __global__ void __launch_bounds__({{threads}})
     {{name}}_kernel(cuco::Site site, const __grid_constant__ cuco::Messages<{{type}}> messages) {
-  cuco::Channel<cuco::Path::{{path}}> channel(site);
+  cuco::Channel<{{path}}> channel(site);
   const int rank = channel.rank();
   messages.copy_own(rank);
   const int rounds = messages.rounds(channel);

@@ -3,7 +3,7 @@
 // may change from call to call.
 __global__ void __launch_bounds__({{threads}})
     {{name}}_kernel(cuco::Site site, const {{type}}* send, {{type}}* recv, size_t count, int root) {
-  cuco::Channel<cuco::Path::{{path}}> channel(site);
+  cuco::Channel<{{path}}> channel(site);
   const auto is_root = [&](int peer) { return peer == root; };
   for (auto piece = channel.first<{{type}}>(count, gridDim.x); piece.count > 0;
        piece = channel.next<{{type}}>(piece)) {

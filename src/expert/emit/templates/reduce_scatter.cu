@@ -1,7 +1,7 @@
 // A reduce-scatter: rank p gets everybody's section p and adds up, in the order of ranks.
 __global__ void __launch_bounds__({{threads}})
     {{name}}_kernel(cuco::Site site, const {{type}}* send, {{type}}* recv, size_t count) {
-  cuco::Channel<cuco::Path::{{path}}> channel(site);
+  cuco::Channel<{{path}}> channel(site);
   for (auto piece = channel.first<{{type}}>(count, gridDim.x); piece.count > 0;
        piece = channel.next<{{type}}>(piece)) {
     for (int i = 1; i < channel.ranks(); ++i) {
