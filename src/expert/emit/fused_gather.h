@@ -13,8 +13,9 @@
 namespace cuco::expert::emit {
 
 /// How the producer's grid covers this rank's part of the result, a row-major matrix: expressions
-/// that hold inside the kernel. A vector has one column. Block (block_row, block_column) writes
-/// `tile_rows` rows and `tile_columns` columns, and no other block does.
+/// that hold inside the kernel; where the consumer waits, all but the last two hold there as well,
+/// with the same values (blockDim would not). A vector has one column. Block (block_row,
+/// block_column) writes `tile_rows` rows and `tile_columns` columns, and no other block does.
 struct TileMap {
   std::string rows;
   std::string columns;
@@ -64,7 +65,7 @@ struct EmittedGather {
   std::string teardown;
   SharedBuffer result;
   KernelPieces producer;
-  KernelPieces consumer;  ///< Waiting::Consumer only; it also needs the tiles' expressions.
+  KernelPieces consumer;  ///< Waiting::Consumer only.
   std::vector<Precondition> preconditions;
 };
 

@@ -35,7 +35,7 @@ const Producer kMatrix{
 const Producer kVector{"vector",
                        "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
                        "  if (i < m * n) part[i] = 3 * a[i] + i;\n",
-                       {"m * n", "1", "blockDim.x", "1", "blockIdx.x", "0"},
+                       {"m * n", "1", "96", "1", "blockIdx.x", "0"},
                        "(m * n + 95) / 96, 96"};
 
 /// Rows of the producer's tiling are elements for vectors: the consumer reads as many.

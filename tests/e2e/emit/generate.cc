@@ -3,8 +3,8 @@
 //
 //   test_emit_generate SET FOLDER [BLOCKS BOX_BYTES]
 //
-// SET is everyday, types, a backend (lsa, gin, multimem, hybrid), or one of fused_cases.h. FOLDER
-// gets the program and the headers that it includes.
+// SET is everyday, types, a backend (lsa, gin, multimem, hybrid; lsa_designs: in one type), or one
+// of fused_cases.h. FOLDER gets the program and the headers that it includes.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -74,6 +74,18 @@ std::vector<Request> all_types() {
       request.backend = Backend::Multimem;
       if (emit(request)) requests.push_back(request);
     }
+  }
+  return requests;
+}
+
+/// All designs of each collective, for one type: what to choose from.
+std::vector<Request> designs(Backend backend) {
+  std::vector<Request> requests;
+  for (auto request : all_of(backend)) {
+    if (request.in_place) continue;
+    request.element = Element::Float;
+    request.reduction = Reduction::Sum;
+    requests.push_back(request);
   }
   return requests;
 }
@@ -181,6 +193,10 @@ std::string case_text(const Request& request, const Emitted& emitted, int number
 std::vector<Request> requests_of(const std::string& set) {
   if (set == "everyday") return everyday();
   if (set == "types") return all_types();
+  if (set == "lsa_designs") return designs(Backend::Lsa);
+  if (set == "gin_designs") return designs(Backend::Gin);
+  if (set == "multimem_designs") return designs(Backend::Multimem);
+  if (set == "hybrid_designs") return designs(Backend::Hybrid);
   if (set == "lsa") return all_of(Backend::Lsa);
   if (set == "gin") return all_of(Backend::Gin);
   if (set == "multimem") return all_of(Backend::Multimem);
