@@ -32,7 +32,7 @@ Result<TargetEvent> decode_event(const wire::Frame& frame) {
   wire::Bytes tail = payload.subspan(sizeof(*reply));
   if (reply->kind == wire::JudgeWait::kDeadLock) return TargetEvent(Deadlocked{lines_of(tail)});
   if (reply->kind == wire::JudgeWait::kOutOfTime)
-    return TargetEvent(OutOfTime{std::string(trim(wire::text_of(tail)))});
+    return TargetEvent(OutOfTime{static_cast<double>(reply->limit_ps) * 1e-12});
   if (reply->kind == wire::JudgeWait::kDied) return TargetEvent(RanksDied{lines_of(tail)});
   const auto reports = wire::read_array<wire::RankReport>(tail, reply->count);
   if (!reports) return Error{ErrorKind::Protocol, "a short answer of the server"};

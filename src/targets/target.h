@@ -45,7 +45,7 @@ struct RanksDied {
   std::vector<std::string> who;
 };
 struct OutOfTime {
-  std::string virtual_seconds;  ///< The limit, where it was one of virtual time.
+  std::optional<double> virtual_seconds;  ///< The limit, where it was one of virtual time.
 };
 /// The ranks' processes have used more processor time than they may.
 struct HostBusy {

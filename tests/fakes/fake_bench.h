@@ -30,7 +30,7 @@ struct FakeRun {
 
 /// What becomes of it.
 struct Act {
-  enum class Kind { Right, Wrong, Deadlock, OutOfTime, Crash, HostBusy, Fails };
+  enum class Kind { Right, Wrong, Deadlock, OutOfTime, OutOfVirtualTime, Crash, HostBusy, Fails };
   Kind kind = Kind::Right;
   double seconds = 1e-3;
   std::uint64_t deliveries = 0;  ///< Between GPUs.
@@ -125,8 +125,11 @@ class FakeTarget final : public targets::Target {
         return targets::TargetEvent(targets::Deadlocked{{"rank 0 waits for rank 1"}});
       case Act::Kind::OutOfTime:
         return targets::TargetEvent(targets::OutOfTime{});
+      case Act::Kind::OutOfVirtualTime:
+        return targets::TargetEvent(targets::OutOfTime{7200});
       case Act::Kind::Crash:
-        return targets::TargetEvent(targets::RanksDied{{"rank 0: illegal address"}});
+        return targets::TargetEvent(
+            targets::RanksDied{{"rank 0: illegal address"}});
       case Act::Kind::HostBusy:
         return targets::TargetEvent(targets::HostBusy{std::chrono::seconds(3)});
       default:

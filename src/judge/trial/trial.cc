@@ -86,10 +86,10 @@ Result<Trial::Step> Trial::wait_for(std::string_view stage,
   if (const auto* busy = std::get_if<targets::HostBusy>(&event))
     return Step(too_busy(busy->used - before));
   if (const auto* late = std::get_if<targets::OutOfTime>(&event)) {
-    if (late->virtual_seconds.empty())
+    if (!late->virtual_seconds)
       return Step(Outcome(candidate::TimedOut{std::string(stage), limit_seconds}));
-    return Step(Outcome(candidate::TimedOut{fmt::format("{} in virtual time", stage),
-                                            std::strtod(late->virtual_seconds.c_str(), nullptr)}));
+    return Step(Outcome(
+        candidate::TimedOut{fmt::format("{} in virtual time", stage), *late->virtual_seconds}));
   }
   if (auto* stuck = std::get_if<targets::Deadlocked>(&event)) {
     for (std::string& line : stuck->waits)

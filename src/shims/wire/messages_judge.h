@@ -55,11 +55,12 @@ struct JudgeWait {
     kReports = 1,    ///< Tail: `count` RankReport, then their tails.
     kDeadLock = 2,   ///< Tail: who waits for what, one line each.
     kDied = 3,       ///< Tail: the ranks that vanished, one line each.
-    kOutOfTime = 4,  ///< Tail: the seconds of virtual time that they had.
+    kOutOfTime = 4,  ///< `limit_ps` of virtual time have passed.
   };
   struct Reply {
     Kind kind = kReports;
     std::uint32_t count = 0;
+    std::int64_t limit_ps = 0;
   };
 };
 

@@ -292,8 +292,11 @@ void JudgeSeat::update() {
   if (!waiting_) return;
   if (!deadlock_.empty()) return answer_lines(wire::JudgeWait::kDeadLock, deadlock_);
   if (out_of_time_) {
-    const double seconds = static_cast<double>(kCommandTime) / vgpu::kSecond;
-    return answer_lines(wire::JudgeWait::kOutOfTime, {fmt::format("{}", seconds)});
+    waiting_ = false;
+    return answer(wire::JudgeWait::kType, wire::kSuccess,
+                  wire::bytes_of(wire::JudgeWait::Reply{.kind = wire::JudgeWait::kOutOfTime,
+                                                        .limit_ps = kCommandTime}),
+                  {});
   }
   if (is_all_arrived()) {
     std::vector<std::byte> tail;

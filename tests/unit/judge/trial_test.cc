@@ -110,6 +110,10 @@ TEST_F(TrialTest, DeadlockTimeoutAndCrashAreToldApart) {
   const auto late = failed<candidate::TimedOut>(spec(), only(2, {.kind = Act::Kind::OutOfTime}));
   EXPECT_EQ(late.stage, "cuco_run");
   EXPECT_EQ(late.limit_seconds, 60);
+  const auto never =
+      failed<candidate::TimedOut>(spec(), only(2, {.kind = Act::Kind::OutOfVirtualTime}));
+  EXPECT_EQ(never.stage, "cuco_run in virtual time");
+  EXPECT_EQ(never.limit_seconds, 7200);
   EXPECT_THAT(failed<candidate::Crashed>(spec(), only(1, {.kind = Act::Kind::Crash})).reason,
               HasSubstr("illegal address"));
   EXPECT_THAT(failed<candidate::Crashed>(spec(), only(1, {.kind = Act::Kind::Fails})).reason,
