@@ -22,6 +22,10 @@
 // CASE destroyed_in_flight use-after-free@put_only/destroy --topology ib2x1
 // CASE destroyed_after_flush none --topology ib2x1
 // CASE memory_freed_in_flight use-after-free@put_only/mem_free --topology ib2x1
+// CASE cuda_freed_in_flight use-after-free@put_only/cuda_free --topology ib2x1
+// CASE cuda_freed_target_in_flight use-after-free@put_only/target_free --topology ib2x1
+// CASE cuda_freed_async_in_flight source-reuse@put_only/free_async --topology ib2x1
+// CASE cuda_freed_after_arrival none --topology ib2x1
 // CASE gather_beside_writer global-race --topology nvlink4 --ranks 2
 // CASE gather_after_writer none --topology nvlink4 --ranks 2
 // CASE writer_beside_gather global-race --topology nvlink4 --ranks 2
@@ -166,6 +170,10 @@ __global__ void fill(int* data, int value, bool slow) {
 
 int main(int argc, char** argv) {
   Case run(argc, argv);
+  const bool cuda_target = run.is("cuda_freed_target_in_flight");
+  const bool cuda_async = run.is("cuda_freed_async_in_flight");
+  const bool cuda_arrived = run.is("cuda_freed_after_arrival");
+  const bool by_cuda = cuda_target || cuda_async || cuda_arrived || run.is("cuda_freed_in_flight");
   Ranks ranks(kWindow);
   ranks.make_windows(kWindow);
   const bool lsa = run.is("one_signal_barrier");
@@ -258,6 +266,20 @@ int main(int argc, char** argv) {
     if (!frees) NCCL(ncclDevCommDestroy(ranks.comms[0], &ranks.devs[0]));  // :destroy
     CUDA(cudaSetDevice(1));
     CUDA(cudaStreamSynchronize(ranks.streams[1]));
+  }
+  if (by_cuda) {
+    everywhere([&](int r, cudaStream_t stream) {
+      // Nobody waits on rank 1, but where all has arrived before anything is freed.
+      if (r == 0 || cuda_arrived) put_only<<<1, kThreads, 0, stream>>>(ranks.devs[r], ranks.windows[r], cuda_arrived);
+    });
+    if (cuda_arrived) ranks.wait();
+    CUDA(cudaSetDevice(0));
+    if (cuda_async) CUDA(cudaFreeAsync(ranks.memory[0], ranks.streams[0]));  // :free_async
+    CUDA(cudaStreamSynchronize(ranks.streams[0]));
+    if (!cuda_async && !cuda_target) CUDA(cudaFree(ranks.memory[0]));  // :cuda_free
+    CUDA(cudaSetDevice(1));
+    if (cuda_target) CUDA(cudaFree(ranks.memory[1]));  // :target_free
+    ranks.memory[cuda_target ? 1 : 0] = nullptr;
   }
   const auto gathers = [&](bool slow_writer, bool slow_gather, bool ordered) {
     std::vector<cudaEvent_t> events(ranks.count);
