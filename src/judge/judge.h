@@ -103,6 +103,7 @@ class Judge final : public ProgramJudge {
     return candidate::verdict(outcome);
   }
   [[nodiscard]] std::map<std::string, double> stages() const override { return stages_.seconds(); }
+  [[nodiscard]] double host_seconds() const override { return stages_.host(); }
   [[nodiscard]] std::vector<MeasuredShape> measured() const override;
 
   [[nodiscard]] const workload::Workload& workload() const { return parts_.workload; }

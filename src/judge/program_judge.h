@@ -68,6 +68,8 @@ class ProgramJudge : public candidate::Evaluator {
   [[nodiscard]] virtual std::string_view note() const { return {}; }
   /// Where the time went, all judgements together.
   [[nodiscard]] virtual std::map<std::string, double> stages() const { return {}; }
+  /// The most processor time that a rank of a candidate has used in one cuco_run.
+  [[nodiscard]] virtual double host_seconds() const { return 0; }
   /// How each timed shape was decided on a real GPU, all judgements together.
   [[nodiscard]] virtual std::vector<MeasuredShape> measured() const { return {}; }
 };

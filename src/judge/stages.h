@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Where the real time of a judgement goes.
+/// Where the real time of a judgement goes, and what the candidate's own processes use of it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -20,6 +21,16 @@ class Stages {
   [[nodiscard]] std::map<std::string, double> seconds() const {
     const std::lock_guard lock(mutex_);
     return seconds_;
+  }
+  /// Processor time of a rank in one cuco_run.
+  void note_host(double seconds) {
+    const std::lock_guard lock(mutex_);
+    host_ = std::max(host_, seconds);
+  }
+  /// The most of all ranks and calls.
+  [[nodiscard]] double host() const {
+    const std::lock_guard lock(mutex_);
+    return host_;
   }
 
   /// Adds the time of its life to a stage; null: to none.
@@ -43,6 +54,7 @@ class Stages {
  private:
   mutable std::mutex mutex_;
   std::map<std::string, double> seconds_;
+  double host_ = 0;
 };
 
 }  // namespace cuco::judge

@@ -129,7 +129,9 @@ class FakeTarget final : public targets::Target {
         return targets::TargetEvent(targets::OutOfTime{7200});
       case Act::Kind::Crash:
         return targets::TargetEvent(
-            targets::RanksDied{{"rank 0: illegal address"}});
+            targets::RanksDied{{"rank 0: illegal address in kernel "
+                                "_ZN43_GLOBAL__N__7f344d90_10_program_cu_5e13d1c44gemmEPf at "
+                                "/tmp/cuco-build.x1/program.cu:3"}});
       case Act::Kind::HostBusy:
         return targets::TargetEvent(targets::HostBusy{std::chrono::seconds(3)});
       default:

@@ -157,6 +157,7 @@ class JudgeCommand final : public Command {
     object["topology"] = target.topology;
     if (!judge.note().empty()) object["note"] = judge.note();
     object["stages"] = judge.stages();
+    object["host_seconds"] = judge.host_seconds();
     for (const judge::MeasuredShape& measured : judge.measured())
       object["measured"].push_back(as_json(measured));
     return to_text(object) + "\n";

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 
+#include "targets/virtual/run_trace.h"
+
 namespace cuco::judge {
 namespace {
 
 candidate::Site site_of(const check::Site& site) {
-  return {.file = without_build_folder(site.file),
+  return {.file = as_in_the_source(site.file),
           .line = site.line,
           .kernel = site.kernel,
           .rank = site.rank,
@@ -17,13 +19,19 @@ candidate::Site site_of(const check::Site& site) {
 
 }  // namespace
 
-std::string without_build_folder(std::string text) {
+std::string as_in_the_source(std::string text) {
   constexpr std::string_view kMarker = "/cuco-build.";
   for (std::size_t at = text.find(kMarker); at != std::string::npos; at = text.find(kMarker)) {
     const std::size_t begin = text.find_last_of(" \n(", at) + 1;
     const std::size_t end = text.find('/', at + 1);
     if (end == std::string::npos) break;
     text.erase(begin, end + 1 - begin);
+  }
+  constexpr std::string_view kMangled = " _Z";
+  for (std::size_t at = text.find(kMangled); at != std::string::npos;
+       at = text.find(kMangled, at + 1)) {
+    const std::size_t end = std::min(text.find_first_of(" \n:,.", at + 1), text.size());
+    text.replace(at + 1, end - at - 1, targets::kernel_name(text.substr(at + 1, end - at - 1)));
   }
   return text;
 }
@@ -36,7 +44,7 @@ std::vector<candidate::Finding> for_verdict(const std::vector<check::Finding>& f
     item.kind = std::string(check::name(finding.kind));
     item.message = finding.message;
     for (const std::string& note : finding.notes)
-      item.message += "; " + without_build_folder(note);
+      item.message += "; " + as_in_the_source(note);
     item.where = site_of(finding.where);
     if (finding.other) item.other = site_of(*finding.other);
     item.hint = finding.hint;

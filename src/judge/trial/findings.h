@@ -16,7 +16,8 @@ namespace cuco::judge {
 [[nodiscard]] std::vector<candidate::Finding> for_verdict(
     const std::vector<check::Finding>& findings);
 
-/// Source lines as the candidate's author knows them: "program.cu:39", not where it was built.
-[[nodiscard]] std::string without_build_folder(std::string text);
+/// Source lines and kernels as the candidate's author knows them: "program.cu:39", not where it was
+/// built, and "gemm<float>", not nvcc's name for it. Both change from build to build.
+[[nodiscard]] std::string as_in_the_source(std::string text);
 
 }  // namespace cuco::judge

@@ -32,7 +32,8 @@ constexpr std::chrono::milliseconds kFreeHostTime{10};
 
 struct HostTime {
   std::chrono::nanoseconds all{};
-  std::chrono::duration<double> charged{};  ///< The most that a rank has used beyond what is free.
+  std::chrono::nanoseconds most{};          ///< Of one rank.
+  std::chrono::duration<double> charged{};  ///< Of that, what is beyond the free.
 };
 
 HostTime host_time(const std::vector<std::chrono::nanoseconds>& before,
@@ -41,9 +42,9 @@ HostTime host_time(const std::vector<std::chrono::nanoseconds>& before,
   for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
     const auto used = after[i] - before[i];
     host.all += used;
-    if (used > kFreeHostTime)
-      host.charged = std::max<std::chrono::duration<double>>(host.charged, used - kFreeHostTime);
+    host.most = std::max(host.most, used);
   }
+  if (host.most > kFreeHostTime) host.charged = host.most - kFreeHostTime;
   return host;
 }
 
@@ -67,7 +68,7 @@ Outcome Trial::crashed(std::string reason) {
       reason += (reason.empty() ? "" : "\n") + std::string(output.substr(0, 2000));
   }
   if (reason.empty()) reason = "the ranks ended before they should";
-  return candidate::Crashed{.reason = printable(without_build_folder(std::move(reason))),
+  return candidate::Crashed{.reason = printable(as_in_the_source(std::move(reason))),
                             .shape = spec_.shape.name};
 }
 
@@ -93,7 +94,7 @@ Result<Trial::Step> Trial::wait_for(std::string_view stage,
   }
   if (auto* stuck = std::get_if<targets::Deadlocked>(&event)) {
     for (std::string& line : stuck->waits)
-      line = without_build_folder(std::move(line));
+      line = as_in_the_source(std::move(line));
     return Step(Outcome(candidate::Deadlock{spec_.shape.name, std::move(stuck->waits)}));
   }
   if (const auto* died = std::get_if<targets::RanksDied>(&event))
@@ -231,6 +232,8 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
   const targets::AllReported& all = std::get<targets::AllReported>(step);
   if (auto outcome = check_copies(all)) return outcome;
   const HostTime host = host_time(cpu_before, ranks_->cpu_times());
+  if (spec_.stages != nullptr)
+    spec_.stages->note_host(std::chrono::duration<double>(host.most).count());
   if (host.all > cpu_limit) return std::optional(too_busy(host.all));
   const auto last = std::ranges::max_element(all.ranks, {}, &targets::RankState::time_ps);
   const std::int64_t end = std::max(begin, last->time_ps);

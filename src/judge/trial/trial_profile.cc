@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "targets/virtual/run_trace.h"
 
 namespace cuco::judge {
 namespace {
@@ -141,7 +142,7 @@ std::vector<HotSpot> hot_spots_of(const Json& report) {
       HotSpot spot;
       spot.where = {.file = file.substr(file.rfind('/') + 1),
                     .line = number,
-                    .kernel = kernel.value("name", std::string())};
+                    .kernel = targets::kernel_name(kernel.value("name", std::string()))};
       spot.share = share;
       spot.what = what_of(line, waits, computing);
       spots.push_back(std::move(spot));

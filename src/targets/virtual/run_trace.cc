@@ -428,6 +428,8 @@ std::string kernel_name(const std::string& mangled) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   for (std::size_t at = full.find(kAnonymous); at != std::string::npos; at = full.find(kAnonymous))
     full.erase(at, kAnonymous.size());
+  // A template's name begins with what it returns; kernels return nothing.
+  if (full.starts_with("void ")) full.erase(0, 5);
   // After the anonymous namespace is gone the first parenthesis opens the parameters.
   return full.substr(0, full.find('('));
 }
