@@ -382,6 +382,7 @@ void Checker::check_global(BlockState& block,
   access.order = event.order;
   access.scope = event.scope;
   access.site = site_of(warp, op, event.kind, event.bytes);
+  access.goes_on = event.goes_on;
   const bool strong = is_strong(event.order);
   // Under an adversarial schedule a thread reads what memory does not hold: what it found counts.
   const bool has_values =

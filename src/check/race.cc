@@ -291,7 +291,8 @@ void RaceDetector::access(ActorId actor, const Access& access) {
     at = next;
   }
   // A releasing store is part of what it publishes, so the next epoch begins only after it.
-  if (is_strong(access.order) && access.kind != AccessKind::Load && releases(access.order)) {
+  const bool publishes = access.kind != AccessKind::Load && releases(access.order);
+  if (is_strong(access.order) && publishes && !access.goes_on) {
     publish(actor);
   }
 }

@@ -62,6 +62,7 @@ struct Access {
   /// waits for its LSA part so, and then with acquire order for its GIN part).
   bool of_library = false;
   bool is_addition = false;  ///< Atomic.
+  bool goes_on = false;      ///< Elsewhere, as one operation: what comes next is no later.
   // Strong ones: what the location holds, what it will hold, and what a reader makes of it. Without
   // them, whatever was published there counts as awaited.
   std::optional<std::uint64_t> before;

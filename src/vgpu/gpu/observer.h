@@ -39,6 +39,7 @@ struct AccessEvent {
   std::uint32_t bytes = 0;  ///< Per lane, all elements of a vector.
   std::uint32_t lanes = 0;
   std::span<const Address, 32> addresses;
+  bool goes_on = false;  ///< At another member of the multicast object: it is one operation.
 };
 
 /// The same, weak and by all 32 lanes, where the addresses follow a rule: what most accesses are.

@@ -100,9 +100,14 @@ const Multicast* multicast_of(
   return cast;
 }
 
-/// Each member's bytes are an access of their own.
-void observe_member(
-    Warp& w, const Op& op, AccessKind kind, unsigned lane, Address address, unsigned bytes) {
+/// Each member's bytes are an access of their own, but for what they publish.
+void observe_member(Warp& w,
+                    const Op& op,
+                    AccessKind kind,
+                    unsigned lane,
+                    Address address,
+                    unsigned bytes,
+                    bool is_last) {
   const MemoryAux aux = MemoryAux::unpack(op.aux);
   LaneAddresses own{};
   own[lane] = w.memory->canonical(address);
@@ -113,7 +118,8 @@ void observe_member(
                                     .scope = aux.scope,
                                     .bytes = bytes,
                                     .lanes = 1U << lane,
-                                    .addresses = own});
+                                    .addresses = own,
+                                    .goes_on = !is_last});
 }
 
 /// Calls f(server memory, member address) for the members of each active lane's address.
@@ -131,7 +137,9 @@ void for_each_member(Warp& w, const Op& op, AccessKind kind, unsigned bytes, F&&
       const Address address = member + (addresses[l] - cast->base);
       std::byte* at = resolve(w, op, Space::Global, l, address, bytes);
       if (at == nullptr) return;
-      if (w.observer != nullptr) observe_member(w, op, kind, l, address, bytes);
+      if (w.observer != nullptr) {
+        observe_member(w, op, kind, l, address, bytes, member == cast->members.back());
+      }
       f(l, at, address, is_first);
       is_first = false;
     }

@@ -68,6 +68,21 @@ TEST_F(RaceTest, ReleaseAcquireOrdersTheData) {
   EXPECT_EQ(races, 0);
 }
 
+TEST_F(RaceTest, AMulticastStoreIsOneOperation) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2, 1);
+  Access first{AccessKind::Store, Order::Release, Scope::Sys, kFlag, 4, 0, 0};
+  first.goes_on = true;
+  detector.access(a, first);
+  store(a, kFlag + 64, Order::Release);
+  load(b, kFlag, Order::Acquire);
+  store(b, kFlag + 64);
+  EXPECT_EQ(races, 0) << "who has seen it at one member knows it at the others";
+  store(a, kFlag + 128);
+  store(b, kFlag + 128);
+  EXPECT_EQ(races, 1);
+}
+
 TEST_F(RaceTest, RelaxedFlagWithoutFencesOrdersNothing) {
   const ActorId a = actor(1);
   const ActorId b = actor(2);
