@@ -31,7 +31,8 @@ class Checker {
       const double got = load_element(output_, first + i, type_);
       ++result.checked;
       result.scale = std::max(result.scale, scale_[i]);
-      if (!is_right(got, want_[i], scale_[i], tolerance_)) note(first + i, got, want_[i]);
+      if (!is_right(got, want_[i], scale_[i], tolerance_, least_step(type_)))
+        note(first + i, got, want_[i]);
     }
   }
 
@@ -94,9 +95,15 @@ double one_precision_lower(double value, workload::Element type) {
   return std::bit_cast<double>(raw >> drop << drop);
 }
 
-bool is_right(double got, double want, double scale, const workload::Tolerance& tolerance) {
+double least_step(workload::Element type) {
+  return type == workload::Element::Fp32 ? 0x1p-149 : 0x1p-133;
+}
+
+bool is_right(
+    double got, double want, double scale, const workload::Tolerance& tolerance, double step) {
   if (!std::isfinite(got)) return false;
-  return std::abs(got - want) <= tolerance.relative * std::abs(want) + tolerance.scaled * scale;
+  return std::abs(got - want) <=
+         tolerance.relative * std::abs(want) + tolerance.scaled * scale + step;
 }
 
 Comparison compare(std::span<const std::byte> output,

@@ -34,11 +34,11 @@ struct Comparison {
 /// fp32 as tf32 has it (10 bits of mantissa), bf16 as an 8-bit float (3 bits).
 [[nodiscard]] double one_precision_lower(double value, workload::Element type);
 
+/// The distance of two neighbours among the smallest numbers, which are rounded to it.
+[[nodiscard]] double least_step(workload::Element type);
 /// Right: finite and within the tolerance. NaN is never right, whatever is wanted.
-[[nodiscard]] bool is_right(double got,
-                            double want,
-                            double scale,
-                            const workload::Tolerance& tolerance);
+[[nodiscard]] bool is_right(
+    double got, double want, double scale, const workload::Tolerance& tolerance, double step = 0);
 
 /// Fills want and scale for elements [first, first + want.size()).
 using Reference =

@@ -60,6 +60,17 @@ TEST(Compare, NothingThatIsNotFiniteIsRight) {
   EXPECT_FALSE(is_right(1, nan, 1, loose));
 }
 
+TEST(Compare, DenormalNumbersAreAsGoodAsTheirTypeHasThem) {
+  const workload::Tolerance tight{1e-6, 0};
+  const double want = 9.0927935e-41;
+  const double got = static_cast<float>(want);
+  const double step = least_step(workload::Element::Fp32);
+  EXPECT_FALSE(is_right(got, want, 0, tight));
+  EXPECT_TRUE(is_right(got, want, 0, tight, step));
+  EXPECT_FALSE(is_right(0, want, 0, tight, step));
+  EXPECT_FALSE(is_right(want * 1.01, want, 0, tight, step));
+}
+
 TEST(Compare, SamplingStillSeesEveryElementThatWasNeverWritten) {
   auto values = counting(100'000);
   for (std::size_t i = 0; i < values.size(); i += 997) {
