@@ -35,10 +35,11 @@ struct Effort {
     return {.schedules = 0, .few_schedules = 0, .recheck_timed = false, .profile = false};
   }
   /// On the smaller one, whose time is only compared, everything else is looked at: late ranks and
-  /// late deliveries, under the eyes of the checker, and where its time goes.
+  /// late deliveries, under the eyes of the checker, adversarial schedules, and where its time
+  /// goes.
   [[nodiscard]] Effort on_smaller_models() const {
     return {.schedules = 0,
-            .few_schedules = 0,
+            .few_schedules = few_schedules,
             .recheck_timed = recheck_timed,
             .watch = watch,
             .profile = profile};

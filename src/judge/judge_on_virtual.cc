@@ -122,8 +122,7 @@ std::vector<std::string> Judge::left_out(const Effort& effort) const {
   if (effort.schedules == 0) list.emplace_back("adversarial schedules");
   if (effort.scaled && !times_full_shapes(effort)) list.emplace_back("times of full shapes");
   if (effort.watch && times_full_shapes(effort))
-    list.emplace_back(
-        "adversarial schedules on scale models, and the checker on the larger of two");
+    list.emplace_back("the checker and adversarial schedules on the larger of two scale models");
   if (effort.few_schedules < effort.schedules) {
     list.push_back(fmt::format(
         "{} of {} adversarial schedules on shapes other than check shapes{}",

@@ -215,8 +215,10 @@ TEST_F(Cascade, TheSmallerScaleModelIsTheOneThatIsCheckedAndProfiled) {
   std::set<std::string> watched;
   std::set<std::string> profiled;
   std::set<std::string> disturbed;
+  std::vector<std::string> scheduled;
   start([&](const FakeRun& run) {
     if (run.object != "candidate" || !run.shape.starts_with("full")) return Act{};
+    if (run.machine.schedule_seed != 0) scheduled.push_back(run.shape);
     if (run.machine.check) watched.insert(run.shape);
     if (run.machine.profile) profiled.insert(run.shape);
     if (run.handicap.rank >= 0) disturbed.insert(run.shape);
@@ -226,6 +228,7 @@ TEST_F(Cascade, TheSmallerScaleModelIsTheOneThatIsCheckedAndProfiled) {
   EXPECT_THAT(watched, ElementsAre("full / 32"));
   EXPECT_THAT(profiled, ElementsAre("full / 32"));
   EXPECT_THAT(disturbed, ElementsAre("full / 32"));
+  EXPECT_THAT(scheduled, ElementsAre("full / 32")) << "one iteration of one schedule";
 }
 
 TEST_F(Cascade, AWrongScaleModelIsTheVerdict) {
