@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// tries: all lanes read the word of one, which they do not wait for
+// verdict: findings
+// because: has just written
+// fidelity: final
+// cuco: evolve begin host
+
+// common: state
+
+// common: setup
+
+// Each warp learns from its first lane where its row begins.
+__global__ void turn(unsigned* data, size_t words) {
+  __shared__ size_t begin[8];
+  const size_t i = (size_t)blockIdx.x * 256 + threadIdx.x;
+  if (i / 32 * 32 + 32 > words) return;
+  if (threadIdx.x % 32 == 0) begin[threadIdx.x / 32] = i;
+  const unsigned old = __shfl_xor_sync(~0u, data[i], 0);
+  data[begin[threadIdx.x / 32] + threadIdx.x % 32] = old;
+}
+
+int run(State& state, int set, cudaStream_t stream) {
+  const cuco_context& context = state.context;
+  const Shape& s = state.shape;
+  char* c = (char*)context.outputs[set * context.n_outputs];
+  const size_t count = (size_t)s.m * s.n;
+  char* mine = c + context.rank * count * (s.bf16 ? 2 : 4);
+  multiply(s, context.inputs[set * context.n_inputs], context.inputs[set * context.n_inputs + 1],
+           mine, stream);
+  const size_t words = count * (s.bf16 ? 2 : 4) / 4;
+  turn<<<(words + 255) / 256, 256, 0, stream>>>((unsigned*)mine, words);
+  return ncclAllGather(mine, c, count, s.bf16 ? ncclBfloat16 : ncclFloat32, context.comm, stream);
+}
+
+// cuco: evolve end
