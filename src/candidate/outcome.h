@@ -56,11 +56,22 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
+/// How the longest kernel of a run fills the GPU. A model with fewer of either than the full shape
+/// has is a model of something else.
+struct Filling {
+  double blocks_per_sm = 0;  ///< In all; 0: not known.
+  double waves = 0;          ///< The same, divided by how many fit on an SM at once.
+  bool operator==(const Filling&) const = default;
+};
+
 /// A full shape's time that comes from a scale model: 1/k of the work on 1/k of the machine.
 struct ScaleModel {
   double factor = 0;           ///< k; 0: it was timed as it is.
   double smaller_factor = 0;   ///< Of a second model, about 2k; 0: there is none.
   double smaller_seconds = 0;  ///< What that one says.
+  Filling filling;
+  Filling smaller_filling;
+  std::string why_alone;  ///< Why there is no second model; empty: there is one.
   [[nodiscard]] bool is_used() const { return factor > 0; }
   /// Of the second model's time from the first one's, as a fraction.
   [[nodiscard]] double difference(double seconds) const {

@@ -58,7 +58,8 @@ struct PlannedTime {
   workload::Shape shape;
   measure::Bound bound;  ///< Of the full shape, where this is a scale model.
   Effort effort;
-  std::string full;  ///< The name of that shape; empty: it is timed as it is.
+  std::string full;       ///< The name of that shape; empty: it is timed as it is.
+  std::string why_alone;  ///< Why there is no smaller model of it beside this one.
 };
 
 /// Names of shapes on which a schedule did not end in time. May be used from several threads.

@@ -178,12 +178,15 @@ Result<std::vector<PlannedTime>> Judge::plan_times(const Effort& effort) const {
     double k = parts_.scale;
     if (k == 0) {
       CUCO_TRY_ASSIGN(k, workload::factor_for(workload(), *full, Effort::kScaledSeconds));
+      // Two models say more than one that is cheaper.
+      if (k > 1 && !workload::shrink(workload(), *full, 2 * k)) k /= 2;
     }
     CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(*full));
     CUCO_TRY_ASSIGN(const workload::Shape large, workload::shrink(workload(), *full, k));
     const auto small = workload::shrink(workload(), *full, 2 * k);
     if (k == 1 || !small) {  // then this one is looked at, too
-      plan.push_back({large, bound, effort.on_smaller_models(), full->name});
+      plan.push_back({large, bound, effort.on_smaller_models(), full->name,
+                      small ? "" : small.error().message()});
       continue;
     }
     plan.push_back({large, bound, Effort::on_scale_models(), full->name});
@@ -195,7 +198,7 @@ Result<std::vector<PlannedTime>> Judge::plan_times(const Effort& effort) const {
 Result<std::optional<Outcome>> Judge::time_shape(const system::Path& object,
                                                  const PlannedTime& planned,
                                                  candidate::ShapeTime* time) {
-  const auto& [shape, bound, effort, full] = planned;
+  const auto& [shape, bound, effort, full, why_alone] = planned;
   CUCO_TRY_ASSIGN(const SeedTime* known, seed(shape, effort.surprises()));
   CUCO_TRY_ASSIGN(TrialResult result,
                   trials_.time(object, shape, &known->outputs,
@@ -207,6 +210,7 @@ Result<std::optional<Outcome>> Judge::time_shape(const system::Path& object,
   auto& times = std::get<TrialTimes>(result);
   *time = shape_time(shape, typical(times.seconds, shape), known->seconds, bound);
   time->samples = times.seconds;
+  time->scale_model.filling = times.filling;
   if (effort.profiles_while_timing()) show_profile(std::move(times.profile), time);
   if (measure::is_too_fast(time->seconds, time->bound_seconds)) {
     return OptionalOutcome(candidate::Quarantined{time->seconds, time->bound_seconds, shape.name});
@@ -224,6 +228,7 @@ void Judge::join_scale_models(const std::vector<PlannedTime>& plan,
     if (!full.empty() && !joined.empty() && joined.back().shape == full) {
       joined.back().scale_model.smaller_factor = factor;
       joined.back().scale_model.smaller_seconds = time.seconds;
+      joined.back().scale_model.smaller_filling = time.scale_model.filling;
       joined.back().phases = std::move(time.phases);
       joined.back().hot_spots = std::move(time.hot_spots);
       continue;
@@ -231,6 +236,7 @@ void Judge::join_scale_models(const std::vector<PlannedTime>& plan,
     if (!full.empty()) {
       time.shape = full;
       time.scale_model.factor = factor;
+      time.scale_model.why_alone = plan[i].why_alone;
     } else if (times_full_shapes(plan[i].effort) &&
                plan[i].shape.uses.contains(workload::Use::Full)) {
       time.scale_model.factor = 1;

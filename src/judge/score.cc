@@ -25,13 +25,17 @@ std::optional<std::string> scale_warning(const candidate::ShapeTime& time) {
   const candidate::ScaleModel& model = time.scale_model;
   if (model.factor <= 1) return std::nullopt;
   if (model.smaller_factor == 0) {
-    return fmt::format("{}: its scale model has no smaller one to compare it with", time.shape);
+    return fmt::format("{}: its scale model has no smaller one to compare it with: {}", time.shape,
+                       model.why_alone);
   }
   const double difference = model.difference(time.seconds);
   if (std::abs(difference) <= kAgreed) return std::nullopt;
-  return fmt::format("{}: scale models disagree by {:+.0f} %: {} divided by {:.3g}, {} by {:.3g}",
-                     time.shape, 100 * difference, human_seconds(time.seconds), model.factor,
-                     human_seconds(model.smaller_seconds), model.smaller_factor);
+  return fmt::format(
+      "{}: scale models disagree by {:+.0f} %: {} divided by {:.3g} ({:.3g} blocks per SM), {} by "
+      "{:.3g} ({:.3g})",
+      time.shape, 100 * difference, human_seconds(time.seconds), model.factor,
+      model.filling.blocks_per_sm, human_seconds(model.smaller_seconds), model.smaller_factor,
+      model.smaller_filling.blocks_per_sm);
 }
 
 candidate::ShapeTime shape_time(const workload::Shape& shape,

@@ -46,7 +46,8 @@ Result<TargetEvent> decode_event(const wire::Frame& frame) {
                                .probe_seconds = static_cast<double>(report.probe_ps) * 1e-12,
                                .after_seconds = static_cast<double>(report.after_ps) * 1e-12};
     all.ranks.push_back({report.rank, report.phase, report.code, report.time_ps, report.deliveries,
-                         report.copied_to_host, seen,
+                         report.copied_to_host, report.kernel_ps, report.blocks_per_sm,
+                         report.waves, seen,
                          std::string(wire::text_of(tail.first(report.tail_bytes)))});
     tail = tail.subspan(report.tail_bytes);
   }

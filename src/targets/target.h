@@ -31,7 +31,11 @@ struct RankState {
   std::int64_t time_ps = 0;
   std::uint64_t deliveries = 0;      ///< Between GPUs, of all ranks, since the last command.
   std::uint64_t copied_to_host = 0;  ///< Bytes, since the last command.
-  measure::Sample seen;              ///< Around the run, on a real GPU; without its time.
+  // Of its longest kernel since the last command; see candidate::Filling.
+  std::int64_t kernel_ps = 0;
+  double blocks_per_sm = 0;
+  double waves = 0;
+  measure::Sample seen;  ///< Around the run, on a real GPU; without its time.
   std::string tail;
 };
 

@@ -35,7 +35,8 @@ struct Act {
   double seconds = 1e-3;
   std::uint64_t deliveries = 0;  ///< Between GPUs.
   std::uint64_t copied_to_host = 0;
-  measure::Sample seen;  ///< On a real GPU.
+  double blocks_per_sm = 0;  ///< Of its longest kernel.
+  measure::Sample seen;      ///< On a real GPU.
   std::vector<check::Finding> findings;
   double host_seconds = 0;    ///< Of processor time, on its first rank.
   bool breaks_guard = false;  ///< Writes beyond the end of its first output.
@@ -143,6 +144,9 @@ class FakeTarget final : public targets::Target {
       state.code = act_.kind == Act::Kind::Fails ? 7 : 0;
       state.time_ps = end_ps_;
       state.deliveries = act_.deliveries;
+      state.kernel_ps = rank == 0 ? 1000 : 1;
+      state.blocks_per_sm = rank == 0 ? act_.blocks_per_sm : 0;
+      state.waves = state.blocks_per_sm / 2;
       state.copied_to_host = act_.copied_to_host;
       state.seen = act_.seen;
       if (!addresses_.empty() && tail_.empty() && allocating_)

@@ -26,6 +26,19 @@ std::string model_text(const ShapeTime& time) {
   return text;
 }
 
+/// "9.7 (4.8 waves); 9.7 (4.8)".
+std::string filling_text(const ShapeTime& time) {
+  const candidate::ScaleModel& model = time.scale_model;
+  if (model.filling.blocks_per_sm == 0) return "";
+  std::string text =
+      fmt::format("{:.3g} ({:.2g} waves)", model.filling.blocks_per_sm, model.filling.waves);
+  if (model.smaller_factor > 0) {
+    text += fmt::format("; {:.3g} ({:.2g})", model.smaller_filling.blocks_per_sm,
+                        model.smaller_filling.waves);
+  }
+  return text;
+}
+
 std::string time_table(const Scored& scored) {
   using Align = Table::Align;
   const bool has_models = std::ranges::any_of(
@@ -34,8 +47,8 @@ std::string time_table(const Scored& scored) {
   columns.front() = columns.back() = Align::Left;
   std::vector<std::string> head{"shape", "time", "seed", "gain", "bound", "of it", "bound by"};
   if (has_models) {
-    columns.push_back(Align::Left);
-    head.emplace_back("scale model");
+    columns.insert(columns.end(), 2, Align::Left);
+    head.insert(head.end(), {"scale model", "blocks per SM"});
   }
   Table table(columns);
   table.row(head);
@@ -47,7 +60,7 @@ std::string time_table(const Scored& scored) {
                                  human_seconds(time.bound_seconds),
                                  fmt::format("{:.0f} %", 100 * time.bound_seconds / time.seconds),
                                  time.limited_by};
-    if (has_models) row.push_back(model_text(time));
+    if (has_models) row.insert(row.end(), {model_text(time), filling_text(time)});
     table.row(row);
   }
   return table.text(2);

@@ -260,6 +260,8 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
   if (times_.seconds.empty()) first_on_gpus_ = on_gpus;
   const double seconds = on_gpus + (target_.is_measured() ? 0 : host.charged.count());
   times_.seconds.push_back(seconds);
+  const auto& longest = *std::ranges::max_element(all.ranks, {}, &targets::RankState::kernel_ps);
+  times_.filling = {longest.blocks_per_sm, longest.waves};
   if (target_.is_measured()) {
     times_.samples.push_back(all.ranks.front().seen);
     times_.samples.back().seconds = seconds;

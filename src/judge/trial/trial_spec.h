@@ -71,6 +71,7 @@ struct TrialTimes {
   std::vector<double> seconds;
   std::vector<measure::Sample> samples;  ///< The same on a real GPU, with what was seen around it.
   TrialOutputs outputs;                  ///< If they were to be kept.
+  candidate::Filling filling;            ///< Of all ranks' kernels, the longest.
   Profile profile;                       ///< Of the last iteration, if it was to be profiled.
 };
 

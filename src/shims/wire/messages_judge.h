@@ -41,6 +41,10 @@ struct RankReport {
   std::int64_t time_ps = 0;          ///< When the rank had reported and all its work had ended.
   std::uint64_t deliveries = 0;      ///< Between GPUs, of all ranks, since the last command.
   std::uint64_t copied_to_host = 0;  ///< Bytes, since the last command.
+  // Of its longest kernel since the last command; 0: it had none.
+  std::int64_t kernel_ps = 0;
+  double blocks_per_sm = 0;  ///< In all.
+  double waves = 0;          ///< The same, divided by how many fit on an SM at once.
   // Of a real GPU only; 0: not known. See measure/samples.h.
   std::int64_t probe_ps = 0;
   std::int64_t after_ps = 0;

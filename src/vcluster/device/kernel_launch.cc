@@ -46,6 +46,15 @@ bool shared_memory_fits(const OperationParts& parts,
          request.dynamic_smem + static_bytes <= limit;
 }
 
+KernelFilling filling_of(const vgpu::Gpu& gpu, const vgpu::LaunchRequest& request) {
+  const vgpu::KernelInfo& info = request.program->kernel_info(request.kernel);
+  const std::uint32_t threads = request.block[0] * request.block[1] * request.block[2];
+  const std::uint32_t at_once = gpu.occupancy(info, threads, request.dynamic_shared);
+  const double blocks = double{1} * request.grid[0] * request.grid[1] * request.grid[2];
+  const double per_sm = blocks / gpu.description().sms;
+  return {.blocks_per_sm = per_sm, .waves = per_sm / std::max(1U, at_once)};
+}
+
 /// A kernel of the process ended with a trap: the context is broken until it is reset.
 void break_context(const OperationParts& parts, Context& context, const vgpu::Trap& trap) {
   if (context.error == 0) context.error = status_of(trap.kind);
@@ -191,9 +200,14 @@ WorkPtr make_kernel_work(const OperationParts& parts, Context& context, KernelOp
     request.print = [process = context.process](std::string_view text) {
       process->output.push_back({1, std::string(text)});
     };
-    auto done = [&parts, &context, work, function = kernel.function](
-                    const vgpu::GridResult& result) { on_grid_done(parts, context, work, result); };
     vgpu::Gpu& gpu = parts.devices.gpu(context.device);
+    auto done = [&parts, &context, work, function = kernel.function,
+                 filling = filling_of(gpu, request)](const vgpu::GridResult& result) mutable {
+      filling.time = result.finished - result.started;
+      KernelFilling& longest = context.process->longest_kernel;
+      if (filling.time > longest.time) longest = filling;
+      on_grid_done(parts, context, work, result);
+    };
     const auto grid =
         gpu.launch(std::move(request), kernel_begin(gpu, *work, now), std::move(done));
     if (grid) {

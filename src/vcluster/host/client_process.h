@@ -67,6 +67,13 @@ struct GraphMemoryUse {
 /// The `pool` of memory that came from the device's own pool; 0 is not from a pool at all.
 inline constexpr std::uint64_t kDefaultPool = 1;
 
+/// How long a kernel ran, and how it filled the GPU.
+struct KernelFilling {
+  VTime time = 0;
+  double blocks_per_sm = 0;  ///< In all.
+  double waves = 0;          ///< The same, divided by how many fit on an SM at once.
+};
+
 struct Process {
   std::uint32_t index = 0;
   std::uint32_t pid = 0;
@@ -93,6 +100,7 @@ struct Process {
   std::map<std::int32_t, GraphMemoryUse> graph_memory;  ///< By device.
 
   std::uint64_t copied_to_host = 0;  ///< Bytes, ever.
+  KernelFilling longest_kernel;      ///< Since the judge's last command.
 
   Session* service = nullptr;
   std::deque<ServiceJob> jobs;

@@ -71,6 +71,10 @@ void JudgeSeat::report(Session& session, const wire::JudgeReport& request, wire:
     mine.report.time_ps = std::max(waiting->clock(), parts_.timeline.now() + kCallCost);
     mine.report.deliveries = parts_.devices.fabric().deliveries() - delivered_before_;
     mine.report.copied_to_host = waiting->process->copied_to_host - mine.copied_before;
+    const KernelFilling& longest = waiting->process->longest_kernel;
+    mine.report.kernel_ps = longest.time;
+    mine.report.blocks_per_sm = longest.blocks_per_sm;
+    mine.report.waves = longest.waves;
     mine.arrived = true;
     for (Seat::Copy& copy : mine.copies) {
       // Memory that was freed has no copy; the judge will find it missing.
@@ -178,6 +182,7 @@ void JudgeSeat::command(const wire::JudgeCommand& request, wire::Bytes tail) {
     seat.arrived = false;
     if (Session* session = parts_.sessions.find(seat.session)) {
       seat.copied_before = session->process->copied_to_host;
+      session->process->longest_kernel = {};
       const VTime enters = start + (rank == request.late_rank ? request.late_ps : 0);
       session->move_clock_to(enters);
       if (request.command == wire::JudgeReport::kRun) enter(rank, *session, enters);

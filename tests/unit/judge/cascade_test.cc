@@ -183,7 +183,8 @@ TEST_F(Cascade, FullShapesAreTimedByTwoScaleModels) {
   const auto see = [&](const FakeRun& run) {
     divisors[run.shape] = run.machine.divisor.math;
     // Work and machine shrink together: the models' times are nearly the full shape's.
-    return Act{.seconds = run.shape == "full / 32" ? 1.3e-3 : 1e-3};
+    const bool small = run.shape == "full / 32";
+    return Act{.seconds = small ? 1.3e-3 : 1e-3, .blocks_per_sm = small ? 11.6 : 9.7};
   };
   start(see);
   const auto scored = std::get<candidate::Scored>(judge(kCandidate, Fidelity::Scaled));
@@ -197,6 +198,9 @@ TEST_F(Cascade, FullShapesAreTimedByTwoScaleModels) {
   EXPECT_EQ(full.scale_model.smaller_factor, 32);
   EXPECT_NEAR(full.scale_model.difference(full.seconds), 0.3, 1e-9);
   EXPECT_THAT(scored.warnings, ElementsAre(HasSubstr("scale models disagree by +30 %")));
+  EXPECT_EQ(full.scale_model.filling, (candidate::Filling{9.7, 4.85}));
+  EXPECT_EQ(full.scale_model.smaller_filling, (candidate::Filling{11.6, 5.8}));
+  EXPECT_THAT(scored.warnings, ElementsAre(HasSubstr("by 16 (9.7 blocks per SM)")));
   EXPECT_NEAR(scored.seconds, full.seconds, 1e-12) << "full shapes are the score";
   start(see);
   EXPECT_EQ(std::get<candidate::Scored>(judge(kCandidate, Fidelity::Standard)).shapes.size(), 2U);
@@ -205,6 +209,22 @@ TEST_F(Cascade, FullShapesAreTimedByTwoScaleModels) {
   const auto small = std::get<candidate::Scored>(judge(kCandidate, Fidelity::Scaled));
   EXPECT_EQ(small.shapes.size(), 2U);
   EXPECT_THAT(small.left_out, testing::Contains("times of full shapes"));
+}
+
+TEST_F(Cascade, WhereNothingIsSmallerTheLargerModelIsLarger) {
+  workload_.flops = "1000000 * n";  // an eighth of it would be cheap enough
+  workload_.scale = {1024};         // and a quarter is the least
+  workload_.shapes.push_back({"full", {workload::Use::Full}, {4096}});
+  start(all_right);
+  const auto two = std::get<candidate::Scored>(judge(kCandidate, Fidelity::Scaled));
+  EXPECT_EQ(two.shapes.back().scale_model.factor, 2);
+  EXPECT_EQ(two.shapes.back().scale_model.smaller_factor, 4);
+  EXPECT_TRUE(two.warnings.empty());
+  scale_ = 4;  // as the user wishes
+  start(all_right);
+  const auto one = std::get<candidate::Scored>(judge(kCandidate, Fidelity::Scaled));
+  EXPECT_EQ(one.shapes.back().scale_model.factor, 4);
+  EXPECT_THAT(one.warnings, ElementsAre(HasSubstr("cannot be divided by 8: [scale] allows 4")));
 }
 
 TEST_F(Cascade, TheSmallerScaleModelIsTheOneThatIsCheckedAndProfiled) {
