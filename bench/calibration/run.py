@@ -14,8 +14,9 @@
                                            hardware file against the record; runs nothing
 
 Half of the kernels are held out: a model is fitted on the others and reported on these. Which half is
-decided by a hash of the name, so that neither the times nor whoever adds a kernel can choose. Kernels of
-bench/sanity's ring are measured and predicted along with those here, and named ring/NAME.
+decided by a hash of the name, so that neither the times nor whoever adds a kernel can choose. traffic.cu
+and bench/sanity's ring are measured and predicted along with kernels.cu; their kernels are named
+traffic/NAME and ring/NAME.
 """
 import argparse
 import datetime
@@ -36,7 +37,7 @@ ROOT = HERE.parents[1]
 RECORD = ROOT / "bench/results/calibration-h200.json"
 PREDICTED = ROOT / "bench/results/calibration-h200-predicted.json"
 HARDWARE = ROOT / "hardware/h200.toml"
-SOURCES = {"": HERE / "kernels.cu", "ring/": ROOT / "bench/sanity/ring.cu"}
+SOURCES = {"": HERE / "kernels.cu", "traffic/": HERE / "traffic.cu", "ring/": ROOT / "bench/sanity/ring.cu"}
 REPEAT = 31
 SLOW = {"gemm_wmma_2048", "mma_registers_264"}  # Their predictions take minutes.
 # On the kernels that are held out. The median may not grow: it is what it is today, rounded up.
@@ -119,7 +120,7 @@ def predictions(cuco, hardware, names):
     record = json.loads(RECORD.read_text())
     rows = []
     for prefix, source in SOURCES.items():
-        known = {k["name"]: k for k in record["kernels"] if k["name"].startswith("ring/") == bool(prefix)}
+        known = {k["name"]: k for k in record["kernels"] if k["name"] == prefix + k["name"].rpartition("/")[2]}
         wanted = [name.removeprefix(prefix) for name in known if name in names or not names and name not in SLOW]
         if not wanted:
             continue
@@ -141,7 +142,7 @@ def predict(arguments):
     if arguments.write:
         write_pairs(rows, arguments.write)
     recorded = {k["name"]: k["predicted_us"] for k in json.loads(PREDICTED.read_text())["kernels"]}
-    moved = [name for name, predicted, _, _ in rows if 100 * error(predicted, recorded[name]) > arguments.hold]
+    moved = [name for name, predicted, _, _ in rows if 100 * error(predicted, recorded.get(name, predicted)) > arguments.hold]
     for name in moved:
         print(f"{name}: no longer the {recorded[name]:.2f} us of {PREDICTED.name}: predict all kernels anew, with --write")
     return 1 if moved else 0

@@ -107,6 +107,24 @@ int main() {
   field("one_empty_kernel_between_events_us",
         gpu_us([](cudaStream_t s) { empty<<<1, 32, 0, s>>>(); }));
   field("nothing_between_events_us", gpu_us([](cudaStream_t) {}));
+  field("one_memset_between_events_us",
+        gpu_us([&](cudaStream_t s) { cudaMemsetAsync(to, 0, 4096, s); }));
+  field("one_copy_between_events_us", gpu_us([&](cudaStream_t s) {
+          cudaMemcpyAsync(to, from, 4096, cudaMemcpyDeviceToDevice, s);
+        }));
+  cudaEvent_t timed, untimed;
+  cudaEventCreate(&timed);
+  cudaEventCreateWithFlags(&untimed, cudaEventDisableTiming);
+  field("queued_timed_event_us", slope_us([&](cudaStream_t s) { cudaEventRecord(timed, s); }));
+  field("queued_untimed_event_us", slope_us([&](cudaStream_t s) { cudaEventRecord(untimed, s); }));
+  field("queued_kernel_and_timed_event_us", slope_us([&](cudaStream_t s) {
+          empty<<<1, 32, 0, s>>>();
+          cudaEventRecord(timed, s);
+        }));
+  field("queued_kernel_and_untimed_event_us", slope_us([&](cudaStream_t s) {
+          empty<<<1, 32, 0, s>>>();
+          cudaEventRecord(untimed, s);
+        }));
   field("queued_empty_kernel_us", slope_us([](cudaStream_t s) { empty<<<1, 32, 0, s>>>(); }));
   field("queued_empty_132_blocks_us",
         slope_us([](cudaStream_t s) { empty<<<132, 256, 0, s>>>(); }));
@@ -156,6 +174,53 @@ int main() {
           cudaDeviceSynchronize();
         }));
   field("host_event_record_us", host_us([&] { cudaEventRecord(there, nullptr); }));
+  field("host_timed_event_record_us", host_us([&] { cudaEventRecord(timed, nullptr); }));
+  field("host_memset_4KiB_us", host_us([&] { cudaMemsetAsync(to, 0, 4096, nullptr); }));
+  field("host_copy_4KiB_us",
+        host_us([&] { cudaMemcpyAsync(to, from, 4096, cudaMemcpyDeviceToDevice, nullptr); }));
+  char* pinned;
+  cudaMallocHost(&pinned, 1 << 20);
+  std::vector<char> pageable(1 << 20);
+  for (const int kib : {4, 256}) {
+    char name[64];
+    const auto both = [&](const char* what, void* host) {
+      std::snprintf(name, sizeof(name), "host_%s_to_device_%dKiB_us", what, kib);
+      field(name, host_us([&] {
+              cudaMemcpyAsync(to, host, kib * 1024, cudaMemcpyHostToDevice, nullptr);
+            }));
+      std::snprintf(name, sizeof(name), "host_device_to_%s_%dKiB_us", what, kib);
+      field(name, host_us([&] {
+              cudaMemcpyAsync(host, to, kib * 1024, cudaMemcpyDeviceToHost, nullptr);
+            }));
+    };
+    both("pinned", pinned);
+    both("pageable", pageable.data());
+  }
+  field("host_copy_of_pageable_4KiB_us",
+        host_us([&] { cudaMemcpy(to, pageable.data(), 4096, cudaMemcpyHostToDevice); }));
+  field("host_copy_to_pageable_4KiB_us",
+        host_us([&] { cudaMemcpy(pageable.data(), to, 4096, cudaMemcpyDeviceToHost); }));
+  // Back to back, as in a loop that never waits.
+  const auto many = [&](auto work) {
+    return host_us([&] {
+             for (int i = 0; i < 100; ++i)
+               work();
+           }) /
+           100;
+  };
+  field("host_launch_of_100_us", many([] { empty<<<1, 32>>>(); }));
+  field("host_memset_of_100_us", many([&] { cudaMemsetAsync(to, 0, 4096, nullptr); }));
+  field("host_copy_of_100_us",
+        many([&] { cudaMemcpyAsync(to, from, 4096, cudaMemcpyDeviceToDevice, nullptr); }));
+  field("host_launch_and_event_sync_us", host_us([&] {
+          empty<<<1, 32>>>();
+          cudaEventRecord(timed, nullptr);
+          cudaEventSynchronize(timed);
+        }));
+  field("host_memset_and_sync_us", host_us([&] {
+          cudaMemsetAsync(to, 0, 4096, nullptr);
+          cudaDeviceSynchronize();
+        }));
   field("host_sync_idle_us", host_us([] { cudaDeviceSynchronize(); }));
   std::printf("  \"error\": \"%s\"\n}\n", cudaGetErrorString(cudaGetLastError()));
   return 0;

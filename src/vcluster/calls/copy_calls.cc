@@ -9,7 +9,11 @@
 namespace cuco::vcluster {
 namespace {
 
-constexpr VTime kAsyncCost = 1'500 * vgpu::kNanosecond;
+// What a call costs the host thread (bench/launch, one H200): a fill; a copy to or from the host; a
+// copy within a GPU, which the driver launches a kernel for.
+constexpr VTime kFillCost = 1'600 * vgpu::kNanosecond;
+constexpr VTime kHostCopyCost = 2'700 * vgpu::kNanosecond;
+constexpr VTime kDeviceCopyCost = 5'900 * vgpu::kNanosecond;
 
 /// Hands the parsed operation to its stream and replies, now or when it is done.
 void run(const StreamParts& parts, Session& session, Stream& stream, Parsed parsed, bool wait) {
@@ -25,6 +29,13 @@ void run(const StreamParts& parts, Session& session, Stream& stream, Parsed pars
                           what + " in " + stream.name());
 }
 
+bool is_within_devices(const wire::Copy& request) {
+  const auto is_device = [](const wire::CopyEnd& end) {
+    return end.where == wire::CopyEnd::kServer && end.address < vgpu::kHostBase;
+  };
+  return is_device(request.to) && is_device(request.from);
+}
+
 bool uses_bounce(const wire::Copy& request) {
   return request.to.where == wire::CopyEnd::kBounce || request.from.where == wire::CopyEnd::kBounce;
 }
@@ -36,6 +47,7 @@ void register_copy_calls(Dispatcher& dispatcher, const StreamParts& parts) {
       [parts](Session& session, const wire::Copy& request, wire::Bytes) {
         Stream* stream = parts.processes.stream(session, request.stream);
         if (stream == nullptr) return session.reply(wire::kInvalidResourceHandle);
+        if (is_within_devices(request)) session.begin(kDeviceCopyCost - kHostCopyCost);
         // A captured copy runs later, when the bounce buffer holds something else.
         if (stream->capture != nullptr && uses_bounce(request)) {
           return session.reply(wire::kUseHostEnd);
@@ -46,7 +58,7 @@ void register_copy_calls(Dispatcher& dispatcher, const StreamParts& parts) {
         run(parts, session, *stream, parts.operations.parse_copy(session, request),
             request.wait != 0);
       },
-      Turn::InTime, kAsyncCost);
+      Turn::InTime, kHostCopyCost);
   dispatcher.on<wire::Fill>(
       [parts](Session& session, const wire::Fill& request, wire::Bytes) {
         Stream* stream = parts.processes.stream(session, request.stream);
@@ -54,7 +66,7 @@ void register_copy_calls(Dispatcher& dispatcher, const StreamParts& parts) {
         run(parts, session, *stream, parts.operations.parse_fill(*session.process, request),
             request.wait != 0);
       },
-      Turn::InTime, kAsyncCost);
+      Turn::InTime, kFillCost);
 }
 
 }  // namespace cuco::vcluster

@@ -138,6 +138,16 @@ WorkPtr make_claim_work(const OperationParts& parts,
   });
 }
 
+// A time stamp holds its stream up; an event without one does not (bench/launch, one H200).
+WorkPtr make_record_work(const OperationParts& parts, const Event& event) {
+  constexpr VTime kStampTime = 1'300 * vgpu::kNanosecond;
+  const std::string what = fmt::format("record of event {}", event.id);
+  if (!event.timing) return WorkGraph::make(what, nullptr);
+  return WorkGraph::make(what, [&parts](const WorkPtr& work) {
+    parts.works.finish(work, parts.timeline.now() + kStampTime);
+  });
+}
+
 struct WorkMaker {
   const OperationParts& parts;
   Context& context;
@@ -156,7 +166,7 @@ struct WorkMaker {
     return make_host_work(parts, context, host);
   }
   WorkPtr operator()(const RecordOperation& record) const {
-    WorkPtr work = WorkGraph::make(fmt::format("record of event {}", record.event->id), nullptr);
+    WorkPtr work = make_record_work(parts, *record.event);
     record.event->recorded = work;
     record.event->capture.reset();
     return work;

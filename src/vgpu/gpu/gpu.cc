@@ -257,7 +257,8 @@ Gpu::Sweep Gpu::sweep(Address start, std::uint64_t bytes, bool store) {
   sum.l2 = static_cast<VTime>(ahead / 128) * l2[4];
   sum.hbm = static_cast<VTime>(ahead / 128) * timing.hbm_sectors[4];
   for (Address line = (start + ahead) >> 7U; line < (start + bytes + 127) >> 7U; ++line) {
-    const auto [hit, written] = timing.l2_tags.touch(timing.l2_tags.place_of(line), 0xF, store);
+    const auto [hit, written, recent] =
+        timing.l2_tags.touch(timing.l2_tags.place_of(line), 0xF, store);
     const int moved = std::popcount(written) + (store ? 0 : 4 - std::popcount(hit));
     sum.l2 += l2[4];
     sum.hbm += timing.hbm_sectors[static_cast<unsigned>(moved)];

@@ -108,6 +108,25 @@ struct Wish {
   return sectors | (sectors & 0x5U) << 1U | (sectors & 0xAU) >> 1U;
 }
 
+/// What HBM needs for the sectors of a line that it reads and writes. `open`: those that were read
+/// a moment ago.
+[[gnu::always_inline]] inline VTime hbm_work(const Timing& timing,
+                                             std::uint32_t read,
+                                             std::uint32_t written,
+                                             std::uint32_t open) {
+  const auto moved = static_cast<unsigned>(std::popcount(read) + std::popcount(written));
+  VTime time = timing.hbm_sectors[moved];
+  if (!timing.hbm_by_pairs) return time;
+  // A burst costs more than its bytes where nothing else is wanted from its page: as much as 56
+  // more (bench/calibration/traffic.cu, read_pieces_64). Half a line is taken for such a one, until
+  // the other half is wanted, too, while its page is open.
+  const VTime opening = timing.hbm_sectors[7] / 4;
+  const auto is_half = [](std::uint32_t sectors) { return sectors == 0x3 || sectors == 0xC; };
+  if (is_half(written)) time += opening;
+  if (is_half(read)) time += (open & ~read) != 0 ? -opening : opening;
+  return time;
+}
+
 /// Time of a line's sectors through L1, L2 and HBM: when the data is there, or, of a store, when
 /// the memory system has taken it.
 [[gnu::always_inline]] inline VTime line_time(Warp& w, const Line& line, const Wish& wish) {
@@ -116,7 +135,7 @@ struct Wish {
   std::uint32_t sectors = wish.sectors;
   counters.sectors += static_cast<std::uint64_t>(std::popcount(sectors));
   if (wish.use_l1) {
-    const std::uint32_t hit = w.sm->l1.touch(line.l1, sectors).hit;
+    const std::uint32_t hit = w.sm->l1.touch(line.l1, sectors).hit & sectors;
     if (!wish.store) {
       counters.l1_hits += static_cast<std::uint64_t>(std::popcount(hit));
       sectors &= ~hit;
@@ -127,7 +146,7 @@ struct Wish {
   const VTime l2_done = timing.l2.reserve(w.clock, l2_work(timing, wish, asked));
   // What comes along from HBM is there, too.
   const std::uint32_t fetched = granules(timing, wish.store ? wish.partial : sectors);
-  const auto [present, written] =
+  const auto [present, written, recent] =
       timing.l2_tags.touch(line.l2, sectors | fetched, wish.store || wish.atomic);
   const std::uint32_t hit = present & sectors;
   counters.l2_hits += static_cast<std::uint64_t>(std::popcount(hit));
@@ -135,10 +154,11 @@ struct Wish {
   sectors = (wish.store ? wish.partial : sectors) & ~hit;
   const VTime ready = l2_done + timing.l2_latency;
   if ((sectors | written) == 0) return ready;
-  const auto moved = static_cast<unsigned>(std::popcount(granules(timing, sectors)) +
-                                           std::popcount(granules(timing, written)));
-  counters.hbm_bytes += std::uint64_t{32} * moved;
-  const VTime hbm_done = timing.hbm.reserve(w.clock, timing.hbm_sectors[moved]);
+  const std::uint32_t in = granules(timing, sectors);
+  const std::uint32_t out = granules(timing, written);
+  counters.hbm_bytes += std::uint64_t{32} * static_cast<unsigned>(std::popcount(in | out << 4U));
+  const VTime hbm_done =
+      timing.hbm.reserve(w.clock, hbm_work(timing, in, out, recent ? present : 0));
   // Nobody waits for what a store in part has to read.
   const bool read = sectors != 0 && !wish.store;
   return std::max(ready, read ? hbm_done + timing.hbm_latency : hbm_done);

@@ -49,7 +49,6 @@ CacheTags::CacheTags(std::uint64_t bytes, unsigned ways)
 /// A set of half a vector, as those of an L1 are.
 CacheTags::Touched CacheTags::touch_small(std::uint32_t* set,
                                           std::uint32_t wanted,
-                                          std::uint32_t sectors,
                                           std::uint32_t added) const {
   auto* const vector = reinterpret_cast<__m128i*>(set);
   const __m128i tags = _mm_load_si128(vector);
@@ -62,8 +61,8 @@ CacheTags::Touched CacheTags::touch_small(std::uint32_t* set,
   const __m128i moves = _mm_cmpgt_epi32(_mm_set1_epi32(way + 1), _mm_setr_epi32(0, 1, 2, 3));
   const __m128i aged = _mm_blendv_epi8(tags, _mm_shuffle_epi32(tags, 0b10'01'00'11), moves);
   _mm_store_si128(vector, _mm_insert_epi32(aged, static_cast<int>(fresh), 0));
-  if (places != 0) return {tag & sectors, 0};
-  return {0, (tag & 0x10U) != 0 ? tag & 0xFU : 0};
+  if (places != 0) return {tag & 0xFU, 0, way <= 1};
+  return {0, (tag & 0x10U) != 0 ? tag & 0xFU : 0, false};
 }
 
 CacheTags::Touched CacheTags::touch(Place place, std::uint32_t sectors, bool store) {
@@ -77,9 +76,9 @@ CacheTags::Touched CacheTags::touch(Place place, std::uint32_t sectors, bool sto
   if ((set[0] & ~kState) == wanted) {
     const std::uint32_t tag = set[0];
     set[0] = tag | added;
-    return {tag & sectors, 0};
+    return {tag & 0xFU, 0, true};
   }
-  if (stride_ == 4) return touch_small(set, wanted, sectors, added);
+  if (stride_ == 4) return touch_small(set, wanted, added);
   auto* const vectors = reinterpret_cast<__m256i*>(set);
   const __m256i pattern = _mm256_set1_epi32(static_cast<int>(wanted));
   const __m256i low = _mm256_load_si256(vectors);
@@ -93,8 +92,8 @@ CacheTags::Touched CacheTags::touch(Place place, std::uint32_t sectors, bool sto
     _mm256_store_si256(vectors + 1, with_first(age(high, way - 8), set[7]));
   }
   _mm256_store_si256(vectors, with_first(age(low, way), fresh));
-  if (places != 0) return {tag & sectors, 0};
-  return {0, (tag & 0x10U) != 0 ? tag & 0xFU : 0};
+  if (places != 0) return {tag & 0xFU, 0, way <= 1};
+  return {0, (tag & 0x10U) != 0 ? tag & 0xFU : 0, false};
 }
 
 }  // namespace cuco::vgpu

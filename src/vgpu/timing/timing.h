@@ -28,8 +28,9 @@ class CacheTags {
  public:
   CacheTags(std::uint64_t bytes, unsigned ways);
   struct Touched {
-    std::uint32_t hit = 0;      ///< Sectors that were present.
+    std::uint32_t hit = 0;      ///< Sectors of the line that were present.
     std::uint32_t written = 0;  ///< Dirty sectors that had to leave.
+    bool recent = false;        ///< It was among the last two lines of its set that were wanted.
   };
   /// Where a line would be.
   struct Place {
@@ -55,10 +56,7 @@ class CacheTags {
   }
 
  private:
-  Touched touch_small(std::uint32_t* set,
-                      std::uint32_t wanted,
-                      std::uint32_t sectors,
-                      std::uint32_t added) const;
+  Touched touch_small(std::uint32_t* set, std::uint32_t wanted, std::uint32_t added) const;
 
   std::uint64_t sets_;
   unsigned ways_;  ///< At most 16.

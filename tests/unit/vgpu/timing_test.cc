@@ -60,7 +60,7 @@ TEST(Pipe, ForgetsThePastWithoutLosingTheFuture) {
 TEST(CacheTags, HitsWhatFitsAndWritesBackWhatIsDirty) {
   CacheTags tags(64 * 128, 4);  // 64 lines
   EXPECT_EQ(tags.touch(tags.place_of(5), 0xF).hit, 0U);
-  EXPECT_EQ(tags.touch(tags.place_of(5), 0x3).hit, 0x3U);
+  EXPECT_EQ(tags.touch(tags.place_of(5), 0x3).hit, 0xFU);  // Whatever is asked for.
   EXPECT_EQ(tags.touch(tags.place_of(6), 0x1).hit, 0U);
   EXPECT_EQ(tags.touch(tags.place_of(6), 0xF).hit, 0x1U);  // Sectors come one by one.
   tags.touch(tags.place_of(7), 0xF, true);
@@ -191,6 +191,18 @@ TEST(Timing, HbmMovesMoreThanASectorAtOnce) {
   gpu->gpu().flush_cache();
   const auto all = run_ok(*gpu, "k", launch, in, 8);
   EXPECT_EQ(all.grid.counters.hbm_bytes, 512U * 256 * 32);
+}
+
+TEST(Timing, HalfALineCostsMoreThanItsBytes) {
+  const HarnessLaunch launch{.grid = {1024, 1, 1}, .block = {256, 1, 1}};
+  const auto with_stride = [&](int words) {
+    const auto gpu = load(kStream);
+    return run_ok(*gpu, "k", launch, gpu->allocate(32U << 20U), words);
+  };
+  const auto alone = with_stride(32);
+  const auto in_pairs = with_stride(16);
+  EXPECT_EQ(alone.grid.counters.hbm_bytes, in_pairs.grid.counters.hbm_bytes);
+  EXPECT_GT(time_of(alone), time_of(in_pairs) * 11 / 10);
 }
 
 TEST(Timing, SectorsChangedInPartTakeTheL2Longer) {

@@ -75,6 +75,13 @@ int main() {
   OK(cudaEventSynchronize(end));
   OK(cudaEventElapsedTime(&two, start, end));
   CHECK(one > 0.3f && two < one * 1.5f);
+  // Time stamps hold their stream up for a moment.
+  spin<<<1, 1, 0, a>>>(1000000);
+  OK(cudaEventRecord(start, a));
+  OK(cudaEventRecord(end, a));
+  OK(cudaEventSynchronize(end));
+  OK(cudaEventElapsedTime(&one, start, end));
+  CHECK(one > 0.001f && one < 0.002f);
   FAILS(cudaErrorInvalidResourceHandle, cudaEventElapsedTime(&one, e, end));
 
   int least, greatest, priority;
