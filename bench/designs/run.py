@@ -4,11 +4,12 @@
 
     run.py CUCO [--results FILE] [WORKLOAD...]
 
-Judges seeds (program.cu, production.cu, naive.cu) and hand-written solutions at `scaled`, and prints
-a table of their predicted times: on the larger scale model, and on the smaller one. The order should
-not depend on the model. Where bench/results/seeds-h200.txt has a program's time on one H200
-(bench/seeds/run.sh), it is there, too, with Kendall's tau between both orders for workloads of one
-rank. Judgements are appended to FILE; what is in it is not judged again.
+Judges seeds (program.cu, production.cu, naive.cu), hand-written solutions and the expert's variants
+(variants.py) at `scaled`, and prints a table of their predicted times: on the larger scale model, and on
+the smaller one. The order should not depend on the model. Where bench/results/seeds-h200.txt has a
+program's time on one H200 (bench/seeds/run.sh), it is there, too, with Kendall's tau between both orders
+for workloads of one rank, which should be 0.7 at least. Judgements are appended to FILE; what is in it is
+not judged again.
 """
 import argparse
 import itertools
@@ -16,14 +17,20 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import tomllib
+
+import variants
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ORDER = ["gemm_allgather", "kv_transfer", "flash_attention_cp", "moe_dispatch_combine", "silu_and_mul",
          "fused_add_rmsnorm", "merge_attn_states"]
 
 
-def designs(workload):
+LEAST_TAU = 0.7
+
+
+def designs(workload, scratch):
     """(name, file) of each program of it, the seed first."""
     folder = ROOT / "workloads" / workload
     for stem, name in (("program", "seed"), ("naive", "naive"), ("production", "production")):
@@ -31,6 +38,10 @@ def designs(workload):
             yield name, folder / f"{stem}.cu"
     for path in sorted((ROOT / "tests/solutions" / workload).glob("*.cu")):
         yield path.stem, path
+    for name, text in variants.variants(workload):
+        path = pathlib.Path(scratch) / f"{workload}.{name}.cu"
+        path.write_text(text)
+        yield name, path
 
 
 def judged(cuco, workload, path):
@@ -71,7 +82,8 @@ def us(seconds):
 
 
 def show(workload, results, measured):
-    """A row for each full shape and design; returns whether both models have the same winner."""
+    """A row for each full shape and design; returns whether both models have the same winner, and one GPU
+    the same order."""
     described = tomllib.loads((ROOT / "workloads" / workload / "workload.toml").read_text())
     params = {shape["name"]: tuple(shape["params"][p] for p in described["params"])
               for shape in described["shape"] if "full" in shape["use"]}
@@ -98,7 +110,9 @@ def show(workload, results, measured):
             print(f"| {workload if n == 0 else ''} | {shape if n == 0 else ''} | {name}{best} | {factor:.4g} "
                   f"| {us(large)} | {us(small)} | {times['seed'][0] / large:.2f}x | {f'{real:.4g} us' if real else ''} |")
         if len(pairs) > 1:
-            print(f"<!-- {workload}, {shape}: Kendall's tau {kendall(pairs):.2f} of {len(pairs)} -->")
+            tau = kendall(pairs)
+            same &= tau >= LEAST_TAU
+            print(f"<!-- {workload}, {shape}: Kendall's tau {tau:.2f} of {len(pairs)} -->")
     return same
 
 
@@ -114,8 +128,9 @@ def main():
     measured = measured_times()
     workloads = options.workloads or ORDER
     everything = {workload: {} for workload in workloads}
+    scratch = tempfile.TemporaryDirectory()
     for workload in workloads:
-        for name, path in designs(workload):
+        for name, path in designs(workload, scratch.name):
             if (workload, name) not in known:
                 print(f"{workload} {name} …", file=sys.stderr, flush=True)
                 known[workload, name] = judged(options.cuco, workload, path) | {"workload": workload, "design": name}

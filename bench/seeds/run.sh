@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Times the seeds' kernels, and the single-GPU solutions, on one real GPU: the figures in the workloads'
-# READMEs. Needs nvcc and NCCL.
+# Times the seeds' kernels, and the single-GPU solutions and the expert's variants of them, on one real
+# GPU: the figures in the workloads' READMEs. Needs nvcc and NCCL.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
@@ -12,6 +12,8 @@ sources=("$root"/workloads/*/{program,production,naive}.cu)
 for workload in silu_and_mul fused_add_rmsnorm merge_attn_states; do
   sources+=("$root/tests/solutions/$workload"/*.cu)
 done
+python3 "$root/bench/designs/variants.py" "$work/variants" >/dev/null
+sources+=("$work"/variants/*/*.cu)
 for source in "${sources[@]}"; do
   workload=$(basename "$(dirname "$source")")
   nvcc "${flags[@]}" -cudart shared -shared -Xcompiler -fPIC "$source" \
@@ -29,8 +31,9 @@ run() { # workload program types params -- inputs -- outputs
   "$work/time_seed" "$work/$1.$2.so" "$work/$1.oracle.so" "${@:3}" || echo "  (exit $?)"
 }
 exec > >(tee "${OUT:-$work}/seeds.txt") 2>&1
-versions() { # of a workload: program, production, by hand
-  echo program production "$(basename "$root/tests/solutions/$1"/*.cu .cu)"
+versions() { # of a workload: program, production, by hand, the expert's
+  echo program production
+  basename -as .cu "$root/tests/solutions/$1"/*.cu "$work/variants/$1"/*.cu
 }
 for version in $(versions silu_and_mul); do
   for shape in "16 4096" "64 5120" "8192 14336"; do
