@@ -48,6 +48,11 @@ class Lexer {
     return std::move(tokens_);
   }
 
+  std::vector<Identifier> run_for_identifiers() {
+    (void)run();
+    return std::move(identifiers_);
+  }
+
  private:
   /// Moves to the next token's first byte; false at the end.
   bool skip_layout() {
@@ -94,6 +99,7 @@ class Lexer {
       ++end;
     // A short word right before a quote is an encoding or raw-string prefix.
     if (end < text_.size() && end - at_ <= 3 && text_[end] == '"') return take_literal(end);
+    identifiers_.push_back({text_.substr(at_, end - at_), at_});
     take(end - at_);
   }
 
@@ -138,12 +144,17 @@ class Lexer {
   bool at_line_start_ = true;
   bool in_directive_ = false;
   std::vector<std::string> tokens_;
+  std::vector<Identifier> identifiers_;
 };
 
 }  // namespace
 
 std::vector<std::string> tokens(std::string_view text) {
   return Lexer(text).run();
+}
+
+std::vector<Identifier> identifiers(std::string_view text) {
+  return Lexer(text).run_for_identifiers();
 }
 
 std::string normalised_hash(const Source& source) {

@@ -15,6 +15,13 @@ namespace cuco::program {
 /// Any text has tokens; an unterminated literal or comment ends with the text.
 [[nodiscard]] std::vector<std::string> tokens(std::string_view text);
 
+struct Identifier {
+  std::string_view name;
+  std::size_t begin = 0;
+};
+/// With their places; those of preprocessor lines too, none of comments and literals.
+[[nodiscard]] std::vector<Identifier> identifiers(std::string_view text);
+
 /// Identity of the code: the same for texts that differ in comments and layout only.
 [[nodiscard]] std::string normalised_hash(const Source& source);
 
