@@ -197,14 +197,10 @@ std::vector<MeasuredShape> Judge::measured() const {
 }
 
 std::string Judge::basis(const candidate::Scored& scored) const {
-  std::string text =
-      fmt::format("correct: {} shapes, {} hidden shapes, {} schedules, every iteration verified",
-                  scored.checked_shapes, scored.checked_hidden_shapes, scored.checked_schedules);
-  for (const std::string& what : scored.warnings)
-    text += fmt::format("\n  warning: {}", what);
-  for (const std::string& what : scored.left_out)
-    text += fmt::format("\n  left out: {}", what);
-  return text;
+  return fmt::format(
+      "correct: {} shapes, {} hidden shapes, {} schedules, every iteration verified{}",
+      scored.checked_shapes, scored.checked_hidden_shapes, scored.checked_schedules,
+      reservations(scored));
 }
 
 }  // namespace cuco::judge

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "judge/program_judge.h"
 
+#include <fmt/format.h>
+
 #include "judge/judge.h"
 #include "judge/whole/whole_program_judge.h"
 
@@ -32,6 +34,15 @@ Result<std::unique_ptr<ProgramJudge>> open_judge(const JudgeOptions& options) {
   }
   CUCO_TRY_ASSIGN(auto judge, Judge::create(options));
   return std::unique_ptr<ProgramJudge>(std::move(judge));
+}
+
+std::string reservations(const candidate::Scored& scored) {
+  std::string text;
+  for (const std::string& what : scored.warnings)
+    text += fmt::format("\n  warning: {}", what);
+  for (const std::string& what : scored.left_out)
+    text += fmt::format("\n  left out: {}", what);
+  return text;
 }
 
 }  // namespace cuco::judge

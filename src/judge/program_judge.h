@@ -74,6 +74,9 @@ class ProgramJudge : public candidate::Evaluator {
   [[nodiscard]] virtual std::vector<MeasuredShape> measured() const { return {}; }
 };
 
+/// What a verdict does not say as firmly as it may seem, a line each: "\n  left out: …".
+[[nodiscard]] std::string reservations(const candidate::Scored& scored);
+
 /// For the folder's workload, split or whole. The error names everything that is wrong with its
 /// files, one line each.
 [[nodiscard]] Result<std::unique_ptr<ProgramJudge>> open_judge(const JudgeOptions& options);

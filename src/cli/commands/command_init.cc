@@ -108,12 +108,7 @@ class InitCommand final : public Command {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("already exists: {}", (folder_ / "workload.toml").string())};
     }
-    if (topology_.empty()) {
-      topology_ = ranks_ == 1   ? "single"
-                  : ranks_ <= 4 ? "nvlink4"
-                  : ranks_ <= 8 ? "nvlink8"
-                                : "ib2x8";
-    }
+    if (topology_.empty()) topology_ = judge::usual_topology(ranks_);
     return {};
   }
 
@@ -139,25 +134,6 @@ class InitCommand final : public Command {
     return list;
   }
 
-  /// Those given, and what the program's own includes show that it needs.
-  [[nodiscard]] std::vector<std::string> flags_for(const std::string& source) const {
-    std::vector<std::string> flags;
-    std::error_code code;
-    for (const auto& folder : includes_)
-      flags.push_back("-I" + std::filesystem::absolute(folder).lexically_normal().string());
-    const auto beside = std::filesystem::absolute(program_).parent_path();
-    bool has_headers_beside = false;
-    for (std::size_t at = source.find("#include \""); at != std::string::npos;
-         at = source.find("#include \"", at + 1)) {
-      const std::size_t begin = at + 10;
-      const std::string header = source.substr(begin, source.find('"', begin) - begin);
-      has_headers_beside = has_headers_beside || std::filesystem::exists(beside / header, code);
-    }
-    if (has_headers_beside) flags.push_back("-I" + beside.string());
-    flags.insert(flags.end(), flags_.begin(), flags_.end());
-    return flags;
-  }
-
   Result<void> write_whole(const std::string& source) const {
     const std::string name = folder_.filename().string();
     CUCO_TRY(system::write_file(
@@ -171,7 +147,7 @@ class InitCommand final : public Command {
             "name = \"{}\"\nsummary = \"{}, as a whole\"\nranks = {}\ntopology = \"{}\"\n\n"
             "[whole]\nargs = [{}]\nflags = [{}]\n",
             name, program_.filename().string(), ranks_, topology_, list_of(args_),
-            list_of(flags_for(source)))));
+            list_of(judge::compiler_flags(source, program_, includes_, flags_)))));
     CUCO_TRY(system::write_file(folder_ / "program.cu", source));
     return system::write_file(folder_ / "README.md",
                               fmt::format("# {}\n\nA {}.\n", name, judge::kWholeProgramMark));

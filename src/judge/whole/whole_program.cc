@@ -104,6 +104,31 @@ Result<void> read_keys(const toml::table& whole, const system::Path& file, Whole
 
 }  // namespace
 
+std::string_view usual_topology(int ranks) {
+  return ranks == 1 ? "single" : ranks <= 4 ? "nvlink4" : ranks <= 8 ? "nvlink8" : "ib2x8";
+}
+
+std::vector<std::string> compiler_flags(const std::string& source,
+                                        const system::Path& file,
+                                        const std::vector<std::string>& includes,
+                                        const std::vector<std::string>& flags) {
+  std::vector<std::string> all;
+  std::error_code code;
+  for (const auto& folder : includes)
+    all.push_back("-I" + std::filesystem::absolute(folder).lexically_normal().string());
+  const auto beside = std::filesystem::absolute(file).parent_path();
+  bool has_headers_beside = false;
+  for (std::size_t at = source.find("#include \""); at != std::string::npos;
+       at = source.find("#include \"", at + 1)) {
+    const std::size_t begin = at + 10;
+    const std::string header = source.substr(begin, source.find('"', begin) - begin);
+    has_headers_beside = has_headers_beside || std::filesystem::exists(beside / header, code);
+  }
+  if (has_headers_beside) all.push_back("-I" + beside.string());
+  all.insert(all.end(), flags.begin(), flags.end());
+  return all;
+}
+
 Result<std::optional<WholeProgram>> load_whole_program(const system::Path& folder) {
   const system::Path file = folder / "workload.toml";
   CUCO_TRY_ASSIGN(const std::string text, system::read_file(file, 1U << 20U));

@@ -33,6 +33,15 @@ inline constexpr std::string_view kWholeProgramMark =
     "whole program, second class: compared with its seed's device-to-host copies, not with an "
     "oracle; its time is that of all device work from first to last, set-up included";
 
+/// The cluster that programs of so many ranks are meant for, if nobody says.
+[[nodiscard]] std::string_view usual_topology(int ranks);
+
+/// Flags for nvcc: header folders, the program's own if it includes from there, then the rest.
+[[nodiscard]] std::vector<std::string> compiler_flags(const std::string& source,
+                                                      const system::Path& file,
+                                                      const std::vector<std::string>& includes,
+                                                      const std::vector<std::string>& flags);
+
 /// Nothing if the folder's workload.toml has no [whole] table, which is what makes it one.
 [[nodiscard]] Result<std::optional<WholeProgram>> load_whole_program(const system::Path& folder);
 

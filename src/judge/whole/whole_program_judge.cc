@@ -276,9 +276,10 @@ std::vector<WorkloadTest> WholeProgramJudge::test_workload(bool run_seed) {
 std::string WholeProgramJudge::basis(const candidate::Scored& scored) const {
   const std::lock_guard lock(mutex_);
   const bool varied = seed_ && seed_->other_inputs == Taken::Yes;
-  return fmt::format("same as the seed: {} device-to-host copies ({}) under {} schedules{}",
+  return fmt::format("same as the seed: {} device-to-host copies ({}) under {} schedules{}{}",
                      seed_ ? seed_->plain.copy_log.size() : 0, compared_as(),
-                     scored.checked_schedules, varied ? ", with other inputs than its own" : "");
+                     scored.checked_schedules, varied ? ", with other inputs than its own" : "",
+                     reservations(scored));
 }
 
 std::string WholeProgramJudge::compared_as() const {
