@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The conservative corner of the design space, for any program: every collective becomes a kernel
+/// of the program's own, where it stands. A header with functions of NCCL's signatures is written
+/// for what the program uses, and its calls are given to those: buffers, streams, loops and helper
+/// functions stay what they are. Other placements start from here.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "design/directive.h"
+
+namespace cuco::expert {
+
+inline constexpr std::string_view kCollectivesHeaderName = "cuco_collectives.cuh";
+
+struct Standalone {
+  std::string program;                  ///< The text, which includes the header.
+  std::string header;                   ///< kCollectivesHeaderName; includes the device header.
+  std::map<std::string, int> replaced;  ///< NCCL's functions, and how often they were named.
+
+  /// As one text, for who compiles one file.
+  [[nodiscard]] std::string as_one_file() const;
+};
+
+/// Fails where a program uses what there is no such kernel for, with the reason.
+[[nodiscard]] Result<Standalone> with_own_collectives(std::string_view program,
+                                                      design::Backend backend);
+
+}  // namespace cuco::expert
