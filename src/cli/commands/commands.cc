@@ -23,6 +23,7 @@ std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_runs_command();
 std::unique_ptr<Command> make_serve_command();
 std::unique_ptr<Command> make_show_command();
+std::unique_ptr<Command> make_transform_command();
 
 namespace {
 
@@ -33,6 +34,8 @@ constexpr std::string_view kMachine = "this machine";
 constexpr auto kCommands = std::to_array<CommandEntry>({
     {"optimize", kJob, "find a faster, device-initiated version of a workload",
      "cuco optimize workloads/gemm_allgather", make_optimize_command},
+    {"transform", kJob, "replace a program's NCCL collectives by kernels of its own, verified",
+     "cuco transform prog.cu -o mine/", make_transform_command},
     {"run", kJob, "run a CUDA program on virtual GPUs, on this machine's CPU",
      "cuco run --ranks 4 prog.cu -- --size 1024", make_run_command},
     {"judge", kJob, "judge one program: is it correct, and how fast is it",
