@@ -8,7 +8,6 @@
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
-#include <mma.h>
 #include <nccl.h>
 #include <nccl_device.h>
 // cuco: evolve end
@@ -270,17 +269,70 @@ __device__ void expert_fp32(
   }
 }
 
-// bf16: 64 x 64 sums per block on the tensor cores, 32 x 32 per warp, three steps of depth in
-// flight. Of each 32 columns of a gated tile, 16 are gates and 16 what they gate.
-constexpr int kTileBf16 = 64;
-constexpr int kDepthBf16 = 32;
+// bf16: 128 x 128 sums per block on the tensor cores, 64 x 64 per warp. The left half of a gated
+// tile's columns are gates, the right half what they gate; a warp takes 32 of either.
+constexpr int kTileBf16 = 128;
+constexpr int kDepthBf16 = 64;  // of one step
 constexpr int kThreadsBf16 = 128;
-constexpr int kPad = 8;
-constexpr int kStages = 4;
+constexpr int kStages = 3;  // steps in shared memory: one is multiplied, two are on their way
+constexpr int kChunk = 8;   // elements that are moved together: 16 bytes
 
 struct StageBf16 {
-  __nv_bfloat16 a[kTileBf16][kDepthBf16 + kPad];
-  __nv_bfloat16 b[kDepthBf16][kTileBf16 + kPad];
+  __nv_bfloat16 a[kTileBf16 * kDepthBf16];
+  __nv_bfloat16 b[kDepthBf16 * kTileBf16];
+};
+
+constexpr int kSharedBf16 = kStages * sizeof(StageBf16);
+
+// Where a chunk lies in a tile of rows of `width` elements. ldmatrix reads the same chunk of eight
+// neighbouring rows at once. A row has a multiple of 128 bytes, all 32 banks, so they would all be
+// in the same four; xor with the row's number spreads them over eight times four.
+__device__ int place(int row, int chunk, int width) {
+  return row * width + (chunk ^ row % 8) * kChunk;
+}
+
+__device__ void multiply_add(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// Four 8 x 8 matrices; lane i gives the address of row i % 8 of matrix i / 8.
+template <bool kTransposed>
+__device__ void load_matrices(unsigned (&r)[4], const void* row) {
+  const unsigned at = (unsigned)__cvta_generic_to_shared(row);
+  if (kTransposed) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(at)
+                 : "memory");
+  } else {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(at)
+                 : "memory");
+  }
+}
+
+// What a warp multiplies at once: 64 rows of A and 64 columns of B, 16 deep.
+struct Fragments {
+  unsigned a[4][4];
+  unsigned b[4][4];  // each 16 columns: two of mma's operands
+
+  // b: 8 gates and the 8 columns that they gate, or 16 neighbours.
+  template <bool kGated>
+  __device__ void load(const StageBf16& stage, int row, int col, int depth) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      load_matrices<false>(
+          a[i], &stage.a[place(row + 16 * i + lane % 16, depth / kChunk + lane / 16, kDepthBf16)]);
+      const int chunk = kGated ? col / 16 + i + lane / 16 * (kTileBf16 / kChunk / 2)
+                               : (col + 16 * i) / kChunk + lane / 16;
+      load_matrices<true>(b[i], &stage.b[place(depth + lane % 16, chunk, kTileBf16)]);
+    }
+  }
 };
 
 template <bool kGated, typename RowAt>
@@ -290,95 +342,120 @@ __device__ void expert_bf16(const __nv_bfloat16* a,
                             int columns,
                             int k,
                             RowAt row_at) {
-  using namespace nvcuda;
-  __shared__ __align__(16) StageBf16 stages[kStages];
-  __shared__ __align__(16) float staging[kThreadsBf16 / 32][16][16];
+  constexpr int kCols = kGated ? kTileBf16 / 2 : kTileBf16;  // of c, per block
+  extern __shared__ __align__(128) char shared[];
+  StageBf16* stages = reinterpret_cast<StageBf16*>(shared);
   const int row0 = blockIdx.y * kTileBf16;
   if (row0 >= m) return;
-  const int half = columns / 2;
-  const int width = kGated ? half : columns;
+  const int width = kGated ? columns / 2 : columns;  // of c
   const int thread = threadIdx.x;
   const int warp = thread / 32;
   const int lane = thread % 32;
-  const int warp_row = warp / 2 * 32;
-  const int warp_col = warp % 2 * 32;
+  const int col0 = blockIdx.x * kCols;
+  const int warp_row = warp / 2 * 64;
+  const int warp_col = warp % 2 * 64;
+
+  // Starts the copy of a step, and counts it even where there is none left. Every thread copies one
+  // chunk of each 16th row of A and of each 8th row of B; what lies outside is zero.
+  constexpr int kChunksA = kDepthBf16 / kChunk;
+  constexpr int kChunksB = kTileBf16 / kChunk;
+  const int a_row = thread / kChunksA;
+  const int a_col = thread % kChunksA * kChunk;
+  const int b_row = thread / kChunksB;
+  const int b_chunk = thread % kChunksB;
+  const int b_col = col0 + b_chunk * kChunk % kCols;  // of c
+  const __nv_bfloat16* a_next = a + (size_t)(row0 + a_row) * k + a_col;
+  const __nv_bfloat16* b_next =
+      b + (size_t)b_row * columns + b_col + b_chunk * kChunk / kCols * width;
+  const int a_rows = m - row0 - a_row;
+  const bool b_inside = b_col < width;
   const auto fetch = [&](int step) {
     StageBf16& stage = stages[step % kStages];
-    const int k0 = step * kDepthBf16;
-    for (int i = thread; k0 < k && i < kTileBf16 * kDepthBf16 / 8; i += kThreadsBf16) {
-      const int row = i / (kDepthBf16 / 8);
-      const int col = i % (kDepthBf16 / 8) * 8;
-      const bool inside = row0 + row < m && k0 + col < k;
-      __pipeline_memcpy_async(&stage.a[row][col],
-                              inside ? &a[(size_t)(row0 + row) * k + k0 + col] : a, 16,
-                              inside ? 0 : 16);
-    }
-    for (int i = thread; k0 < k && i < kDepthBf16 * kTileBf16 / 8; i += kThreadsBf16) {
-      const int row = i / (kTileBf16 / 8);
-      const int col = i % (kTileBf16 / 8) * 8;
-      int from = kGated ? blockIdx.x * (kTileBf16 / 2) + col / 32 * 16 + col % 16
-                        : blockIdx.x * kTileBf16 + col;
-      const bool inside = from < width && k0 + row < k;
-      if (kGated && col % 32 >= 16) from += half;
-      __pipeline_memcpy_async(&stage.b[row][col],
-                              inside ? &b[(size_t)(k0 + row) * columns + from] : b, 16,
-                              inside ? 0 : 16);
+    const int depth = k - step * kDepthBf16;
+    if (depth > 0) {
+#pragma unroll
+      for (int row = 0; row < kTileBf16; row += kThreadsBf16 / kChunksA) {
+        const bool inside = row < a_rows && a_col < depth;
+        __pipeline_memcpy_async(
+            &stage.a[place(a_row, a_col / kChunk, kDepthBf16) + row * kDepthBf16],
+            inside ? a_next + row * k : a, 16, inside ? 0 : 16);
+      }
+#pragma unroll
+      for (int row = 0; row < kDepthBf16; row += kThreadsBf16 / kChunksB) {
+        const bool inside = b_inside && b_row + row < depth;
+        __pipeline_memcpy_async(&stage.b[place(b_row, b_chunk, kTileBf16) + row * kTileBf16],
+                                inside ? b_next + row * columns : b, 16, inside ? 0 : 16);
+      }
+      a_next += kDepthBf16;
+      b_next += (size_t)kDepthBf16 * columns;
     }
     __pipeline_commit();
   };
+  // Returns when the next step is there for all, and all have read the one whose place is next.
+  const auto await_step = [] {
+    __pipeline_wait_prior(kStages - 2);
+    __syncthreads();
+  };
 
-  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum[2][2];
-  for (auto& row : sum) {
-    for (auto& fragment : row)
-      wmma::fill_fragment(fragment, 0.0f);
-  }
+  // Two pipelines: steps come to shared memory while others are multiplied, and within a step the
+  // next fragments come to registers.
+  float sum[4][8][4] = {};
+  Fragments fragments[2];
+#pragma unroll
   for (int step = 0; step < kStages - 1; ++step)
     fetch(step);
-  const bool idle = row0 + warp_row >= m;  // few rows: these warps only help to fetch
-  for (int k0 = 0, step = 0; k0 < k; k0 += kDepthBf16, ++step) {
-    __pipeline_wait_prior(kStages - 2);
-    __syncthreads();  // this step is here, and everybody is done with the one before
-    fetch(step + kStages - 1);
-    if (idle) continue;
-    const StageBf16& stage = stages[step % kStages];
+  await_step();
+  fragments[0].template load<kGated>(stages[0], warp_row, warp_col, 0);
+  for (int step = 0; step * kDepthBf16 < k; ++step) {
 #pragma unroll
     for (int d = 0; d < kDepthBf16; d += 16) {
-      wmma::fragment<wmma::matrix_a, 16, 16, 16, __nv_bfloat16, wmma::row_major> fa[2];
-      wmma::fragment<wmma::matrix_b, 16, 16, 16, __nv_bfloat16, wmma::row_major> fb[2];
-      for (int i = 0; i < 2; ++i) {
-        wmma::load_matrix_sync(fa[i], &stage.a[warp_row + 16 * i][d], kDepthBf16 + kPad);
-        wmma::load_matrix_sync(fb[i], &stage.b[d][warp_col + 16 * i], kTileBf16 + kPad);
+      const Fragments& now = fragments[d / 16 % 2];
+      Fragments& next = fragments[(d / 16 + 1) % 2];
+      if (d + 16 < kDepthBf16) {
+        next.template load<kGated>(stages[step % kStages], warp_row, warp_col, d + 16);
+      } else if ((step + 1) * kDepthBf16 < k) {
+        await_step();
+        next.template load<kGated>(stages[(step + 1) % kStages], warp_row, warp_col, 0);
       }
-      for (int i = 0; i < 2; ++i) {
-        for (int j = 0; j < 2; ++j)
-          wmma::mma_sync(sum[i][j], fa[i], fb[j], sum[i][j]);
+      if (d == 0) fetch(step + kStages - 1);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+#pragma unroll
+        for (int j = 0; j < 8; ++j)
+          multiply_add(sum[i][j], now.a[i], now.b[j / 2][j % 2 * 2], now.b[j / 2][j % 2 * 2 + 1]);
       }
     }
   }
-  __pipeline_wait_prior(0);
-  if (idle) return;
 
-  const int lane_row = lane / 2;
-  const int lane_col = lane % 2 * 8;
-  for (int i = 0; i < 2; ++i) {
-    if (kGated) {
-      for (int e = 0; e < sum[i][0].num_elements; ++e)
-        sum[i][0].x[e] = silu(sum[i][0].x[e]) * sum[i][1].x[e];
-    }
-    for (int j = 0; j < (kGated ? 1 : 2); ++j) {
-      wmma::store_matrix_sync(&staging[warp][0][0], sum[i][j], 16, wmma::mem_row_major);
-      __syncwarp();
-      const int row = row0 + warp_row + 16 * i + lane_row;
-      const int col = kGated ? blockIdx.x * (kTileBf16 / 2) + warp_col / 2 + lane_col
-                             : blockIdx.x * kTileBf16 + warp_col + 16 * j + lane_col;
-      if (row < m && col < width) {
-        __align__(16) __nv_bfloat16 out[8];
-        for (int e = 0; e < 8; ++e)
-          out[e] = __float2bfloat16(staging[warp][lane_row][lane_col + e]);
-        *reinterpret_cast<uint4*>((__nv_bfloat16*)row_at(row) + col) =
-            *reinterpret_cast<uint4*>(out);
+  // Through shared memory to 16-byte stores. Lane 4g + t has rows g and g + 8, columns 2t and
+  // 2t + 1 of each 16 x 8 tile.
+  __syncthreads();
+  __nv_bfloat16* out = reinterpret_cast<__nv_bfloat16*>(shared);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+#pragma unroll
+    for (int j = 0; j < 8; j += kGated ? 2 : 1) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float2 v = make_float2(sum[i][j][2 * half], sum[i][j][2 * half + 1]);
+        if (kGated) {
+          v.x = silu(v.x) * sum[i][j + 1][2 * half];
+          v.y = silu(v.y) * sum[i][j + 1][2 * half + 1];
+        }
+        const int row = warp_row + 16 * i + 8 * half + lane / 4;
+        const int chunk = (warp_col / kChunk + j) / (kGated ? 2 : 1);
+        *reinterpret_cast<__nv_bfloat162*>(&out[place(row, chunk, kCols) + lane % 4 * 2]) =
+            __floats2bfloat162_rn(v.x, v.y);
       }
-      __syncwarp();
+    }
+  }
+  __syncthreads();
+  for (int i = thread; i < kTileBf16 * kCols / kChunk; i += kThreadsBf16) {
+    const int row = i / (kCols / kChunk);
+    const int col = i % (kCols / kChunk) * kChunk;
+    if (row0 + row < m && col0 + col < width) {
+      *reinterpret_cast<uint4*>((__nv_bfloat16*)row_at(row0 + row) + col0 + col) =
+          *reinterpret_cast<const uint4*>(&out[place(row, col / kChunk, kCols)]);
     }
   }
 }
@@ -481,6 +558,12 @@ int setup(const cuco_context& context, const Shape& shape, State** state) {
   if (cudaMalloc(&s.active, (size_t)most * shape.inter * element(shape)) != cudaSuccess) return 3;
   if (cudaMalloc(&s.arrived, sizeof(unsigned)) != cudaSuccess) return 3;
   if (cudaMemset(s.arrived, 0, sizeof(unsigned)) != cudaSuccess) return 3;
+  // More shared memory than 48 KiB has to be asked for.
+  const auto allow = [](auto* kernel) {
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBf16) ==
+           cudaSuccess;
+  };
+  if (!allow(gate_and_up<__nv_bfloat16>) || !allow(down_and_home<__nv_bfloat16>)) return 5;
   ncclDevCommRequirements requirements{};
   requirements.lsaBarrierCount = 1;
   return ncclDevCommCreate(context.comm, &requirements, &s.comm) == ncclSuccess ? 0 : 4;
@@ -490,16 +573,19 @@ template <typename T>
 void run_experts(const State& s, const void* w13, const void* w2, cudaStream_t stream) {
   const Shape& shape = s.shape;
   const int first = s.context.rank * s.local;
-  const int threads = sizeof(T) == 2 ? kThreadsBf16 : kThreads;
+  constexpr bool kBf16 = sizeof(T) == 2;
+  constexpr int kRows = kBf16 ? kTileBf16 : kTile;
+  constexpr int kBlock = kBf16 ? kThreadsBf16 : kThreads;
+  constexpr int kShared = kBf16 ? kSharedBf16 : 0;
   // A rank without rows still meets the others.
-  const int rows = s.most_rows > kTile ? (s.most_rows + kTile - 1) / kTile : 1;
+  const int rows = s.most_rows > kRows ? (s.most_rows + kRows - 1) / kRows : 1;
   const auto grid = [&](int width, int columns) {
     return dim3((width + columns - 1) / columns, rows, s.local);
   };
-  gate_and_up<T><<<grid(shape.inter, kTile / 2), threads, 0, stream>>>(
+  gate_and_up<T><<<grid(shape.inter, kRows / 2), kBlock, kShared, stream>>>(
       (const T*)s.inbox, (const T*)w13, (T*)s.active, s.plan, first, s.context.ranks, shape.inter,
       shape.hidden);
-  down_and_home<T><<<grid(shape.hidden, kTile), threads, 0, stream>>>(
+  down_and_home<T><<<grid(shape.hidden, kRows), kBlock, kShared, stream>>>(
       s.comm, (const T*)s.active, (const T*)w2, s.returned_window, s.plan, first, shape.inter,
       shape.hidden, s.arrived);
 }
@@ -525,7 +611,7 @@ int run(State& s, int set, cudaStream_t stream) {
     combine<<<shape.tokens, kThreads, 0, stream>>>((const float2*)s.returned, s.row_of_slot, gate,
                                                    (float2*)out, shape.top, shape.hidden / 2);
   }
-  return cudaGetLastError() == cudaSuccess ? 0 : 5;
+  return cudaGetLastError() == cudaSuccess ? 0 : 6;
 }
 
 void teardown(State* state) {
