@@ -59,6 +59,9 @@ Result<Kernel> kernel_through_boxes(const Request& request) {
 
 Result<Kernel> kernel_on_windows(const Request& request) {
   const bool gin = request.backend == Backend::Gin;
+  if (!request.expressions.devices.empty()) {
+    return no("one thread drives several GPUs, and would wait for itself when it allocates");
+  }
   if (request.backend == Backend::Hybrid) return no("hybrid designs go through boxes");
   switch (request.collective) {
     case Collective::AllGather:
@@ -197,9 +200,13 @@ Result<Emitted> emit(const Request& request) {
   emitted.code = filled(kernel.text + ".cu", values);
   emitted.member = fmt::format("cuco::Site {};", last_name(e.site));
   const auto path = path_of(request.backend);
-  emitted.setup = fmt::format("cuco::open<{}>(&{}, 1, {{{}, {}}}, &{})", path, e.comm,
-                              request.blocks, request.box_bytes, e.site);
-  emitted.teardown = fmt::format("cuco::close<{}>(&{}, 1)", path, e.site);
+  const bool several = !e.devices.empty();
+  const auto devices = several ? e.devices : "1";
+  const auto sites = several ? e.sites : "&" + e.site;
+  emitted.setup =
+      fmt::format("cuco::open<{}>({}, {}, {{{}, {}}}, {})", path, several ? e.comms : "&" + e.comm,
+                  devices, request.blocks, request.box_bytes, sites);
+  emitted.teardown = fmt::format("cuco::close<{}>({}, {})", path, sites, devices);
   if (request.collective == Collective::Exchange) {
     add_group(request, values, emitted);
   } else {

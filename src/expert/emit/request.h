@@ -46,6 +46,11 @@ struct Expressions {
   std::string stream;
   std::string comm;
   std::string site;  ///< The variable or member of type cuco::Site; also names the windows.
+  /// Where one thread drives several GPUs: their number, and arrays of communicators and sites for
+  /// set-up and teardown, which are done for all of them at once.
+  std::string devices;
+  std::string comms;
+  std::string sites;
 };
 
 struct Request {

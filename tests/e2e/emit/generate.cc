@@ -4,7 +4,7 @@
 //   test_emit_generate SET FOLDER [BLOCKS BOX_BYTES]
 //
 // SET is everyday, types, a backend (lsa, gin, multimem, hybrid; lsa_designs: in one type), or one
-// of fused_cases.h. FOLDER gets the program and the headers that it includes.
+// of fused_cases.h and one_thread.h. FOLDER gets the program and the headers that it includes.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +19,7 @@
 #include "expert/emit/emit.h"
 #include "expert/emit/fused_gather.h"
 #include "fused_cases.h"
+#include "one_thread.h"
 
 namespace {
 using namespace cuco::expert::emit;  // NOLINT(google-build-using-namespace)
@@ -211,6 +212,10 @@ int main(int argc, char** argv) {
   const std::string set = argv[1], folder = argv[2];
   std::ofstream(folder + "/" + std::string(kDeviceHeaderName)) << device_header();
   std::ofstream(folder + "/" + std::string(kChunksHeaderName)) << chunks_header();
+  if (set == "one_thread") {
+    std::ofstream(folder + "/" + set + ".cu") << cuco::test::one_thread_program();
+    return 0;
+  }
   if (set.starts_with("fused")) {
     std::ofstream(folder + "/" + set + ".cu") << cuco::test::fused_program(set);
     return 0;

@@ -60,6 +60,20 @@ TEST(Emit, ReplacesMessagesOneByOne) {
   EXPECT_EQ(emitted->call, "gather_rows(state.gather, state.gather_group, stream)");
 }
 
+TEST(Emit, SetsUpAllGpusOfAThreadAtOnce) {
+  auto request = request_for(Collective::AllReduce);
+  request.expressions.site = "sites[i]";
+  request.expressions.devices = "n";
+  request.expressions.comms = "comms";
+  request.expressions.sites = "sites";
+  const auto emitted = emit(request);
+  ASSERT_TRUE(emitted);
+  EXPECT_EQ(emitted->setup, "cuco::open<cuco::Path::Lsa>(comms, n, {32, 65536}, sites)");
+  EXPECT_EQ(emitted->teardown, "cuco::close<cuco::Path::Lsa>(sites, n)");
+  request.buffers = Buffers::Windows;
+  EXPECT_THAT(reason_of(request), HasSubstr("one thread"));
+}
+
 TEST(Emit, SaysWhyThereIsNoSuchCode) {
   auto request = request_for(Collective::AllReduce);
   request.backend = Backend::Multimem;
