@@ -131,8 +131,6 @@ std::string case_text(const Producer& producer, Backend backend, Waiting waiting
 }  // namespace
 
 std::string fused_program(const std::string& set) {
-  std::vector<Backend> backends{Backend::Lsa, Backend::Gin, Backend::Multimem};
-  if (set == "fused_hybrid") backends = {Backend::Hybrid, Backend::Gin};
   std::string text = "#include \"cuco_chunks.cuh\"\n\n#include \"fused.cuh\"\n\n";
   std::string list;
   int number = 0;
@@ -144,8 +142,12 @@ std::string fused_program(const std::string& set) {
   if (set == "fused_everyday") {
     add(kMatrix, Backend::Lsa, Waiting::Consumer);
     add(kVector, Backend::Gin, Waiting::Between);
+  } else if (set == "fused_hybrid") {
+    for (const auto waiting : {Waiting::Producer, Waiting::Between, Waiting::Consumer}) {
+      add(kMatrix, Backend::Hybrid, waiting);
+    }
   } else {
-    for (const auto backend : backends) {
+    for (const auto backend : {Backend::Lsa, Backend::Gin, Backend::Multimem}) {
       for (const auto waiting : {Waiting::Producer, Waiting::Between, Waiting::Consumer}) {
         for (const auto* producer : {&kMatrix, &kVector})
           add(*producer, backend, waiting);

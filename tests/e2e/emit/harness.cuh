@@ -276,11 +276,8 @@ int run_case(Rank& r, const std::vector<size_t>& sizes) {
   if (const char* only = std::getenv("ONLY"); only && !std::strstr(C::kName, only)) return 0;
   std::vector<size_t> counts = sizes;
   if (r.bench) {
-    // Bytes of the longer of the two buffers, as nccl-tests counts.
-    const bool sections = C::kKind == Kind::AllGather || C::kKind == Kind::ReduceScatter ||
-                          C::kKind == Kind::AllToAll;
     for (size_t& n : counts) {
-      n /= sizeof(typename C::T) * (sections ? r.ranks : 1);
+      n /= sizeof(typename C::T);  // bytes
     }
   }
   const int bad = Runner<C>{r, {}}.run(counts);
