@@ -4,7 +4,7 @@
 
     table.py CUCO GENERATE [--ranks N] [--topology T] [--only TEXT] BACKEND… -- BYTES…
 
-GENERATE is test_emit_generate. BYTES are those of the longer of the two buffers. Prints Markdown.
+GENERATE is test_emit_generate. BYTES are those of `count` elements. Prints Markdown.
 """
 import argparse
 import os

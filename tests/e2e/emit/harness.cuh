@@ -25,7 +25,8 @@ struct Rank {
   ncclComm_t comm;
   cudaStream_t stream;
   bool bench;
-  std::vector<float> times;  // of --bench: host, emitted, host, …
+  std::vector<float> times;         // of --bench: host, emitted, host, …
+  std::vector<const char*> names;  // of the cases that were timed
 };
 
 constexpr int kDirect = 3, kReplays = 2;
@@ -253,6 +254,7 @@ struct Runner {
       if (r.bench) {
         OK(cudaMemset(other_send, 0, bytes));
         OK(cudaMemset(send, 0, bytes));
+        OK(cudaDeviceSynchronize());
         const Ends got = ends(send, recv, C::kInPlace, n, 0);
         r.times.push_back(time([&] { return host(other_send, other_recv, n, 0); }));
         r.times.push_back(time([&] { return emitted(got.in, got.out, n, 0); }));
@@ -280,6 +282,7 @@ int run_case(Rank& r, const std::vector<size_t>& sizes) {
       n /= sizeof(typename C::T);  // bytes
     }
   }
+  if (r.bench) r.names.push_back(C::kName);
   const int bad = Runner<C>{r, {}}.run(counts);
   if (r.rank == 0 && !r.bench) std::printf("%s %s\n", bad > 0 ? "FAIL" : "pass", C::kName);
   return bad;
@@ -313,10 +316,11 @@ int run_all(int argc, char** argv) {
   std::vector<std::thread> threads;
   std::vector<int> bad(devices);
   std::vector<std::vector<float>> times(devices);
+  std::vector<const char*> names;
   for (int i = 0; i < devices; ++i) {
     threads.emplace_back([&, i] {
       OK(cudaSetDevice(i));
-      Rank r{i, devices, comms[i], nullptr, bench, {}};
+      Rank r{i, devices, comms[i], nullptr, bench, {}, {}};
       if (split) {
         OK(ncclCommSplit(comms[i], i % 2, i, &r.comm, nullptr));
         OK(ncclCommUserRank(r.comm, &r.rank));
@@ -325,6 +329,7 @@ int run_all(int argc, char** argv) {
       OK(cudaStreamCreateWithFlags(&r.stream, cudaStreamNonBlocking));
       bad[i] = (How::template run<Cases>(r, sizes) + ...);
       times[i] = r.times;
+      if (i == 0) names = r.names;
       OK(cudaStreamDestroy(r.stream));
       if (split) OK(ncclCommDestroy(r.comm));
       OK(ncclCommDestroy(comms[i]));
@@ -336,7 +341,6 @@ int run_all(int argc, char** argv) {
   for (const int b : bad)
     sum += b;
   if (bench) {
-    const char* const names[] = {Cases::kName...};
     for (size_t k = 0; k + 1 < times[0].size(); k += 2) {
       float slowest[2] = {};
       for (const auto& t : times) {
