@@ -281,6 +281,11 @@ CommunicationGraph build_graph(Syntax syntax) {
 design::ProgramFacts program_facts(const CommunicationGraph& graph) {
   design::ProgramFacts facts;
   facts.has_collective = !graph.collectives.empty();
+  facts.kernels = static_cast<int>(graph.launches.size());
+  facts.sends_to_all = std::ranges::any_of(graph.sites, [](const Site& site) {
+    return site.pattern != Pattern::AllToAll && site.pattern != Pattern::Shift &&
+           site.pattern != Pattern::Transfer;
+  });
   for (const auto& collective : graph.collectives) {
     facts.reduces = facts.reduces || collective.reduces;
     facts.has_producer = facts.has_producer || !collective.producers.empty();

@@ -149,6 +149,10 @@ std::string_view name(IssuerUnit unit) {
   return name_in(kIssuerUnits, unit);
 }
 
+std::string_view name(ChunkKind kind) {
+  return kind == ChunkKind::Bytes ? "bytes" : name_in(kChunkKinds, kind);
+}
+
 std::string short_text(const Directive& directive) {
   return fmt::format("{} · {} · {} · {}", name(directive.placement), name(directive.sync),
                      issuer_text(directive.issuer), chunk_text(directive.chunk));

@@ -66,6 +66,7 @@ struct Directive {
 [[nodiscard]] std::string_view name(Placement placement);
 [[nodiscard]] std::string_view name(SyncScope sync);
 [[nodiscard]] std::string_view name(IssuerUnit unit);
+[[nodiscard]] std::string_view name(ChunkKind kind);  ///< "bytes" for any size.
 
 /// "LSA · producer-fused · per-chunk flag · warp x 4 · 64 KiB". parse_directive() reads it back.
 [[nodiscard]] std::string to_text(const Directive& directive);

@@ -16,7 +16,9 @@ struct ProgramFacts {
   bool reduces = false;              ///< The collective combines values (all-reduce, …).
   bool has_producer = false;         ///< A kernel writes the send buffer.
   bool has_consumer = false;         ///< A kernel reads the receive buffer.
-  bool symmetric_buffers = true;     ///< The buffers can be registered as windows.
+  bool sends_to_all = true;          ///< Some data goes to every rank, or is combined from all.
+  bool symmetric_buffers = true;     ///< The buffers can be registered as they are.
+  int kernels = 0;                   ///< That it launches.
   std::uint64_t bytes_per_rank = 0;  ///< Sent by one rank; 0 when not known.
   std::uint64_t element_bytes = 0;   ///< 0 when not known.
 };
@@ -34,10 +36,16 @@ struct NcclVersion {
   int code = 22809;
 };
 
-/// Everything that forbids `directive` here, one sentence each; empty when it is valid.
+/// Everything that forbids a candidate with that directive here, one sentence each; empty when it
+/// is valid. What the seed does is no reason: a candidate may allocate and launch otherwise.
 [[nodiscard]] std::vector<std::string> violations(const Directive& directive,
                                                   const ProgramFacts& program,
                                                   const TopologyFacts& topology,
                                                   NcclVersion nccl);
+
+/// What a valid directive costs or needs, one sentence each.
+[[nodiscard]] std::vector<std::string> costs(const Directive& directive,
+                                             const ProgramFacts& program,
+                                             const TopologyFacts& topology);
 
 }  // namespace cuco::design

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "design/space.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -50,11 +51,59 @@ std::string line(std::string_view dimension, const Objections& values) {
   return fmt::format("{}: {}{}\n", dimension, good.empty() ? "nothing" : join(good, ", "), bad);
 }
 
+void add_unique(std::vector<std::string>& list, std::string_view value) {
+  if (std::ranges::find(list, value) == list.end()) list.emplace_back(value);
+}
+
+/// The dimensions of a kernel by itself.
+std::vector<std::string> kernel_moves(const ProgramFacts& program) {
+  std::vector<std::string> moves;
+  if (program.kernels == 0) return moves;
+  moves = {"vector width: 4, 8 or 16 bytes an access",
+           "reduction: a thread, a warp's shuffles, a block through shared memory",
+           "staging: none, registers instead of a second pass, shared memory",
+           "geometry: threads a block, elements a thread, blocks for the whole GPU"};
+  if (program.kernels > 1)
+    moves.emplace_back("fusion: neighbours that share data become one kernel");
+  return moves;
+}
+
 }  // namespace
+
+Space enumerate_space(const ProgramFacts& program,
+                      const TopologyFacts& topology,
+                      NcclVersion nccl) {
+  Space space;
+  for_each_directive([&](const Directive& directive) {
+    ++space.all;
+    const auto reasons = violations(directive, program, topology, nccl);
+    for (const auto& reason : reasons)
+      ++space.refusals[reason];
+    if (!reasons.empty()) return;
+    ++space.valid;
+    auto family = std::ranges::find_if(space.families, [&](const Family& known) {
+      return known.backend == directive.backend && known.placement == directive.placement &&
+             known.sync == directive.sync;
+    });
+    if (family == space.families.end()) {
+      family = space.families.insert(
+          family, Family{directive.backend, directive.placement, directive.sync, {}, {}, {}});
+    }
+    add_unique(family->issuers, name(directive.issuer.unit));
+    add_unique(family->chunks, name(directive.chunk.kind));
+    for (const auto& note : costs(directive, program, topology))
+      add_unique(family->costs, note);
+  });
+  space.kernel_moves = kernel_moves(program);
+  return space;
+}
 
 std::string describe_space(const ProgramFacts& program,
                            const TopologyFacts& topology,
                            NcclVersion nccl) {
+  std::string kernels;
+  for (const auto& move : kernel_moves(program))
+    kernels += fmt::format("kernel {}\n", move);
   Objections backends;
   Objections placements;
   Objections scopes;
@@ -74,7 +123,8 @@ std::string describe_space(const ProgramFacts& program,
   return line("backend", backends) + line("placement", placements) + line("sync scope", scopes) +
          "issuer: thread, warp, block; with a count if only some of the kernel's issue: warp x "
          "4\n"
-         "chunk: whole, per peer, per tile, or a size such as 64 KiB\n";
+         "chunk: whole, per peer, per tile, or a size such as 64 KiB\n" +
+         (program.has_collective ? std::string() : kernels);
 }
 
 }  // namespace cuco::design

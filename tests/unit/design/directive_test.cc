@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "design/rules.h"
+#include "design/space.h"
 
 namespace cuco::design {
 namespace {
@@ -103,6 +104,69 @@ TEST_F(Rules, RefuseMultimemWithoutASwitchAndGinInOldNccl) {
   const auto reasons = violations(fused, program, topology, NcclVersion{22803});
   ASSERT_EQ(reasons.size(), 1U);
   EXPECT_EQ(reasons.front(), "NCCL 22803 has no GIN (needs 2.28.7)");
+}
+
+TEST_F(Rules, AcceptADeviceDesignForBuffersOfCudaMalloc) {
+  program.symmetric_buffers = false;
+  EXPECT_EQ(first_violation(fused), "");
+  EXPECT_EQ(costs(fused, program, topology).front(),
+            "what is communicated moves to ncclMemAlloc and becomes a window");
+}
+
+TEST_F(Rules, AcceptAHybridWhereTwoBackendsAre) {
+  fused.backend = Backend::Hybrid;
+  EXPECT_EQ(first_violation(fused), "");
+  topology.gin = false;
+  EXPECT_NE(first_violation(fused).find("a hybrid joins two"), std::string::npos);
+}
+
+TEST_F(Rules, RefuseIssuersThatHaveNothingToIssue) {
+  Directive put{Backend::Gin,
+                Placement::HostOrdered,
+                SyncScope::PerPeerSignal,
+                {IssuerUnit::Warp, 4},
+                {ChunkKind::Whole, 0}};
+  EXPECT_NE(first_violation(put).find("nothing to send"), std::string::npos);
+  put.issuer.count = 1;
+  EXPECT_EQ(first_violation(put), "");
+  const Directive host{Backend::Host,
+                       Placement::HostOrdered,
+                       SyncScope::GlobalBarrier,
+                       {IssuerUnit::Warp, 0},
+                       {ChunkKind::Whole, 0}};
+  EXPECT_EQ(first_violation(host), "the host issues its collectives, no warp does");
+}
+
+TEST_F(Rules, RefuseMultimemWhereNothingGoesToAll) {
+  topology.multimem = true;
+  fused.backend = Backend::Multimem;
+  EXPECT_EQ(first_violation(fused), "");
+  program.sends_to_all = false;
+  EXPECT_NE(first_violation(fused).find("from one to another"), std::string::npos);
+}
+
+TEST_F(Rules, LeaveKernelsToAProgramThatDoesNotCommunicate) {
+  program = {.kernels = 2};
+  EXPECT_EQ(first_violation(Directive{}), "");
+  EXPECT_NE(first_violation(fused), "");
+  const auto space = enumerate_space(program, topology, {});
+  EXPECT_EQ(space.valid, 1);
+  EXPECT_EQ(space.kernel_moves.size(), 5U);
+  EXPECT_NE(describe_space(program, topology, {}).find("kernel vector width"), std::string::npos);
+}
+
+TEST_F(Rules, EnumerateAllDimensionsTogether) {
+  const auto space = enumerate_space(program, topology, {});
+  EXPECT_EQ(space.all, 5 * 6 * 4 * 3 * 4);
+  EXPECT_GT(space.valid, 50);
+  int listed = 0;
+  for (const auto& family : space.families) {
+    EXPECT_FALSE(family.issuers.empty());
+    listed += static_cast<int>(family.issuers.size() * family.chunks.size());
+  }
+  EXPECT_GE(listed, space.valid);
+  EXPECT_TRUE(
+      space.refusals.contains("multimem needs a switch with multicast; this topology has none"));
 }
 
 }  // namespace
