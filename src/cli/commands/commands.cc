@@ -7,6 +7,7 @@
 namespace cuco::cli {
 
 // Each is defined in command_NAME.cc.
+std::unique_ptr<Command> make_analyze_command();
 std::unique_ptr<Command> make_best_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_completion_command();
@@ -23,6 +24,7 @@ std::unique_ptr<Command> make_run_command();
 std::unique_ptr<Command> make_runs_command();
 std::unique_ptr<Command> make_serve_command();
 std::unique_ptr<Command> make_show_command();
+std::unique_ptr<Command> make_space_command();
 std::unique_ptr<Command> make_transform_command();
 
 namespace {
@@ -40,6 +42,10 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
      "cuco run --ranks 4 prog.cu -- --size 1024", make_run_command},
     {"judge", kJob, "judge one program: is it correct, and how fast is it",
      "cuco judge workloads/gemm_allgather mine.cu", make_judge_command},
+    {"analyze", kJob, "show what a program communicates, with what, and what could overlap",
+     "cuco analyze prog.cu", make_analyze_command},
+    {"space", kJob, "list the communication designs that are valid for a program, and why not",
+     "cuco space prog.cu --topology nvlink8", make_space_command},
     {"init", kJob, "create a workload folder: an example, or around an existing program",
      "cuco init workloads/mine --ranks 4", make_init_command},
     {"check", kJob, "check a workload folder: files, oracle, seed",

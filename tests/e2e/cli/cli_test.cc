@@ -98,6 +98,37 @@ TEST(Run, RefusesNumbersOutOfRange) {
   }
 }
 
+TEST(Analyze, ShowsWhoMakesAndNeedsWhatIsCommunicated) {
+  const Shell shell;
+  const auto program =
+      system::Path(CUCO_SOURCE_DIR) / "tests/golden/analysis/streams_and_events.cu";
+  const Seen seen = shell(fmt::format("cuco analyze {}", program.string()));
+  if (seen.error.find("parser is missing") != std::string::npos) GTEST_SKIP() << seen.error;
+  EXPECT_EQ(seen.exit_code, 0) << seen.error;
+  expect_golden("analyze", seen.out);
+}
+
+TEST(Analyze, SaysInOneSentenceWhatItCannotRead) {
+  const Shell shell;
+  const auto programs = (system::Path(CUCO_SOURCE_DIR) / "tests").string();
+  const Seen text = shell(fmt::format("cuco analyze {}/golden/analysis/README.md", programs));
+  EXPECT_EQ(text.exit_code, 2);
+  EXPECT_THAT(text.error, HasSubstr("not a CUDA source"));
+  const Seen missing = shell("cuco analyze nowhere.cu");
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.error, HasSubstr("no such file: nowhere.cu"));
+  const Seen broken = shell(fmt::format("cuco analyze {}/golden/analysis/broken.cu", programs));
+  if (broken.error.find("parser is missing") != std::string::npos) GTEST_SKIP() << broken.error;
+  EXPECT_EQ(broken.exit_code, 2);
+  EXPECT_THAT(broken.error, HasSubstr("broken.cu:7: does not compile: use of undeclared"));
+  const Seen silent = shell(fmt::format("cuco analyze {}/programs/no_communication.cu", programs));
+  EXPECT_EQ(silent.exit_code, 2);
+  EXPECT_THAT(silent.error, HasSubstr("does not communicate"));
+  const Seen space = shell(fmt::format("cuco space {}/programs/no_communication.cu", programs));
+  EXPECT_EQ(space.exit_code, 0) << space.error;
+  EXPECT_THAT(space.out, HasSubstr("vector width"));
+}
+
 TEST(Config, BrokenFileNamesFileAndLine) {
   const Shell shell;
   shell.write("cuco.toml", "[search]\nseeed = 3\n");

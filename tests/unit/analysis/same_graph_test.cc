@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/analyse.h"
+#include "analysis/overlap.h"
 #include "support/require.h"
 
 namespace cuco::analysis {
@@ -230,6 +231,23 @@ TEST(Macros, LeaveTheirArgumentsWhereTheyStand) {
   }
   ASSERT_EQ(graph->collectives.size(), 1U);
   EXPECT_TRUE(graph->collectives[0].span.from_macro);
+}
+
+TEST(Overlaps, GainAtMostTheSmallerOfCommunicationAndWork) {
+  const auto& graph = graph_of(std::string(kHead) + std::string(kPlain));
+  CUCO_NEEDS("libclang", graph.has_value(), graph.error().message());
+  const auto times = read_times(R"json({"works": [
+      {"what": "kernel _Z7producePfPKfi", "started_ps": 0, "finished_ps": 3000000},
+      {"what": "kernel _Z7consumePfPKfi", "started_ps": 0, "finished_ps": 1000000},
+      {"what": "ncclAllGather of rank 0 on communicator 1", "started_ps": 1000000,
+       "finished_ps": 7000000}]})json");
+  ASSERT_TRUE(times) << times.error().message();
+  const auto overlaps = find_overlaps(*graph, *times);
+  ASSERT_EQ(overlaps.size(), 1U);
+  EXPECT_DOUBLE_EQ(overlaps[0].communication_us, 6);
+  EXPECT_DOUBLE_EQ(overlaps[0].beside_us, 4);
+  EXPECT_DOUBLE_EQ(overlaps[0].gain_us, 4);
+  EXPECT_FALSE(read_times("{}"));
 }
 
 }  // namespace

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/journey/program_reading.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "analysis/analyse.h"
+#include "fabric/topology.h"
+#include "workload/workload.h"
+
+namespace cuco::cli {
+namespace {
+
+constexpr std::size_t kLargestProgram = 4U << 20U;
+
+Error invalid(std::string why) {
+  return {ErrorKind::InvalidInput, std::move(why)};
+}
+
+bool is_source_name(const system::Path& file) {
+  constexpr std::array<std::string_view, 5> kEndings = {".cu", ".cuh", ".cc", ".cpp", ".cxx"};
+  return std::ranges::find(kEndings, file.extension().string()) != kEndings.end();
+}
+
+/// The first thing that is wrong, where it is wrong.
+Error first_problem(const system::Path& file, const std::vector<std::string>& problems) {
+  const auto& problem = problems.front();
+  const auto colon = problem.find(": ");
+  const auto more = problems.size() > 1 ? fmt::format(" (and {} more)", problems.size() - 1) : "";
+  return invalid(fmt::format("{}:{}: does not compile: {}{}", file.string(),
+                             problem.substr(0, colon), problem.substr(colon + 2), more));
+}
+
+}  // namespace
+
+Result<ReadProgram> read_program(const system::Path& path) {
+  ReadProgram read;
+  system::Path file = path;
+  std::error_code code;
+  if (!std::filesystem::exists(path, code)) {
+    return Error{ErrorKind::NotFound, fmt::format("no such file: {}", path.string())};
+  }
+  read.name = path.filename().string();
+  if (std::filesystem::is_directory(path, code)) {
+    CUCO_TRY_ASSIGN(const workload::Workload workload, workload::load_workload(path));
+    file = path / "program.cu";
+    read.name = workload.name;
+    read.topology = workload.topology;
+    read.ranks = workload.ranks;
+  } else if (!is_source_name(path)) {
+    return invalid(fmt::format("not a CUDA source (.cu): {}", path.string()));
+  }
+  CUCO_TRY_ASSIGN(const std::string text, system::read_file(file, kLargestProgram));
+  CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
+  const analysis::AnalysisOptions options{
+      .cuda = {}, .include_paths = {include, std::filesystem::absolute(file).parent_path()}};
+  CUCO_TRY_ASSIGN(read.graph, analysis::analyse(file.filename().string(), text, options));
+  if (!read.graph.problems.empty()) return first_problem(file, read.graph.problems);
+  if (read.graph.kernels.empty() && read.graph.operations.empty()) {
+    return invalid(
+        fmt::format("{} has no CUDA in it: no kernel and no call of CUDA or NCCL", file.string()));
+  }
+  return read;
+}
+
+Result<design::TopologyFacts> topology_facts(const std::string& name, int ranks) {
+  const auto found = system::find_data("topology/" + name + ".toml");
+  const auto file = found ? *found : system::Path(name);
+  std::error_code code;
+  if (!std::filesystem::is_regular_file(file, code)) {
+    return Error{ErrorKind::NotFound,
+                 fmt::format("unknown topology (neither a file nor in topology/): {}", name)};
+  }
+  CUCO_TRY_ASSIGN(const std::string text, system::read_file(file));
+  CUCO_TRY_ASSIGN(const fabric::Topology topology, fabric::parse_topology(text, file.string()));
+  design::TopologyFacts facts;
+  facts.ranks = ranks > 0 ? ranks : topology.gpus();
+  facts.lsa_ranks = std::min(topology.domain_size(), facts.ranks);
+  facts.gin = topology.nic.has_value();
+  facts.multimem = topology.multicast;
+  return facts;
+}
+
+}  // namespace cuco::cli

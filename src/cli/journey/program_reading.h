@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A program, alone or in a workload's folder, read and analysed for `cuco analyze` and `cuco
+/// space`.
+#pragma once
+
+#include <string>
+
+#include "analysis/communication_graph.h"
+#include "base/result.h"
+#include "design/rules.h"
+#include "system/os/files.h"
+
+namespace cuco::cli {
+
+struct ReadProgram {
+  std::string name;      ///< Of the file or the workload.
+  std::string topology;  ///< Of the workload; empty for a file.
+  int ranks = 0;         ///< Of the workload; 0 for a file.
+  analysis::CommunicationGraph graph;
+};
+
+/// InvalidInput, one sentence, for what is not CUDA or does not compile.
+[[nodiscard]] Result<ReadProgram> read_program(const system::Path& path);
+
+/// What the design rules need to know of a cluster in topology/.
+[[nodiscard]] Result<design::TopologyFacts> topology_facts(const std::string& name, int ranks);
+
+}  // namespace cuco::cli
