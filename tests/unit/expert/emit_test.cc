@@ -94,8 +94,10 @@ TEST(Emit, SaysWhyThereIsNoSuchCode) {
 TEST(Emit, StatesWhatMustHold) {
   auto request = request_for(Collective::Broadcast);
   request.backend = Backend::Hybrid;
+  const auto emitted = emit(request);
+  ASSERT_TRUE(emitted);
   std::vector<std::string> texts;
-  for (const auto& need : emit(request)->preconditions)
+  for (const auto& need : emitted->preconditions)
     texts.push_back(to_text(need));
   EXPECT_THAT(texts, Contains("nodes have the same number of ranks, which are consecutive"));
   EXPECT_THAT(texts, Contains("8 MiB of symmetric memory for each rank of the communicator"));
