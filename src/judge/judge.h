@@ -138,7 +138,7 @@ class Judge final : public ProgramJudge {
   void add_checks_of_timed(const system::Path& object,
                            const PlannedTime& planned,
                            OrderedSteps* steps,
-                           candidate::ShapeTime* time,
+                           Profile* profile,
                            Unfinished* unfinished);
   /// Plain, or under adversarial schedule 1, 2, …; one on a large shape may fail to end in time.
   Result<OptionalOutcome> check_shape(const system::Path& object,
@@ -159,7 +159,8 @@ class Judge final : public ProgramJudge {
   [[nodiscard]] Result<std::vector<PlannedTime>> plan_times(const Effort& effort) const;
   Result<OptionalOutcome> time_shape(const system::Path& object,
                                      const PlannedTime& planned,
-                                     candidate::ShapeTime* time);
+                                     candidate::ShapeTime* time,
+                                     Profile* profile);
   /// The times of a full shape's two models become one, and what they do not agree on a warning.
   void join_scale_models(const std::vector<PlannedTime>& plan, candidate::Scored* scored) const;
   /// Adds to a wrong result what the checker sees in the same shape.

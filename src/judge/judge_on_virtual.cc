@@ -26,13 +26,14 @@ Result<Outcome> Judge::run_on_virtual(const system::Path& object, const Effort& 
   scored.left_out = left_out(effort);
   CUCO_TRY_ASSIGN(const auto plan, plan_times(effort));
   scored.shapes.resize(plan.size());
+  std::vector<Profile> profiles(plan.size());  // apart: steps run side by side
   Unfinished unfinished;
   OrderedSteps steps;
   add_checks(object, effort, &steps, &scored, &unfinished);
   for (std::size_t i = 0; i < plan.size(); ++i)
-    steps.add([&, i] { return time_shape(object, plan[i], &scored.shapes[i]); });
+    steps.add([&, i] { return time_shape(object, plan[i], &scored.shapes[i], &profiles[i]); });
   for (std::size_t i = 0; i < plan.size(); ++i)
-    add_checks_of_timed(object, plan[i], &steps, &scored.shapes[i], &unfinished);
+    add_checks_of_timed(object, plan[i], &steps, &profiles[i], &unfinished);
   if (effort.hidden_shapes) {
     for (const workload::Shape* shape : workload().shapes_for(workload::Use::Near)) {
       const Scrutiny scrutiny{.watch = watches(effort), .large = true};
@@ -47,6 +48,8 @@ Result<Outcome> Judge::run_on_virtual(const system::Path& object, const Effort& 
   for (const std::string& name : unfinished.names())
     scored.left_out.push_back(
         fmt::format("an adversarial schedule on {}, which did not end in time", name));
+  for (std::size_t i = 0; i < plan.size(); ++i)
+    show_profile(std::move(profiles[i]), &scored.shapes[i]);
   join_scale_models(plan, &scored);
   // The last one is a full shape's, if those are timed.
   if (!parts_.timeline.empty()) CUCO_TRY(write_timeline(object, plan.back().shape));
@@ -90,7 +93,7 @@ void Judge::add_checks(const system::Path& object,
 void Judge::add_checks_of_timed(const system::Path& object,
                                 const PlannedTime& planned,
                                 OrderedSteps* steps,
-                                candidate::ShapeTime* time,
+                                Profile* profile,
                                 Unfinished* unfinished) {
   const Effort& effort = planned.effort;
   for (int i = 0; effort.recheck_timed && i <= effort.few_schedules; ++i) {
@@ -106,7 +109,7 @@ void Judge::add_checks_of_timed(const system::Path& object,
     const Stages::Lap lap(&stages_, "profile");
     CUCO_TRY_ASSIGN(TrialResult result, trials_.profile(object, planned.shape));
     if (auto* times = std::get_if<TrialTimes>(&result))  // or it does not pass every time
-      show_profile(std::move(times->profile), time);
+      *profile = std::move(times->profile);
     return OptionalOutcome();
   });
 }
@@ -197,7 +200,8 @@ Result<std::vector<PlannedTime>> Judge::plan_times(const Effort& effort) const {
 
 Result<std::optional<Outcome>> Judge::time_shape(const system::Path& object,
                                                  const PlannedTime& planned,
-                                                 candidate::ShapeTime* time) {
+                                                 candidate::ShapeTime* time,
+                                                 Profile* profile) {
   const auto& [shape, bound, effort, full, why_alone] = planned;
   CUCO_TRY_ASSIGN(const SeedTime* known, seed(shape, effort.surprises()));
   CUCO_TRY_ASSIGN(TrialResult result,
@@ -211,7 +215,7 @@ Result<std::optional<Outcome>> Judge::time_shape(const system::Path& object,
   *time = shape_time(shape, typical(times.seconds, shape), known->seconds, bound);
   time->samples = times.seconds;
   time->scale_model.filling = times.filling;
-  if (effort.profiles_while_timing()) show_profile(std::move(times.profile), time);
+  if (effort.profiles_while_timing()) *profile = std::move(times.profile);
   if (measure::is_too_fast(time->seconds, time->bound_seconds)) {
     return OptionalOutcome(candidate::Quarantined{time->seconds, time->bound_seconds, shape.name});
   }
