@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "system/jobs/process.h"
 
 namespace cuco::toolchain {
 namespace {
@@ -20,6 +22,30 @@ bool is_there(const Path& path) {
 
 bool has_nvcc(const Path& root) {
   return system::find_program("nvcc", (root / "bin").string()).has_value();
+}
+
+/// Of a script that calls the nvcc of a toolkit elsewhere: where that one says it is.
+std::optional<Path> toolkit_behind(const Path& script, const system::Environment& environment) {
+  system::JobSpec job;
+  job.command.argv = {script.string(), "--dryrun", "-x", "cu", "/dev/null"};
+  job.command.environment = environment;
+  job.limits.wall = std::chrono::seconds(10);
+  const auto outcome = system::run_job(job);
+  if (!outcome || !outcome->succeeded()) return std::nullopt;
+  for (const std::string_view line : split(outcome->err, '\n')) {
+    constexpr std::string_view kTop = "#$ TOP=";
+    if (!line.starts_with(kTop)) continue;
+    std::error_code ignored;
+    return std::filesystem::weakly_canonical(line.substr(kTop.size()), ignored);
+  }
+  return std::nullopt;
+}
+
+Path toolkit_of(const Path& nvcc, const system::Environment& environment) {
+  std::error_code ignored;
+  const Path around = std::filesystem::weakly_canonical(nvcc, ignored).parent_path().parent_path();
+  if (is_there(around / "include/cuda.h")) return around;
+  return toolkit_behind(nvcc, environment).value_or(around);
 }
 
 /// "cuda-13.10" as {13, 10}.
@@ -55,9 +81,7 @@ Result<Path> find_root(const system::Environment& environment, const Path& usual
   }
   std::vector<Path> folders;
   if (const auto nvcc = system::find_program("nvcc", environment.get("PATH").value_or(""))) {
-    std::error_code ignored;
-    folders.push_back(
-        std::filesystem::weakly_canonical(*nvcc, ignored).parent_path().parent_path());
+    folders.push_back(toolkit_of(*nvcc, environment));
   }
   folders.push_back(usual / "cuda");
   std::ranges::copy(versioned_folders(usual), std::back_inserter(folders));

@@ -31,8 +31,9 @@ struct CudaToolkit {
   [[nodiscard]] std::vector<system::Path> outside_system() const;
 };
 
-/// $CUDA_HOME, $CUDA_PATH, the toolkit of nvcc in $PATH, then `usual`/cuda and the newest
-/// `usual`/cuda-*. A variable that names a folder without nvcc is an error: it is never ignored.
+/// $CUDA_HOME, $CUDA_PATH, the toolkit of nvcc in $PATH (or that which a script there calls), then
+/// `usual`/cuda and the newest `usual`/cuda-*. A variable that names a folder without nvcc is an
+/// error: it is never ignored.
 [[nodiscard]] Result<CudaToolkit> find_cuda(const system::Environment& environment,
                                             const system::Path& usual = "/usr/local");
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "toolchain/cuda_toolkit.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace cuco::toolchain {
@@ -56,6 +57,19 @@ TEST_F(CudaFinder, ResolvesNvccOnPath) {
   std::filesystem::create_symlink(root / "bin/nvcc", folder_.path() / "links/nvcc");
   environment_.set("PATH", (folder_.path() / "links").string());
   EXPECT_EQ(find()->root, std::filesystem::canonical(root));
+}
+
+TEST_F(CudaFinder, AsksAScriptOnPathWhichToolkitItCalls) {
+  const auto root = make_toolkit("real/cuda-13.0");
+  const auto scripts = make_toolkit("scripts");
+  const auto says = fmt::format("#!/bin/sh\necho '#$ TOP={}/bin/..' >&2\n", root.string());
+  ASSERT_TRUE(system::write_file(scripts / "bin/nvcc", says, 0755));
+  environment_.set("PATH", (scripts / "bin").string());
+  EXPECT_EQ(find()->root, std::filesystem::canonical(root));
+  // One that stands in a toolkit is not asked.
+  ASSERT_TRUE(system::make_folder(scripts / "include"));
+  ASSERT_TRUE(system::write_file(scripts / "include/cuda.h", ""));
+  EXPECT_EQ(find()->root, std::filesystem::canonical(scripts));
 }
 
 TEST_F(CudaFinder, UsualFolderThenTheNewestVersion) {
