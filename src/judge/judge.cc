@@ -9,6 +9,7 @@
 #include "judge/provenance.h"
 #include "judge/score.h"
 #include "targets/gpu/gpu_target.h"
+#include "targets/virtual/topology_file.h"
 #include "workload/bound.h"
 #include "workload/draw.h"
 
@@ -21,7 +22,7 @@ using candidate::Outcome;
 Result<void> describe_machine(const JudgeOptions& options, JudgeParts* parts) {
   const std::string& name = options.topology.empty() ? parts->workload.topology : options.topology;
   targets::VirtualSpec& machine = parts->machine;
-  CUCO_TRY_ASSIGN(machine.topology, system::find_data("topology/" + name + ".toml"));
+  CUCO_TRY_ASSIGN(machine.topology, targets::find_topology(name));
   CUCO_TRY_ASSIGN(const std::string text, system::read_file(machine.topology));
   CUCO_TRY_ASSIGN(parts->topology, fabric::parse_topology(text, machine.topology.string()));
   CUCO_TRY_ASSIGN(parts->topology, fabric::restrict_to(parts->topology, parts->workload.ranks));

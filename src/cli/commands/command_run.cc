@@ -19,6 +19,7 @@
 #include "run/schedule_runs.h"
 #include "targets/virtual/program_run.h"
 #include "targets/virtual/rank_start.h"
+#include "targets/virtual/topology_file.h"
 
 namespace cuco::cli {
 namespace {
@@ -145,7 +146,7 @@ class RunCommand final : public Command {
     options.devices = static_cast<std::uint32_t>(ranks_.value_or(1));
     std::string name = hardware_.empty() ? context.config.text("run.hardware") : hardware_;
     if (!topology_.empty()) {
-      CUCO_TRY_ASSIGN(options.topology, find_topology());
+      CUCO_TRY_ASSIGN(options.topology, targets::find_topology(topology_));
       CUCO_TRY_ASSIGN(const std::string text, system::read_file(*options.topology));
       CUCO_TRY_ASSIGN(const fabric::Topology topology,
                       fabric::parse_topology(text, options.topology->string()));
@@ -167,14 +168,6 @@ class RunCommand final : public Command {
     options.check = check_.enabled;
     options.schedule_seed = schedules_.seed;
     return options;
-  }
-
-  Result<system::Path> find_topology() const {
-    if (std::filesystem::exists(topology_)) return std::filesystem::absolute(topology_);
-    auto found = system::find_data("topology/" + topology_ + ".toml");
-    if (found) return found;
-    return Error{ErrorKind::NotFound,
-                 fmt::format("unknown topology (neither a file nor in topology/): {}", topology_)};
   }
 
   /// False for a script: what it starts is its own business.

@@ -9,6 +9,7 @@
 
 #include "analysis/analyse.h"
 #include "fabric/topology.h"
+#include "targets/virtual/topology_file.h"
 #include "workload/workload.h"
 
 namespace cuco::cli {
@@ -67,13 +68,7 @@ Result<ReadProgram> read_program(const system::Path& path) {
 }
 
 Result<design::TopologyFacts> topology_facts(const std::string& name, int ranks) {
-  const auto found = system::find_data("topology/" + name + ".toml");
-  const auto file = found ? *found : system::Path(name);
-  std::error_code code;
-  if (!std::filesystem::is_regular_file(file, code)) {
-    return Error{ErrorKind::NotFound,
-                 fmt::format("unknown topology (neither a file nor in topology/): {}", name)};
-  }
+  CUCO_TRY_ASSIGN(const system::Path file, targets::find_topology(name));
   CUCO_TRY_ASSIGN(const std::string text, system::read_file(file));
   CUCO_TRY_ASSIGN(const fabric::Topology topology, fabric::parse_topology(text, file.string()));
   design::TopologyFacts facts;

@@ -15,6 +15,7 @@
 #include "measure/speed_of_light.h"
 #include "ptx/container/executable.h"
 #include "targets/virtual/run_trace.h"
+#include "targets/virtual/topology_file.h"
 
 namespace cuco::judge {
 namespace {
@@ -60,8 +61,7 @@ Result<std::unique_ptr<WholeProgramJudge>> WholeProgramJudge::create(WholeProgra
   judge->timeline_ = options.timeline;
   judge->always_watches_ = options.check;
   const WholeProgram& whole = judge->program_;
-  CUCO_TRY_ASSIGN(const system::Path file,
-                  system::find_data("topology/" + whole.topology + ".toml"));
+  CUCO_TRY_ASSIGN(const system::Path file, targets::find_topology(whole.topology));
   CUCO_TRY_ASSIGN(const std::string text, system::read_file(file));
   CUCO_TRY_ASSIGN(judge->topology_, fabric::parse_topology(text, file.string()));
   judge->server_.topology = file;
