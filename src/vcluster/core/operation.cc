@@ -213,8 +213,8 @@ Parsed Operations::parse_copy(Session& session, const wire::Copy& request) const
                      .session = session.number(),
                      .staged = nullptr};
   if (VariedInputs* inputs = parts_.devices.varied_inputs()) {
-    copy.is_input = inputs->is_input(device_of(parts_.devices, request.from),
-                                     device_of(parts_.devices, request.to));
+    copy.is_input = inputs->note_copy(device_of(parts_.devices, request.from),
+                                      device_of(parts_.devices, request.to));
     if (copy.is_input && request.from.where == wire::CopyEnd::kBounce) {
       inputs->apply(session.bounce().subspan(request.from.address, copy.bytes()));
     }

@@ -20,8 +20,8 @@ class VariedInputs {
   VariedInputs(InputVariation variation, std::uint32_t devices)
       : variation_(variation), has_answered_(devices, false) {}
 
-  /// Told of every copy, in the order of the calls; absent: host memory.
-  [[nodiscard]] bool is_input(std::optional<int> from, std::optional<int> to) {
+  /// Told of every copy, in the order of the calls; absent: host memory. Does it carry inputs?
+  [[nodiscard]] bool note_copy(std::optional<int> from, std::optional<int> to) {
     if (from && !to) has_answered_[static_cast<std::size_t>(*from)] = true;
     return to && !from && !has_answered_[static_cast<std::size_t>(*to)];
   }

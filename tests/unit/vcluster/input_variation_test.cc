@@ -102,11 +102,11 @@ TEST(InputVariation, KnowsBf16WhereKernelsDo) {
 
 TEST(VariedInputs, AreThoseOfADeviceThatHasSentNothingBack) {
   VariedInputs inputs({7, kFloats}, 2);
-  EXPECT_TRUE(inputs.is_input({}, 0));
-  EXPECT_FALSE(inputs.is_input(0, 1)) << "between devices";
-  EXPECT_FALSE(inputs.is_input(0, {}));
-  EXPECT_FALSE(inputs.is_input({}, 0)) << "it may depend on what came back";
-  EXPECT_TRUE(inputs.is_input({}, 1));
+  EXPECT_TRUE(inputs.note_copy({}, 0));
+  EXPECT_FALSE(inputs.note_copy(0, 1)) << "between devices";
+  EXPECT_FALSE(inputs.note_copy(0, {}));
+  EXPECT_FALSE(inputs.note_copy({}, 0)) << "it may depend on what came back";
+  EXPECT_TRUE(inputs.note_copy({}, 1));
 }
 
 }  // namespace
