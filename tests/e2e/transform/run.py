@@ -24,14 +24,17 @@ def check(program, fidelity, root):
     assert done.returncode == 0, (program, done.stdout, done.stderr)
     answer = json.loads(done.stdout)
     assert answer["verdict"] == "same" and answer["predicted"], answer
-    text = (folder / program.name).read_text()
     names = {"changes.diff", "cuco_collectives.cuh", "cuco_device.cuh", program.name}
     assert {path.name for path in folder.iterdir()} == names
     # What was written runs on its own, and no kernel of NCCL's runs in it.
-    again = subprocess.run([CUCO, "run", "--ranks", "4", "--check", folder / program.name],
+    trace = root / f"{program.stem}.json"
+    again = subprocess.run([CUCO, "run", "--ranks", "4", "--check", "--timeline", trace,
+                            folder / program.name],
                            capture_output=True, text=True)
     assert again.returncode == 0 and "FAIL" not in again.stdout, (again.stdout, again.stderr)
-    assert "cuco::" in text
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert not any(event.get("cat") == "collective" for event in events), program
+    assert any(event.get("cat") == "kernel" for event in events)
     return f"{answer['seed_seconds'] / answer['seconds']:.2f}x"
 
 
