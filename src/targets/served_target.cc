@@ -121,9 +121,11 @@ Result<std::unique_ptr<Ranks>> as_ranks(std::vector<system::Process> ranks) {
 }
 
 Result<system::JobOutcome> ServedTarget::end_server() {
-  server().kill();
-  CUCO_TRY_ASSIGN(auto outcome, server().wait());
-  return *std::move(outcome);
+  if (!ended_) {
+    server().kill();
+    CUCO_TRY_ASSIGN(ended_, server().wait());
+  }
+  return *ended_;
 }
 
 Error ServedTarget::lost() {
@@ -218,6 +220,8 @@ Result<std::int64_t> ServedTarget::run_all(int set, const Handicap& handicap) {
 }
 
 Result<std::vector<check::Finding>> ServedTarget::findings() {
+  // It took with it what it had found; that it left is an outcome already.
+  if (ended_) return std::vector<check::Finding>();
   CUCO_TRY_ASSIGN(const wire::Frame frame, call(wire::JudgeFindings::kType, {}, {}));
   return check::findings_from_json(wire::text_of(frame.payload));
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,14 +43,15 @@ class ServedTarget : public Target {
  private:
   Result<std::int64_t> send_command(const wire::JudgeCommand& request, wire::Bytes tail);
   Result<std::string> read_all(wire::JudgeRead request, std::size_t bytes);
-  /// The server's outcome; it is ended for that.
+  /// The server's outcome; it is ended for that, the first time.
   Result<system::JobOutcome> end_server();
   Result<TargetEvent> server_left();
   Error lost();
 
   std::string name_;  ///< For messages: "virtual cluster".
   wire::Fd control_;
-  bool asked_ = false;  ///< A JudgeWait was sent and not yet answered.
+  bool asked_ = false;                       ///< A JudgeWait was sent and not yet answered.
+  std::optional<system::JobOutcome> ended_;  ///< The server's.
 };
 
 /// Real jobs, one for each rank.

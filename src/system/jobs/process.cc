@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <spawn.h>
 
+#include "base/assert.h"
 #include "base/json.h"
 #include "system/jobs/job_codec.h"
 #include "system/os/os_error.h"
@@ -136,6 +137,7 @@ void Process::reap() {
 }
 
 Result<std::optional<JobOutcome>> Process::wait(std::optional<std::chrono::milliseconds> timeout) {
+  CUCO_ASSERT(control_.get() >= 0);  // the outcome is given once; a second wait would never end
   CUCO_TRY_ASSIGN(const bool ready, wait_readable(control_.get(), timeout));
   if (!ready) return std::optional<JobOutcome>();
   auto outcome = receive_outcome(control_);
