@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -33,6 +34,8 @@ struct Look {
   std::int64_t first = 0;
   std::int64_t last = 0;
   std::vector<std::uint64_t> words;
+  int repeated = 0;         ///< Of these, waited for by an earlier launch, too,
+  int accept_the_last = 0;  ///< and satisfied by what that one demanded.
 };
 
 /// In the order in which they ended.
@@ -46,7 +49,8 @@ std::vector<Look> looks_of(const Json& report) {
                        line == 0 ? "(no line)" : fmt::format("{}:{}", file, line),
                        wait.value("first_ps", std::int64_t{0}),
                        wait.value("last_ps", std::int64_t{0}),
-                       wait.value("addresses", std::vector<std::uint64_t>{})});
+                       wait.value("addresses", std::vector<std::uint64_t>{}),
+                       wait.value("repeated", 0), wait.value("accept_the_last", 0)});
     }
   }
   std::ranges::stable_sort(looks, {}, &Look::last);
@@ -105,6 +109,22 @@ struct Turns {
 };
 using TurnKey = std::tuple<int, std::string, std::string, std::uint64_t>;
 
+/// Lines whose every wait demands more than the one before it, by kernel: nothing older satisfies
+/// them, however far ahead their senders may be.
+std::set<std::pair<std::string, std::string>> lines_of_epochs(const std::vector<Look>& looks) {
+  std::map<std::pair<std::string, std::string>, std::pair<int, int>> lines;
+  for (const Look& look : looks) {
+    auto& [repeated, accept_the_last] = lines[{look.kernel, look.where}];
+    repeated += look.repeated;
+    accept_the_last += look.accept_the_last;
+  }
+  std::set<std::pair<std::string, std::string>> epochs;
+  for (const auto& [line, count] : lines) {
+    if (count.first > 0 && count.second == 0) epochs.insert(line);
+  }
+  return epochs;
+}
+
 /// Does it leave while something is on its way to the word, and with less than its share there?
 bool leaves_early(const Look& look, const std::vector<Delivery>& deliveries, const Turns& turns) {
   std::uint64_t sent_in_all = 0;
@@ -158,6 +178,8 @@ Result<std::int64_t> ProbeFlags::delay_ps() const {
 
 std::vector<ProbedWait> probe_waits(const Json& plain, const Json& delayed) {
   const std::vector<Look> looks = looks_of(delayed);
+  const std::vector<Look> plain_looks = looks_of(plain);
+  const auto epochs = lines_of_epochs(plain_looks);
   const Arrivals arrivals(looks, deliveries_of(delayed));
   std::map<TurnKey, Turns> turns;
   for (const Look& look : looks) {
@@ -180,13 +202,13 @@ std::vector<ProbedWait> probe_waits(const Json& plain, const Json& delayed) {
     wait.delayed_ps = std::max(wait.delayed_ps, look.last - look.first);
     if (arrivals.end(look, false)) {
       ++wait.for_arrivals;
-    } else if (early) {
+    } else if (early && !epochs.contains({look.kernel, look.where})) {
       wait.not_waited.push_back(look.device);
     } else if (arrivals.end(look, true)) {
       ++wait.for_completions;
     }
   }
-  for (const Look& look : looks_of(plain)) {
+  for (const Look& look : plain_looks) {
     const auto found = waits.find({look.kernel, look.where});
     if (found == waits.end()) continue;
     found->second.plain_ps = std::max(found->second.plain_ps, look.last - look.first);

@@ -7,7 +7,7 @@
 /// pass for a wait, nor be what makes an earlier phase's signal come in time. A wait is named by
 /// what ended it. It did not wait if nothing arrived while it looked, something was on its way to
 /// the very word when it went on, and fewer had arrived there than such waits had ended: something
-/// older satisfied it.
+/// older satisfied it. Waits for an epoch are never named: nothing older satisfies them.
 #pragma once
 
 #include <cstdint>

@@ -85,7 +85,10 @@ Json json_of(const vgpu::Phase& phase, bool with_addresses) {
                             {"waited_ps", wait.waited},
                             {"first_ps", wait.first},
                             {"last_ps", wait.last}});
-    if (with_addresses) out["waits"].back()["addresses"] = wait.addresses;
+    if (!with_addresses) continue;
+    out["waits"].back()["addresses"] = wait.addresses;
+    out["waits"].back()["repeated"] = wait.repeated.all;
+    out["waits"].back()["accept_the_last"] = wait.repeated.accept_the_last;
   }
   return out;
 }

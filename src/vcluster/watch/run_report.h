@@ -15,7 +15,7 @@
 ///      "phases": [{"kernel", "device", "started_ps", "finished_ps",
 ///                  "warp_time_ps", "load_wait_ps", "poll_wait_ps", "barrier_wait_ps",
 ///                  "waits": [{"file", "line", "polls", "waited_ps", "first_ps", "last_ps",
-///                             "addresses": [...]}]}],
+///                             "addresses": [...], "repeated", "accept_the_last"}]}],
 ///      "works": [{"what", "device", "stream", "started_ps", "finished_ps"}],
 ///      "transfers": 12,
 ///      "deliveries": [{"address", "bytes", "sent_ps", "arrived_ps", "is_completion", "from",

@@ -150,7 +150,9 @@ void Profiler::on_access(const Warp& warp, const Op& op, const AccessEvent& even
   line.ideal_sectors += std::min(sectors, (bytes + 31) / 32);
   if (event.kind != AccessKind::Store && is_strong(event.order)) {
     const auto index = static_cast<std::size_t>(&op - warp.kernel->ops.data());
-    if (index < warp.kernel->ops.size()) note_poll(running(warp).waits[index], event, warp.clock);
+    if (index >= warp.kernel->ops.size()) return;
+    note_poll(running(warp).waits[index], event, warp.clock);
+    if (demands_) demands_->look(warp, op, event);
   }
 }
 
@@ -214,6 +216,7 @@ void Profiler::on_grid_end(const Grid& grid) {
     wait.last = std::max(wait.last, found->second.waits[i].last);
     const auto& polled = found->second.waits[i].addresses;
     wait.addresses.insert(wait.addresses.end(), polled.begin(), polled.end());
+    if (demands_) wait.repeated.add(demands_->end(grid, static_cast<std::uint32_t>(i)));
   }
   if (found != running_.end()) {
     for (const auto& [warp, span] : found->second.spans)

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include "vgpu/gpu/observer.h"
 #include "vgpu/timing/counters.h"
+#include "vgpu/timing/wait_demands.h"
 
 namespace cuco::vgpu {
 
@@ -77,6 +79,7 @@ struct Phase {
     VTime first = kNever;            ///< When it first looked,
     VTime last = 0;                  ///< and when it looked last and went on.
     std::vector<Address> addresses;  ///< What was polled; at most kPolledAddresses.
+    RepeatedWaits repeated;          ///< Of those that an earlier launch waited for, too.
   };
   std::map<ProfiledLine, Wait> waits;  ///< Lines that read what others may write.
   // Of all warps together. What is left of their time went into instructions.
@@ -88,6 +91,10 @@ struct Phase {
 
 class Profiler final : public AccessObserver {
  public:
+  /// `watches_demands`: what waits ask for is found out, too, which costs time at every look.
+  explicit Profiler(bool watches_demands = false) {
+    if (watches_demands) demands_.emplace();
+  }
   [[nodiscard]] const std::map<std::string, KernelProfile>& kernels() const { return kernels_; }
   [[nodiscard]] const std::vector<Phase>& phases() const { return phases_; }
   /// As if nothing had ended so far.
@@ -124,6 +131,7 @@ class Profiler final : public AccessObserver {
   std::map<std::string, KernelProfile> kernels_;
   std::unordered_map<const Grid*, Running> running_;
   std::vector<Phase> phases_;
+  std::optional<WaitDemands> demands_;
 };
 
 }  // namespace cuco::vgpu

@@ -76,6 +76,21 @@ TEST(DelayProbe, TheNextTurnsDeliveryMayBeOnItsWay) {
   EXPECT_FALSE(waits[0].is_suspect());
 }
 
+TEST(DelayProbe, ALineThatDemandsMoreEachTimeIsNotNamed) {
+  // A credit: the first wait needs none, and each later one what the turn before it sent.
+  const auto run = [](int accept_the_last) {
+    std::vector<Json> launches = {launch(100, 110), launch(1200, 1210), launch(2300, 2310)};
+    for (std::size_t i = 1; i < launches.size(); ++i) {
+      launches[i]["waits"][0]["repeated"] = 1;
+      launches[i]["waits"][0]["accept_the_last"] = accept_the_last;
+    }
+    const std::vector<Json> sent = {delivery(50, 1150), delivery(1150, 2250), delivery(2250, 3350)};
+    return report(launches, sent);
+  };
+  EXPECT_FALSE(probe_waits(run(0), run(0))[0].is_suspect());
+  EXPECT_TRUE(probe_waits(run(1), run(1))[0].is_suspect());
+}
+
 TEST(DelayProbe, ACompletionOfOwnPutsIsNoArrival) {
   // A flush, which a completion ends, and behind it a wait that does not wait.
   const Json late = report({launch(100, 400, kCredit, 540), launch(400, 410)},
