@@ -49,7 +49,7 @@ class TransformCommand final : public Command {
     CUCO_TRY_ASSIGN(const system::TempFolder copy, system::TempFolder::create("cuco-transform"));
     CUCO_TRY_ASSIGN(const auto judge, open_judge(source, copy.path()));
     CUCO_TRY_ASSIGN(const design::Backend backend, backend_for(judge->target()));
-    auto transformed = expert::with_own_collectives(source, backend);
+    auto transformed = expert::with_own_collectives(source, {.backend = backend});
     if (!transformed) {
       return Error{ErrorKind::InvalidInput, fmt::format("{} is left as it is: {}", file_.string(),
                                                         transformed.error().message())};

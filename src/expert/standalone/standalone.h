@@ -11,11 +11,9 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "design/directive.h"
+#include "expert/standalone/collectives_header.h"
 
 namespace cuco::expert {
-
-inline constexpr std::string_view kCollectivesHeaderName = "cuco_collectives.cuh";
 
 struct Standalone {
   std::string program;                  ///< The text, which includes the header.
@@ -28,6 +26,6 @@ struct Standalone {
 
 /// Fails where a program uses what there is no such kernel for, with the reason.
 [[nodiscard]] Result<Standalone> with_own_collectives(std::string_view program,
-                                                      design::Backend backend);
+                                                      const OwnDesign& design);
 
 }  // namespace cuco::expert

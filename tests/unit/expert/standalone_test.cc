@@ -24,12 +24,12 @@ int main() { ncclCommInitRank(&comm, 4, id, 0); step(); ncclCommDestroy(comm); }
 )";
 
 std::string reason(std::string_view program) {
-  const auto result = with_own_collectives(program, Backend::Lsa);
+  const auto result = with_own_collectives(program, {});
   return result ? "" : result.error().message();
 }
 
 TEST(Standalone, GivesEveryCallToItsOwnFunction) {
-  const auto result = with_own_collectives(kProgram, Backend::Lsa);
+  const auto result = with_own_collectives(kProgram, {});
   ASSERT_TRUE(result);
   EXPECT_THAT(result->replaced, ElementsAre(Pair("ncclAllReduce", 2), Pair("ncclCommDestroy", 1),
                                             Pair("ncclCommInitRank", 1)));
@@ -46,7 +46,7 @@ int main() { cuco::comm_init_rank(&comm, 4, id, 0); step(); cuco::comm_destroy(c
 }
 
 TEST(Standalone, WritesOnlyWhatTheProgramNames) {
-  const auto result = with_own_collectives(kProgram, Backend::Hybrid);
+  const auto result = with_own_collectives(kProgram, {.backend = Backend::Hybrid});
   ASSERT_TRUE(result);
   EXPECT_THAT(result->header, HasSubstr("all_reduce_max_float16_at_once"));
   EXPECT_THAT(result->header, HasSubstr("all_reduce_max_float16_by_slices"));
@@ -56,7 +56,7 @@ TEST(Standalone, WritesOnlyWhatTheProgramNames) {
 }
 
 TEST(Standalone, IsAlsoOneFile) {
-  const auto result = with_own_collectives(kProgram, Backend::Lsa);
+  const auto result = with_own_collectives(kProgram, {});
   ASSERT_TRUE(result);
   const std::string one = result->as_one_file();
   EXPECT_THAT(one, Not(HasSubstr("cuco_collectives.cuh")));

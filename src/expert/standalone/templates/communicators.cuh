@@ -23,13 +23,13 @@ class Communicators {
     return instance;
   }
 
-  // Collective, and it waits for the other ranks: the lock is not held meanwhile.
+  // Collective: it waits for the other ranks.
   ncclResult_t add(const ncclComm_t* comms, int n) {
     std::vector<Site> sites(n);
     const ncclResult_t opened = open<kPath>(comms, n, kSize, sites.data());
     if (opened != ncclSuccess) return opened;
     const DeviceGuard guard;
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<std::mutex> lock(mutex_);  // not while others are waited for
     ++families_;
     for (int i = 0; i < n; ++i) {
       Communicator& added = known_[comms[i]];
@@ -62,6 +62,19 @@ class Communicators {
       }
     }
     return close<kPath>(sites.data(), (int)sites.size());
+  }
+
+  // In the order in which they were made: it is the same on all ranks.
+  ncclResult_t remove_all() {
+    for (int family = 1; family <= families_; ++family) {
+      for (const auto& [comm, communicator] : known_) {
+        if (communicator.family != family) continue;
+        const ncclResult_t removed = remove(comm);
+        if (removed != ncclSuccess) return removed;
+        break;
+      }
+    }
+    return ncclSuccess;
   }
 
   Communicator* find(ncclComm_t comm) {

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// The header with a program's own collectives: functions of NCCL's signatures, and their kernels.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "design/directive.h"
+#include "expert/standalone/nccl_names.h"
+
+namespace cuco::expert {
+
+inline constexpr std::string_view kCollectivesHeaderName = "cuco_collectives.cuh";
+
+/// How the collectives of a program are done.
+struct OwnDesign {
+  design::Backend backend = design::Backend::Lsa;
+  std::optional<emit::Shots> shots;  ///< Of all-reduces; nothing: few bytes in one, more in two.
+  int blocks = 32;                   ///< At most; small calls take fewer.
+  int box_kib = 32;                  ///< What a block sends to a peer in one round.
+};
+
+/// Who calls: a whole program may from several threads, and makes its communicators itself; a split
+/// workload from one, and is given its communicator.
+enum class Caller { WholeProgram, SplitWorkload };
+
+/// It includes the device header. Fails where the design has no code for what is used.
+[[nodiscard]] Result<std::string> collectives_header(const Uses& uses,
+                                                     const OwnDesign& design,
+                                                     Caller caller);
+
+}  // namespace cuco::expert
