@@ -31,20 +31,12 @@ std::pair<std::string, int> behind_pointers(std::string_view type) {
   return {std::string(type), pointers};
 }
 
-/// How a function reaches an object of the type through a parameter or a variable.
+/// Through a parameter or a variable.
 std::string access_to(const Syntax& syntax, const Function& function, std::string_view type) {
   auto names = function.parameters;
   const auto declared = analysis::variables_in(function);
   names.insert(names.end(), declared.begin(), declared.end());
-  for (const int id : names) {
-    const auto& variable = syntax.variables[static_cast<std::size_t>(id)];
-    const auto [name, pointers] = behind_pointers(variable.canonical);
-    if (name != type) continue;
-    if (pointers == 0) return variable.name + ".";
-    if (pointers == 1) return variable.name + "->";
-    if (pointers == 2) return "(*" + variable.name + ")->";
-  }
-  return {};
+  return access_through(syntax, names, type);
 }
 
 /// Which argument of the call to `called` is the n-th parameter of `entry`.
@@ -69,6 +61,20 @@ std::optional<std::size_t> passed_as(const Syntax& syntax,
 }
 
 }  // namespace
+
+std::string access_through(const Syntax& syntax,
+                           const std::vector<int>& variables,
+                           std::string_view type) {
+  for (const int id : variables) {
+    const auto& variable = syntax.variables[static_cast<std::size_t>(id)];
+    const auto [name, pointers] = behind_pointers(variable.canonical);
+    if (name != type) continue;
+    if (pointers == 0) return variable.name + ".";
+    if (pointers == 1) return variable.name + "->";
+    if (pointers == 2) return "(*" + variable.name + ")->";
+  }
+  return {};
+}
 
 std::string object_before(const std::string& access) {
   if (access.ends_with(".")) return access.substr(0, access.size() - 1);

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "analysis/communication_graph.h"
 #include "analysis/syntax_query.h"
@@ -31,6 +33,12 @@ struct StateHome {
 
 /// The error says what is not as the designs need it.
 [[nodiscard]] Result<StateHome> find_state_home(const analysis::CommunicationGraph& graph);
+
+/// How one of the variables leads to an object of the type: "state.", "state->" or "(*state)->"
+/// before a member's name. Empty: none does.
+[[nodiscard]] std::string access_through(const analysis::Syntax& syntax,
+                                         const std::vector<int>& variables,
+                                         std::string_view type);
 
 /// "state->" becomes "*state": the object itself.
 [[nodiscard]] std::string object_before(const std::string& access);

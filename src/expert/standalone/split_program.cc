@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expert/standalone/split_program.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/syntax_query.h"
+#include "expert/edit.h"
+#include "expert/standalone/header_place.h"
+#include "expert/state_home.h"
+#include "program/regions.h"
+#include "program/tokens.h"
+
+namespace cuco::expert {
+namespace {
+
+using analysis::Function;
+using analysis::Syntax;
+using program::Region;
+
+Error no(std::string reason) {
+  return {ErrorKind::InvalidInput, std::move(reason)};
+}
+
+int line_of(std::string_view text, std::size_t at) {
+  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'));
+}
+
+/// Where text may be inserted. A file without regions may change everywhere.
+class Changeable {
+ public:
+  explicit Changeable(std::vector<Region> regions) : regions_(std::move(regions)) {}
+
+  [[nodiscard]] bool holds(std::size_t at) const {
+    return regions_.empty() || std::ranges::any_of(regions_, [&](const Region& region) {
+             return region.begin <= at && at <= region.end;
+           });
+  }
+  [[nodiscard]] const std::vector<Region>& regions() const { return regions_; }
+
+ private:
+  std::vector<Region> regions_;
+};
+
+/// Behind the include of NCCL; where that is frozen, in the first region outside of all braces.
+Result<std::size_t> place_of_header(std::string_view text,
+                                    const std::vector<program::Identifier>& names,
+                                    const Changeable& changeable,
+                                    std::size_t first_use) {
+  const std::size_t behind_include = place_of_include(text, names);
+  if (changeable.holds(behind_include)) return behind_include;
+  for (const Region& region : changeable.regions()) {
+    const auto before = program::tokens(text.substr(0, region.begin));
+    const bool outside = std::ranges::count(before, "{") == std::ranges::count(before, "}");
+    if (outside && region.begin <= first_use) return region.begin;
+  }
+  return no("no evolve region before the first NCCL call is at file scope: headers go there");
+}
+
+/// The function that does the work of an entry point, or the entry point itself: the first whose
+/// body may change and for which `fits` holds.
+template <typename Fits>
+const Function* function_for(const Syntax& syntax,
+                             std::string_view entry,
+                             const Changeable& changeable,
+                             Fits fits) {
+  for (const Function* function :
+       {analysis::function_behind(syntax, entry), analysis::find_function(syntax, entry)}) {
+    if (function == nullptr || !function->body) continue;
+    const analysis::Span& body = function->body->span;
+    if (body.from_macro || body.elsewhere || !changeable.holds(body.begin + 1)) continue;
+    if (fits(*function)) return function;
+  }
+  return nullptr;
+}
+
+/// The workload's communicator in terms of a function's parameters; empty if it is not given it.
+std::string communicator_in(const Syntax& syntax, const Function& function) {
+  const std::string context = access_through(syntax, function.parameters, "cuco_context");
+  if (!context.empty()) return context + "comm";
+  const std::string comm = access_through(syntax, function.parameters, "ncclComm");
+  return comm.ends_with("->") && !comm.starts_with("(") ? comm.substr(0, comm.size() - 2) : "";
+}
+
+/// A statement that opens the communicator. What a function that returns no number would say of a
+/// failure is not known: the first call says it then.
+std::string opening(std::string_view text, const Function& function, const std::string& comm) {
+  const auto& body = function.body->span;
+  const auto head =
+      program::tokens(text.substr(function.span.begin, body.begin - function.span.begin));
+  const auto name = std::ranges::find(head, function.name);
+  const bool returns_number = name != head.begin() && name != head.end() && *(name - 1) == "int";
+  if (!returns_number) return fmt::format("\n  (void)cuco::comm_open({});", comm);
+  return fmt::format("\n  if (const int failed = cuco::comm_open({})) return failed;", comm);
+}
+
+/// Adds the opening and the closing.
+Result<void> add_infrastructure(const analysis::CommunicationGraph& graph,
+                                std::string_view text,
+                                const Changeable& changeable,
+                                Edits& edits) {
+  const Syntax& syntax = graph.syntax;
+  const Function* setup = function_for(
+      syntax, "cuco_setup", changeable,
+      [&](const Function& function) { return !communicator_in(syntax, function).empty(); });
+  if (setup == nullptr) {
+    return no(
+        "no function of set-up that may change is given the workload's context or its "
+        "communicator");
+  }
+  const Function* teardown =
+      function_for(syntax, "cuco_teardown", changeable, [](const Function&) { return true; });
+  if (teardown == nullptr) return no("no function of teardown may change");
+  edits.insert(setup->body->span.begin + 1, opening(text, *setup, communicator_in(syntax, *setup)));
+  edits.insert(teardown->body->span.begin + 1,
+               "\n  (void)cuco::comm_close_all();  // the ranks meet, and nothing is on its way");
+  return {};
+}
+
+}  // namespace
+
+Result<SplitStandalone> split_with_own_collectives(const analysis::CommunicationGraph& graph,
+                                                   std::string_view text,
+                                                   const OwnDesign& design) {
+  const auto names = program::identifiers(text);
+  CUCO_TRY_ASSIGN(const Uses uses, uses_of(names));
+  CUCO_TRY_ASSIGN(auto regions, program::find_regions(text));
+  const Changeable changeable(std::move(regions));
+  SplitStandalone result;
+  Edits prepared(text);
+  Edits replaced(text);
+  std::size_t first_use = text.size();
+  for (const program::Identifier& name : names) {
+    const DropIn* call = drop_in_for(name.name);
+    if (call == nullptr) continue;
+    if (!changeable.holds(name.begin)) {
+      return no(fmt::format("{} in line {} is outside the evolve regions", name.name,
+                            line_of(text, name.begin)));
+    }
+    first_use = std::min(first_use, name.begin);
+    replaced.replace(name.begin, name.begin + name.name.size(), fmt::format("cuco::{}", call->own));
+    ++result.replaced[std::string(name.name)];
+  }
+  CUCO_TRY_ASSIGN(const std::size_t place, place_of_header(text, names, changeable, first_use));
+  CUCO_TRY_ASSIGN(const std::string header,
+                  collectives_header(uses, design, Caller::SplitWorkload));
+  for (Edits* edits : {&prepared, &replaced}) {
+    edits->insert(place, "\n" + headers_as_text(header));
+    CUCO_TRY(add_infrastructure(graph, text, changeable, *edits));
+  }
+  result.infrastructure = prepared.apply();
+  result.program = replaced.apply();
+  return result;
+}
+
+}  // namespace cuco::expert
