@@ -5,29 +5,19 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/journey/judge_report.h"
+#include "cli/journey/transformed.h"
 #include "cli/terminal/command.h"
-#include "expert/emit/emit.h"
-#include "expert/standalone/standalone.h"
 #include "judge/whole/whole_program_judge.h"
-#include "program/diff.h"
 
 namespace cuco::cli {
 namespace {
 
-/// All ranks in one node store to each other; otherwise the network card takes part.
-Result<design::Backend> backend_for(const candidate::Target& target) {
-  if (target.facts.lsa_ranks >= target.facts.ranks) return design::Backend::Lsa;
-  if (!target.facts.gin) {
-    return Error{ErrorKind::InvalidInput,
-                 fmt::format("{} has no network card that GPUs can drive", target.topology)};
-  }
-  return target.facts.lsa_ranks > 1 ? design::Backend::Hybrid : design::Backend::Gin;
-}
-
 class TransformCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("PROGRAM", file_, "a CUDA program with main() that calls NCCL")
+    arguments
+        .positional("PROGRAM", file_,
+                    "a CUDA program with main() that calls NCCL, or a workload's folder")
         .completes(Completion::File);
     arguments.option("--output", folder_, "FOLDER", "where to write the new program")
         .with_letter('o')
@@ -45,23 +35,25 @@ class TransformCommand final : public Command {
 
   Result<ExitCode> run(Context& context) override {
     CUCO_TRY(check());
-    CUCO_TRY_ASSIGN(const std::string source, system::read_file(file_, 4U << 20U));
+    CUCO_TRY_ASSIGN(const std::string source, system::read_file(program_file(), 4U << 20U));
     CUCO_TRY_ASSIGN(const system::TempFolder copy, system::TempFolder::create("cuco-transform"));
     CUCO_TRY_ASSIGN(const auto judge, open_judge(source, copy.path()));
-    CUCO_TRY_ASSIGN(const design::Backend backend, backend_for(judge->target()));
-    auto transformed = expert::with_own_collectives(source, {.backend = backend});
+    CUCO_TRY_ASSIGN(const design::Backend backend, usual_backend(judge->target()));
+    const auto transformed = is_split()
+                                 ? transform_split(file_, source, backend)
+                                 : transform_whole(program_file().filename(), source, backend);
     if (!transformed) {
       return Error{ErrorKind::InvalidInput, fmt::format("{} is left as it is: {}", file_.string(),
                                                         transformed.error().message())};
     }
     context.terminal.progress(fmt::format("verifying {} …", file_.filename().string()));
     auto judged =
-        judge->judge(transformed->as_one_file(),
+        judge->judge(transformed->judged,
                      candidate::parse_fidelity(fidelity_).value_or(candidate::Fidelity::Final));
     context.terminal.clear_progress();
     CUCO_TRY_ASSIGN(const candidate::Outcome outcome, std::move(judged));
     const auto* scored = std::get_if<candidate::Scored>(&outcome);
-    if (scored != nullptr) CUCO_TRY(write(*transformed, source));
+    if (scored != nullptr) CUCO_TRY(write(*transformed));
     context.terminal.write(context.json ? as_json(*judge, outcome, *transformed)
                                         : as_text(context, *judge, outcome, *transformed));
     return scored != nullptr ? ExitCode::Done : ExitCode::JobFailed;
@@ -69,8 +61,8 @@ class TransformCommand final : public Command {
 
  private:
   Result<void> check() const {
-    if (ranks_ < 1 || ranks_ > 64)
-      return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", ranks_)};
+    if (ranks_ && (*ranks_ < 1 || *ranks_ > 64))
+      return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", *ranks_)};
     if (folder_.empty())
       return Error{ErrorKind::InvalidInput, "where to? name a folder with -o FOLDER"};
     std::error_code code;
@@ -79,52 +71,72 @@ class TransformCommand final : public Command {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("already exists, and is no empty folder: {}", folder_.string())};
     }
-    if (!std::filesystem::is_regular_file(file_, code))
-      return Error{ErrorKind::InvalidInput, fmt::format("no file: {}", file_.string())};
+    if (!std::filesystem::is_regular_file(program_file(), code))
+      return Error{ErrorKind::InvalidInput, fmt::format("no file: {}", program_file().string())};
+    const bool describes = ranks_ || !includes_.empty() || !flags_.empty() || !args_.empty();
+    if (is_folder() && describes) {
+      return Error{ErrorKind::InvalidInput,
+                   "--ranks, --include, --nvcc and arguments are for programs: a workload's folder "
+                   "says these itself"};
+    }
     return {};
   }
 
-  Result<std::unique_ptr<judge::WholeProgramJudge>> open_judge(const std::string& source,
-                                                               const system::Path& copy) const {
-    judge::WholeProgram program;
-    program.name = file_.filename().string();
-    program.ranks = ranks_;
-    program.topology = topology_.empty() ? std::string(judge::usual_topology(ranks_)) : topology_;
-    program.args = args_;
-    program.flags = judge::compiler_flags(source, file_, includes_, flags_);
-    program.rules.ranks = ranks_;
-    program.seed = copy / "program.cu";
-    CUCO_TRY(system::write_file(program.seed, source));
-    return judge::WholeProgramJudge::create(
-        std::move(program), {.workload = copy,
-                             .cache = system::cache_folder(system::Environment::current()),
-                             .tier = own_ ? system::Tier::Own : system::Tier::Hostile});
+  [[nodiscard]] bool is_folder() const {
+    std::error_code code;
+    return std::filesystem::is_directory(file_, code);
+  }
+  [[nodiscard]] system::Path program_file() const {
+    return is_folder() ? file_ / "program.cu" : file_;
+  }
+  /// A folder may hold a whole program, too.
+  [[nodiscard]] bool is_split() const {
+    const auto whole = judge::load_whole_program(file_);
+    return is_folder() && (!whole || !*whole);
   }
 
-  Result<void> write(const expert::Standalone& transformed, const std::string& source) const {
+  Result<std::unique_ptr<judge::ProgramJudge>> open_judge(const std::string& source,
+                                                          const system::Path& copy) const {
+    judge::JudgeOptions options{.workload = is_folder() ? file_ : copy,
+                                .cache = system::cache_folder(system::Environment::current()),
+                                .tier = own_ ? system::Tier::Own : system::Tier::Hostile,
+                                .topology = topology_};
+    if (is_folder()) return judge::open_judge(options);
+    const int ranks = ranks_.value_or(4);
+    judge::WholeProgram program;
+    program.name = file_.filename().string();
+    program.ranks = ranks;
+    program.topology = judge::usual_topology(ranks);
+    program.args = args_;
+    program.flags = judge::compiler_flags(source, file_, includes_, flags_);
+    program.rules.ranks = ranks;
+    program.seed = copy / "program.cu";
+    CUCO_TRY(system::write_file(program.seed, source));
+    CUCO_TRY_ASSIGN(auto judge, judge::WholeProgramJudge::create(std::move(program), options));
+    return std::unique_ptr<judge::ProgramJudge>(std::move(judge));
+  }
+
+  Result<void> write(const Transformed& transformed) const {
     CUCO_TRY(system::make_folder(folder_));
-    const std::string name = file_.filename().string();
-    CUCO_TRY(system::write_file(folder_ / name, transformed.program));
-    CUCO_TRY(system::write_file(folder_ / expert::kCollectivesHeaderName, transformed.header));
-    CUCO_TRY(system::write_file(folder_ / expert::emit::kDeviceHeaderName,
-                                expert::emit::device_header()));
-    return system::write_file(folder_ / "changes.diff",
-                              program::unified_diff(name, source, transformed.program));
+    for (const program::File& file : transformed.files)
+      CUCO_TRY(system::write_file(folder_ / file.path, file.text));
+    return {};
   }
 
   [[nodiscard]] std::string as_text(Context& context,
                                     const judge::ProgramJudge& judge,
                                     const candidate::Outcome& outcome,
-                                    const expert::Standalone& transformed) const {
+                                    const Transformed& transformed) const {
     std::vector<std::string> calls;
     for (const auto& [name, count] : transformed.replaced)
       calls.push_back(count == 1 ? name : fmt::format("{} ({})", name, count));
     std::string text = fmt::format("replaced   {}\n", join(calls, ", "));
     text += verdict_text(context.terminal, judge, outcome);
     if (std::holds_alternative<candidate::Scored>(outcome)) {
-      text += fmt::format("written    {0}: {1}, {2}, {3}, changes.diff\n", folder_.string(),
-                          file_.filename().string(), expert::kCollectivesHeaderName,
-                          expert::emit::kDeviceHeaderName);
+      std::vector<std::string> files;
+      for (const program::File& file : transformed.files)
+        files.push_back(file.path);
+      text += fmt::format("written    {}: {}\n", folder_.string(), join(files, ", "));
     } else {
       text += "nothing was written: what was made is not what the program does\n";
     }
@@ -133,7 +145,7 @@ class TransformCommand final : public Command {
 
   [[nodiscard]] std::string as_json(const judge::ProgramJudge& judge,
                                     const candidate::Outcome& outcome,
-                                    const expert::Standalone& transformed) const {
+                                    const Transformed& transformed) const {
     const auto* scored = std::get_if<candidate::Scored>(&outcome);
     Json json{{"program", file_.string()},
               {"verdict", judge.verdict(outcome)},
@@ -153,7 +165,7 @@ class TransformCommand final : public Command {
 
   system::Path file_;
   system::Path folder_;
-  int ranks_ = 4;
+  std::optional<int> ranks_;
   std::string topology_;
   std::string fidelity_ = "final";
   std::vector<std::string> includes_;

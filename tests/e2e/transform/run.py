@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of tests/programs, transformed and verified. usage: run.py CUCO PROGRAMS --tenth|--all
+"""Programs and workloads, transformed and verified. usage: run.py CUCO SOURCES --tenth|--all
 
-Every program becomes one without NCCL's kernels that does the same, or there is one clear sentence.
+Each becomes one without NCCL's kernels that does the same, or there is one clear sentence.
 """
-import json, os, pathlib, subprocess, sys, tempfile
+import json, os, pathlib, re, shutil, subprocess, sys, tempfile
 
-CUCO, PROGRAMS, which = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+CUCO, SOURCES, which = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+PROGRAMS, WORKLOADS = SOURCES / "tests/programs", SOURCES / "workloads"
 REFUSED = {"custom_reduction": "ncclRedOpCreatePreMulSum", "no_communication": "no NCCL function"}
 
 
@@ -38,6 +39,39 @@ def check(program, fidelity, root):
     return f"{answer['seed_seconds'] / answer['seconds']:.2f}x"
 
 
+def without_regions(text):
+    return re.sub(r"(// cuco: evolve begin \w+\n).*?(// cuco: evolve end\n)", r"\1\2", text, flags=re.S)
+
+
+def check_workload(name, fidelity, root):
+    folder = root / name
+    done = transform(WORKLOADS / name, folder, "--fidelity", fidelity)
+    assert done.returncode == 0, (name, done.stdout, done.stderr)
+    answer = json.loads(done.stdout)
+    assert answer["verdict"] == "scored" and answer["predicted"], answer
+    assert {path.name for path in folder.iterdir()} == {"changes.diff", "program.cu"}
+    made = (folder / "program.cu").read_text()
+    assert not re.search(r"nccl(AllGather|Send|Recv)\(", made), f"{name}: the host still communicates"
+    seed = (WORKLOADS / name / "program.cu").read_text()
+    assert without_regions(made) == without_regions(seed), f"{name}: frozen text was changed"
+    return f"{answer['seed_seconds'] / answer['seconds']:.2f}x"
+
+
+def refuse_workloads(root):
+    """What cannot be: nothing to replace, calls in frozen text, options that a workload has."""
+    frozen = root / "frozen_calls"
+    shutil.copytree(WORKLOADS / "kv_transfer", frozen)
+    text = (frozen / "program.cu").read_text()
+    host = text.index("// cuco: evolve begin host\n")
+    (frozen / "program.cu").write_text(text[:host] + re.sub("// cuco: evolve .*\n", "", text[host:]))
+    for words, why in [((WORKLOADS / "silu_and_mul", root / "no"), "no NCCL function that communicates"),
+                       ((frozen, root / "no"), "is outside the evolve regions"),
+                       ((WORKLOADS / "kv_transfer", root / "no", "--ranks", "2"), "--ranks")]:
+        done = transform(*words)
+        assert done.returncode == 2 and why in done.stderr, done
+        assert len(done.stderr.splitlines()) == 1 and not (root / "no").exists(), done
+
+
 with tempfile.TemporaryDirectory() as root:
     root = pathlib.Path(root)
     programs = sorted(PROGRAMS.glob("*.cu"))
@@ -51,6 +85,12 @@ with tempfile.TemporaryDirectory() as root:
         taken = transform(programs[0], root / "taken")
         assert taken.returncode == 2 and "already exists" in taken.stderr, taken
         assert (root / "taken" / "file").read_text() == "mine"
+        refuse_workloads(root)
     for program in programs:
         print(f"{program.stem}: {check(program, 'quick' if which == '--tenth' else 'final', root)}", flush=True)
-print(f"transform: {len(programs)} programs ok")
+    workloads = ["gemm_allgather", "moe_dispatch_combine", "flash_attention_cp", "kv_transfer"]
+    if which == "--tenth":
+        workloads = workloads[int(os.environ.get("CUCO_TENTH", "0")) % 4:][:1]
+    for name in workloads:
+        print(f"{name}: {check_workload(name, 'quick' if which == '--tenth' else 'final', root)}", flush=True)
+print(f"transform: {len(programs)} programs and {len(workloads)} workloads ok")
