@@ -235,41 +235,35 @@ void RaceDetector::access_page(
   const Address base = from / (4 * kPageCells) * (4 * kPageCells);
   const bool whole = from == base && to == base + 4 * kPageCells;
   now.bytes_mask = 0xF;
-  if (whole && !page.cells) {
-    check_cell(page.all, from, now, kind, me);
+  if (whole && page.is_uniform()) {
+    Cell cell = page.at(0);
+    check_cell(cell, from, now, kind, me);
+    page.set_all(cell);
     return;
   }
-  if (!page.cells) {
-    page.cells = std::make_unique<Cells>();
-    page.cells->fill(page.all);
-    ++cell_pages_;
-  }
   // Neighbours mostly have the same history: then what became of one becomes of the next.
-  static_assert(std::has_unique_object_representations_v<Cell>);
   Cell before;
   Cell after;
   bool is_known = false;
   for (Address word = from & ~Address{3}; word < to; word += 4) {
-    Cell& cell = (*page.cells)[(word - base) / 4];
+    const std::size_t index = (word - base) / 4;
+    const Cell& cell = page.at(index);
     const bool full = word >= from && word + 4 <= to;
-    if (full && is_known && std::memcmp(&cell, &before, sizeof cell) == 0) {
-      cell = after;
+    if (full && is_known && Page::same(cell, before)) {
+      page.set(index, after);
       continue;
     }
     before = cell;
+    after = cell;
     const Address first = std::max(word, from);
     const Address last = std::min(word + 4, to);
     now.bytes_mask = static_cast<std::uint8_t>(((1U << (last - first)) - 1U) << (first - word));
     // Two layouts of one warp's lanes may agree on one word and not on the next.
-    const bool by_word = cell.write.actor == now.actor && cell.write.lane != now.lane;
-    is_known = !check_cell(cell, word, now, kind, me) && full && !by_word;
-    after = cell;
+    const bool by_word = before.write.actor == now.actor && before.write.lane != now.lane;
+    is_known = !check_cell(after, word, now, kind, me) && full && !by_word;
+    page.set(index, after);
   }
-  if (whole && kind == AccessKind::Store) {
-    page.all = (*page.cells)[0];
-    page.cells.reset();
-    --cell_pages_;
-  }
+  if (whole && kind == AccessKind::Store) page.set_all(Cell(page.at(0)));
 }
 
 void RaceDetector::access(ActorId actor, const Access& access) {
@@ -576,14 +570,13 @@ void RaceDetector::learn(ActorId actor, const ClockPtr& clock) {
 Stamp RaceDetector::last_write(Address address) {
   const Page& where = page(address);
   const Address word = address / 4 % kPageCells;
-  Stamp stamp = where.cells ? (*where.cells)[word].write : where.all.write;
+  Stamp stamp = where.at(word).write;
   stamp.lane = LaneCode::lane(stamp.lane, address);
   return stamp;
 }
 
 std::array<Stamp, 2> RaceDetector::last_reads(Address address) {
-  const Page& where = page(address);
-  return where.cells ? (*where.cells)[address / 4 % kPageCells].reads : where.all.reads;
+  return page(address).at(address / 4 % kPageCells).reads;
 }
 
 ClockPtr RaceDetector::clock_of(const Stamp& stamp) const {
@@ -635,18 +628,11 @@ void RaceDetector::forget(Address address, std::uint64_t bytes) {
     const auto found = pages_.find(number);
     if (found != pages_.end()) {
       if (next - at == 4 * kPageCells) {
-        if (found->second.cells) --cell_pages_;
         if (cached_[number % kCached].number == number) cached_[number % kCached] = {};
         pages_.erase(found);
       } else {
-        Page& partly = found->second;
-        if (!partly.cells) {
-          partly.cells = std::make_unique<Cells>();
-          partly.cells->fill(partly.all);
-          ++cell_pages_;
-        }
         for (Address word = at & ~Address{3}; word < next; word += 4)
-          (*partly.cells)[word / 4 % kPageCells] = {};
+          found->second.set(word / 4 % kPageCells, {});
       }
     }
     at = next;

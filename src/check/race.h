@@ -19,6 +19,7 @@
 #include "check/block_order.h"
 #include "check/happens_before.h"
 #include "check/sync_history.h"
+#include "check/word_states.h"
 #include "vgpu/gpu/observer.h"
 
 namespace cuco::check {
@@ -165,7 +166,10 @@ class RaceDetector {
     covers_[chain] = {by, operation};
   }
   [[nodiscard]] std::uint64_t shadow_bytes() const {
-    return pages_.size() * sizeof(Page) + cell_pages_ * sizeof(Cells);
+    std::uint64_t bytes = pages_.size() * sizeof(Page);
+    for (const auto& [number, page] : pages_)
+      bytes += page.bytes();
+    return bytes;
   }
 
  private:
@@ -193,12 +197,7 @@ class RaceDetector {
     std::array<Stamp, 2> reads;
   };
   static constexpr std::uint64_t kPageCells = 1024;
-  using Cells = std::array<Cell, kPageCells>;
-  /// 4 KiB of memory: one state for all of it until parts of it differ.
-  struct Page {
-    Cell all;
-    std::unique_ptr<Cells> cells;
-  };
+  using Page = WordStates<Cell, kPageCells>;  ///< 4 KiB of memory.
   struct Cover {
     ChainId by = 0;
     std::uint64_t operation = 0;
@@ -231,7 +230,6 @@ class RaceDetector {
   std::vector<std::uint32_t> group_of_{0};  ///< By actor; [0] is kNoActor.
   std::deque<Group> groups_{1};
   std::unordered_map<std::uint64_t, Page> pages_;
-  std::uint64_t cell_pages_ = 0;
   static constexpr std::size_t kCached = 64;
   struct Cached {
     std::uint64_t number = ~std::uint64_t{0};
