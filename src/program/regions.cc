@@ -88,6 +88,11 @@ Result<std::vector<Region>> find_regions(std::string_view text) {
   return regions;
 }
 
+std::string as_region(std::string_view name, std::string_view text) {
+  const bool ends_a_line = text.empty() || text.back() == '\n';
+  return fmt::format("{} {}\n{}{}{}\n", kBegin, name, text, ends_a_line ? "" : "\n", kEnd);
+}
+
 Result<std::string> replace_regions(std::string_view text,
                                     std::span<const Replacement> replacements) {
   CUCO_TRY_ASSIGN(const std::vector<Region> regions, find_regions(text));

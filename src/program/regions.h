@@ -30,6 +30,9 @@ struct Region {
 /// The regions in file order. A file without markers has none.
 [[nodiscard]] Result<std::vector<Region>> find_regions(std::string_view text);
 
+/// The text between the markers of a new region. It must not hold markers itself.
+[[nodiscard]] std::string as_region(std::string_view name, std::string_view text);
+
 struct Replacement {
   std::string region;
   std::string body;  ///< Without markers; a missing final newline is added.

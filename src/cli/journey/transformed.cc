@@ -26,7 +26,7 @@ Result<Transformed> transform_whole(const std::string& name,
   CUCO_TRY_ASSIGN(const expert::Standalone made,
                   expert::with_own_collectives(source, {.backend = backend}));
   return Transformed{
-      made.as_one_file(),
+      expert::as_one_file(made, made.program),
       {{name, made.program},
        {std::string(expert::kCollectivesHeaderName), made.header},
        {std::string(expert::emit::kDeviceHeaderName), std::string(expert::emit::device_header())},

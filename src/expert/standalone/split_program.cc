@@ -146,8 +146,11 @@ Result<SplitStandalone> split_with_own_collectives(const analysis::Communication
   CUCO_TRY_ASSIGN(const std::size_t place, place_of_header(text, names, changeable, first_use));
   CUCO_TRY_ASSIGN(const std::string header,
                   collectives_header(uses, design, Caller::SplitWorkload));
+  std::string headers = headers_as_text(header);
+  // Where nothing is marked, what was generated is: it may change.
+  if (changeable.regions().empty()) headers = program::as_region("collectives", headers);
   for (Edits* edits : {&prepared, &replaced}) {
-    edits->insert(place, "\n" + headers_as_text(header));
+    edits->insert(place, "\n" + headers);
     CUCO_TRY(add_infrastructure(graph, text, changeable, *edits));
   }
   result.infrastructure = prepared.apply();

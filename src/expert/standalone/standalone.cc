@@ -5,13 +5,18 @@
 
 #include "expert/edit.h"
 #include "expert/standalone/header_place.h"
+#include "program/regions.h"
 #include "program/tokens.h"
 
 namespace cuco::expert {
-std::string Standalone::as_one_file() const {
-  std::string text = program;
-  replace_once(text, include_line(kCollectivesHeaderName), headers_as_text(header));
-  return text;
+
+std::string as_one_file(const Standalone& standalone, std::string_view text) {
+  std::string one(text);
+  std::string headers = headers_as_text(standalone.header);
+  const auto regions = program::find_regions(text);
+  if (regions && regions->empty()) headers = program::as_region("collectives", headers);
+  replace_once(one, include_line(kCollectivesHeaderName), headers);
+  return one;
 }
 
 Result<Standalone> with_own_collectives(std::string_view program, const OwnDesign& design) {
@@ -19,15 +24,20 @@ Result<Standalone> with_own_collectives(std::string_view program, const OwnDesig
   CUCO_TRY_ASSIGN(const Uses uses, uses_of(names));
   Standalone result;
   CUCO_TRY_ASSIGN(result.header, collectives_header(uses, design, Caller::WholeProgram));
-  Edits edits(program);
-  edits.insert(place_of_include(program, names), include_line(kCollectivesHeaderName));
+  Edits prepared(program);
+  Edits replaced(program);
+  for (Edits* edits : {&prepared, &replaced})
+    edits->insert(place_of_include(program, names), include_line(kCollectivesHeaderName));
   for (const program::Identifier& name : names) {
     const DropIn* call = drop_in_for(name.name);
     if (call == nullptr) continue;
-    edits.replace(name.begin, name.begin + name.name.size(), fmt::format("cuco::{}", call->own));
+    const std::string own = fmt::format("cuco::{}", call->own);
+    replaced.replace(name.begin, name.begin + name.name.size(), own);
+    if (!call->collective) prepared.replace(name.begin, name.begin + name.name.size(), own);
     ++result.replaced[std::string(name.name)];
   }
-  result.program = edits.apply();
+  result.infrastructure = prepared.apply();
+  result.program = replaced.apply();
   return result;
 }
 

@@ -16,13 +16,15 @@
 namespace cuco::expert {
 
 struct Standalone {
-  std::string program;                  ///< The text, which includes the header.
-  std::string header;                   ///< kCollectivesHeaderName; includes the device header.
+  std::string infrastructure;           ///< Communicators are open, and the host still calls NCCL.
+  std::string program;                  ///< Every call is given to the program's own function.
+  std::string header;                   ///< kCollectivesHeaderName; both texts include it.
   std::map<std::string, int> replaced;  ///< NCCL's functions, and how often they were named.
-
-  /// As one text, for who compiles one file.
-  [[nodiscard]] std::string as_one_file() const;
 };
+
+/// One of the texts with the headers in the place of the include, for who compiles one file. What
+/// was generated may change: a text without evolve regions gets one around it.
+[[nodiscard]] std::string as_one_file(const Standalone& standalone, std::string_view text);
 
 /// Fails where a program uses what there is no such kernel for, with the reason.
 [[nodiscard]] Result<Standalone> with_own_collectives(std::string_view program,

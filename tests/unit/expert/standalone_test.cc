@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "program/regions.h"
+
 namespace cuco::expert {
 namespace {
 
@@ -58,12 +60,35 @@ TEST(Standalone, WritesOnlyWhatTheProgramNames) {
 TEST(Standalone, IsAlsoOneFile) {
   const auto result = with_own_collectives(kProgram, {});
   ASSERT_TRUE(result);
-  const std::string one = result->as_one_file();
+  const std::string one = as_one_file(*result, result->program);
   EXPECT_THAT(one, Not(HasSubstr("cuco_collectives.cuh")));
   EXPECT_THAT(one, Not(HasSubstr("cuco_device.cuh")));
   EXPECT_THAT(one, Not(HasSubstr("#pragma once")));
   EXPECT_THAT(one, HasSubstr("class Communicators"));
   EXPECT_THAT(one, HasSubstr("struct Site"));
+}
+
+TEST(Standalone, MarksWhatWasGeneratedWhereNothingIsMarked) {
+  const auto result = with_own_collectives(kProgram, {});
+  ASSERT_TRUE(result);
+  const auto regions = program::find_regions(as_one_file(*result, result->program));
+  ASSERT_TRUE(regions) << regions.error().message();
+  ASSERT_EQ(regions->size(), 1U);
+  EXPECT_EQ(regions->front().name, "collectives");
+  const std::string marked = program::as_region("mine", kProgram);
+  const auto again = with_own_collectives(marked, {});
+  ASSERT_TRUE(again);
+  const auto kept = program::find_regions(as_one_file(*again, again->program));
+  ASSERT_TRUE(kept) << kept.error().message();
+  EXPECT_EQ(kept->size(), 1U);
+}
+
+TEST(Standalone, PreparesWithoutReplacingWhatCommunicates) {
+  const auto result = with_own_collectives(kProgram, {});
+  ASSERT_TRUE(result);
+  EXPECT_THAT(result->infrastructure, HasSubstr("check(ncclAllReduce(a, b"));
+  EXPECT_THAT(result->infrastructure, HasSubstr("cuco::comm_init_rank(&comm"));
+  EXPECT_THAT(result->infrastructure, HasSubstr("#include \"cuco_collectives.cuh\""));
 }
 
 TEST(Standalone, SaysWhyNot) {
