@@ -15,14 +15,15 @@ using candidate::Rung;
 
 constexpr std::string_view kPhase = "fast path";
 
-/// Asks until a candidate passes. `accept` may add a reason against a candidate that is correct.
+/// Asks until a candidate passes, first to go on from `parent`. `accept` may add a reason against a
+/// candidate that is correct.
 Result<std::optional<Number>> pass(Run& run,
                                    const std::string& step,
                                    candidate::Proposer& proposer,
                                    int attempts,
+                                   Number parent,
                                    const std::function<Result<std::string>(Number)>& accept) {
   const Rung rung{run.evaluator().target().kind, candidate::Fidelity::Quick};
-  Number parent = kSeed;
   std::string reason = "no proposal";
   for (int i = 0; i < attempts && !run.stop_requested(); ++i) {
     CUCO_TRY_ASSIGN(const std::optional<Number> number,
@@ -60,7 +61,7 @@ std::string annotation(const program::Source& source) {
 
 Result<std::optional<Number>> walk(Run& run, const FastPath& path) {
   CUCO_TRY_ASSIGN(const std::optional<Number> prepared,
-                  pass(run, "infrastructure", *path.infrastructure, path.attempts,
+                  pass(run, "infrastructure", *path.infrastructure, path.attempts, kSeed,
                        [](Number) { return Result<std::string>(std::string()); }));
   if (!prepared) return prepared;
   const auto no_collective = [&](Number number) -> Result<std::string> {
@@ -70,7 +71,7 @@ Result<std::optional<Number>> walk(Run& run, const FastPath& path) {
     return fmt::format("the host still calls {}", join(left, ", "));
   };
   CUCO_TRY_ASSIGN(const std::optional<Number> replaced,
-                  pass(run, "replace", *path.replacement, path.attempts, no_collective));
+                  pass(run, "replace", *path.replacement, path.attempts, *prepared, no_collective));
   if (!replaced) return replaced;
   const auto marked = annotation(run.entry(*replaced).candidate.source);
   CUCO_TRY(run.record_step({"annotate", !marked.empty(), marked}));

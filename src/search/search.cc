@@ -18,20 +18,21 @@ using candidate::Rung;
 constexpr std::string_view kExplore = "explore";
 constexpr int kMostFailures = 3;  ///< In a row; then a proposer is not asked any more.
 
-/// Asks the proposers in turn until ideas or budget are spent, always to improve the incumbent.
+/// Asks the proposers in turn until ideas or budget are spent, always to improve the incumbent;
+/// while that is the seed, what the fast path has made of it.
 class Explore final : public candidate::Strategy {
  public:
   Explore(Run& run,
           std::span<candidate::Proposer* const> proposers,
-          const Budget& budget,
-          Number incumbent,
+          const SearchOptions& options,
           Rung rung)
       : run_(run),
         proposers_(proposers.begin(), proposers.end()),
-        budget_(budget),
+        budget_(options.budget),
+        from_(options.start),
         rung_(rung),
         start_(run.clock().now()),
-        incumbent_(incumbent),
+        incumbent_(options.incumbent),
         candidates_(run.candidates()) {}
 
   std::optional<candidate::Assignment> next(int unseen) override {
@@ -46,7 +47,7 @@ class Explore final : public candidate::Strategy {
     turn_ %= proposers_.size();
     candidate::Assignment assignment{.proposer = proposers_[turn_++]};
     assignment.task.phase = kExplore;
-    assignment.task.parent = incumbent_;
+    assignment.task.parent = incumbent_ == kSeed ? from_ : incumbent_;
     return assignment;
   }
 
@@ -84,6 +85,7 @@ class Explore final : public candidate::Strategy {
   Run& run_;
   std::vector<candidate::Proposer*> proposers_;
   const Budget& budget_;
+  Number from_;
   Rung rung_;
   Nanoseconds start_;
   Number incumbent_;
@@ -99,8 +101,8 @@ class Race {
   Race(Run& run, const SearchOptions& options)
       : run_(run), options_(options), target_(run.evaluator().target().kind) {}
 
-  Result<SearchResult> run(std::span<candidate::Proposer* const> proposers, Number incumbent) {
-    Explore explore(run_, proposers, options_.budget, incumbent, rung(Fidelity::Quick));
+  Result<SearchResult> run(std::span<candidate::Proposer* const> proposers) {
+    Explore explore(run_, proposers, options_, rung(Fidelity::Quick));
     CUCO_TRY(run_.pursue(explore, rung(Fidelity::Quick)));
     if (run_.stop_requested()) return SearchResult{std::nullopt, "interrupted"};
     // The better half goes on, at least one, at most the finalists. They need not beat the seed on
@@ -153,7 +155,7 @@ class Race {
 Result<SearchResult> search(Run& run,
                             std::span<candidate::Proposer* const> proposers,
                             const SearchOptions& options) {
-  return Race(run, options).run(proposers, options.incumbent);
+  return Race(run, options).run(proposers);
 }
 
 }  // namespace cuco::search

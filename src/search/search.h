@@ -19,8 +19,9 @@ struct Budget {
 
 struct SearchOptions {
   Budget budget;
-  candidate::Number incumbent = candidate::kSeed;  ///< What the first proposals improve.
-  int finalists = 4;  ///< At most so many are judged at Scaled fidelity.
+  candidate::Number incumbent = candidate::kSeed;  ///< The fastest so far.
+  candidate::Number start = candidate::kSeed;  ///< What to improve while nothing beats the seed.
+  int finalists = 4;                           ///< At most so many are judged at Scaled fidelity.
 };
 
 struct SearchResult {

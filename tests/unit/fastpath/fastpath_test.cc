@@ -38,6 +38,7 @@ class Walking : public testing::Test {
     auto number = walk(*run, path);
     EXPECT_TRUE(number) << number.error().message();
     steps = run->state().steps;
+    parents = script.parents;
     return *number;
   }
 
@@ -49,7 +50,8 @@ class Walking : public testing::Test {
   store::MemoryStore store{clock};
   fakes::FakeEvaluator evaluator;
   std::vector<candidate::StepDone> steps;
-  bool interrupted = false;  ///< As soon as the seed has been judged.
+  std::vector<candidate::Number> parents;  ///< Of each task.
+  bool interrupted = false;                ///< As soon as the seed has been judged.
   bool stopped = false;
 };
 
@@ -65,6 +67,12 @@ TEST_F(Walking, EndsWithAProgramThatDrivesItself) {
 
 TEST_F(Walking, TriesAStepAgainAfterAFailure) {
   EXPECT_EQ(go({"broken", "windows", "wrong", "time 9e-4"}), 4);
+}
+
+TEST_F(Walking, EachStepGoesOnFromTheOneBefore) {
+  EXPECT_EQ(go({"broken", "windows", "wrong", "time 9e-4"}), 4);
+  EXPECT_EQ(parents, (std::vector<candidate::Number>{0, 1, 2, 3}));
+  EXPECT_TRUE(step(1).starts_with("replace ok"));
 }
 
 TEST_F(Walking, RefusesAReplacementThatStillCallsTheHostCollective) {

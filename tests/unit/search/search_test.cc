@@ -74,6 +74,13 @@ TEST_F(Searching, FindsTheFastestThatSurvivesTheFinalCheck) {
   EXPECT_EQ(candidate::verdict(*state.entries[3].latest()), "findings");
 }
 
+TEST_F(Searching, StartsFromWhatTheFastPathMadeUntilSomethingIsFaster) {
+  // Candidate 1 is slower than the seed: it is where proposals start, and never the best.
+  const auto result = go({"time 2e-3", "time 15e-4", "time 6e-4", "time 5e-4"}, {.start = 1});
+  EXPECT_EQ(result.winner, 4);
+  EXPECT_EQ(proposer->parents, (std::vector<candidate::Number>{1, 1, 1, 3, 4}));
+}
+
 TEST_F(Searching, CostsOneCandidateForARejectedOrRepeatedProposal) {
   const auto result = go({"reject no directive in the answer", "time 9e-4", "time 9e-4 // again"});
   EXPECT_EQ(result.winner, 2);
