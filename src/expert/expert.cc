@@ -112,6 +112,14 @@ void add_host_ideas(const analysis::CommunicationGraph& graph, std::string_view 
   }
 }
 
+candidate::Number parent_of(const Idea& idea, const candidate::History& history) {
+  if (idea.continues.empty()) return candidate::kSeed;
+  for (const candidate::Judged& judged : history) {
+    if (judged.candidate.code_hash == idea.continues) return judged.candidate.number;
+  }
+  return candidate::kSeed;
+}
+
 }  // namespace
 
 Ideas make_ideas(const analysis::CommunicationGraph& graph,
@@ -161,10 +169,15 @@ Result<FastPathIdeas> make_fast_path_ideas(const analysis::CommunicationGraph& g
       "communication is not the cause";
   const auto all = families();
   const auto& corner = all.front();
-  CUCO_TRY_ASSIGN(ideas.replacement.source, corner.rewrite(site, corner.settings.front()));
-  ideas.replacement.directive = corner.directive(corner.settings.front());
-  ideas.replacement.because = corner.because;
+  Idea replacement{corner.directive(corner.settings.front()), corner.name, corner.because};
+  CUCO_TRY_ASSIGN(replacement.source, corner.rewrite(site, corner.settings.front()));
+  replacement.continues = code_hash(ideas.infrastructure);
+  ideas.replacements.push_back(std::move(replacement));
   return ideas;
+}
+
+std::string code_hash(const Idea& idea) {
+  return program::normalised_hash(program::single_file("program.cu", idea.source));
 }
 
 Result<std::optional<candidate::ProposerAnswer>> Expert::propose(const candidate::Task& task,
@@ -182,7 +195,7 @@ Result<std::optional<candidate::ProposerAnswer>> Expert::propose(const candidate
     candidate::Proposal proposal{.source = std::move(source), .directive = idea.directive};
     proposal.lineage.proposer = name();
     proposal.lineage.island = std::string(design::name(idea.directive.backend));
-    proposal.lineage.parent = candidate::kSeed;
+    proposal.lineage.parent = parent_of(idea, task.history);
     proposal.lineage.because = idea.because;
     return std::optional(candidate::ProposerAnswer{std::move(proposal)});
   }

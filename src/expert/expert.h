@@ -19,7 +19,8 @@ struct Idea {
   design::Directive directive;
   std::string family;  ///< What shares everything but the knobs.
   std::string because;
-  std::string source;  ///< The rewritten file.
+  std::string source;          ///< The rewritten file.
+  std::string continues = {};  ///< Code hash of the version that it goes on from; empty: the seed.
 };
 
 /// A design that was not offered, and why.
@@ -39,13 +40,17 @@ struct Ideas {
                                const design::TopologyFacts& topology,
                                design::NcclVersion nccl);
 
-/// The fast path's two steps, as ideas: the infrastructure alone, and the conservative replacement.
+/// The fast path's two steps, as ideas: the infrastructure alone, and conservative replacements
+/// that go on from it.
 struct FastPathIdeas {
   Idea infrastructure;
-  Idea replacement;
+  std::vector<Idea> replacements;
 };
 [[nodiscard]] Result<FastPathIdeas> make_fast_path_ideas(const analysis::CommunicationGraph& graph,
                                                          std::string_view text);
+
+/// What candidates are known by.
+[[nodiscard]] std::string code_hash(const Idea& idea);
 
 class Expert final : public candidate::Proposer {
  public:

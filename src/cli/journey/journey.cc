@@ -5,11 +5,11 @@
 
 #include "analysis/analyse.h"
 #include "base/text.h"
+#include "cli/journey/fast_path.h"
 #include "cli/journey/journey_view.h"
 #include "cli/journey/proposers.h"
 #include "cli/terminal/interrupt.h"
 #include "expert/expert.h"
-#include "fastpath/fastpath.h"
 #include "report/export.h"
 #include "report/progress.h"
 #include "search/search.h"
@@ -54,12 +54,21 @@ Result<void> judge_seed(Run& run, const Subject& subject) {
                fmt::format("the seed itself was rejected: {}", candidate::explanation(outcome))};
 }
 
+/// How programs are analysed: the seed, and what becomes of it.
+Result<ReadText> reader(const Subject& subject, const system::Path& cuda) {
+  CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
+  analysis::AnalysisOptions options{cuda, subject.includes};
+  options.include_paths.push_back(include);
+  return ReadText([options](const std::string& text) {
+    return analysis::analyse("program.cu", text, options);
+  });
+}
+
 /// A step of the journey, so its result is recorded and shown even if nothing follows from it.
 Result<analysis::CommunicationGraph> analyse_seed(Run& run,
                                                   const Subject& subject,
-                                                  const system::Path& cuda) {
-  CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
-  CUCO_TRY_ASSIGN(auto graph, analysis::analyse("program.cu", subject.program, {cuda, {include}}));
+                                                  const ReadText& read) {
+  CUCO_TRY_ASSIGN(auto graph, read(subject.program));
   std::vector<std::string> found;
   for (const auto& collective : graph.collectives) {
     found.push_back(fmt::format("{} (line {})", collective.name, collective.span.line));
@@ -71,41 +80,6 @@ Result<analysis::CommunicationGraph> analyse_seed(Run& run,
                                               : fmt::format("{} launches", graph.launches.size()),
                    found.empty() ? "no collective" : join(found, ", "))}));
   return graph;
-}
-
-/// Windows first, then the conservative replacement. What the slow path starts from: that, if it is
-/// faster than the seed.
-Result<candidate::Number> walk_fast_path(Run& run,
-                                         const Subject& subject,
-                                         const analysis::CommunicationGraph& graph,
-                                         const system::Path& cuda) {
-  auto ideas = expert::make_fast_path_ideas(graph, subject.program);
-  if (!ideas) {
-    CUCO_TRY(run.record_step({"infrastructure", false, ideas.error().message()}));
-    return kSeed;
-  }
-  expert::Expert infrastructure({{ideas->infrastructure}, {}}, "program.cu");
-  expert::Expert replacement({{ideas->replacement}, {}}, "program.cu");
-  fastpath::FastPath path{.infrastructure = &infrastructure, .replacement = &replacement};
-  // The replacement counts only if no host collective is left in it: ask the parser, not the
-  // proposer.
-  path.host_collectives = [&](const program::Source& source) -> Result<std::vector<std::string>> {
-    CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
-    CUCO_TRY_ASSIGN(
-        const auto rewritten,
-        analysis::analyse("program.cu", source.find("program.cu")->text, {cuda, {include}}));
-    std::vector<std::string> names;
-    for (const auto& collective : rewritten.collectives)
-      names.push_back(collective.name);
-    return names;
-  };
-  CUCO_TRY_ASSIGN(const auto device_seed, fastpath::walk(run, path));
-  if (!device_seed) return kSeed;
-  const candidate::Rung rung{run.evaluator().target().kind, candidate::Fidelity::Quick};
-  CUCO_TRY_ASSIGN(const bool faster, run.is_faster(*device_seed, kSeed, rung));
-  if (!faster) return kSeed;
-  CUCO_TRY(run.set_best(*device_seed));
-  return *device_seed;
 }
 
 /// Why the expert has nothing, or less than one would expect; the full list only with --verbose.
@@ -191,15 +165,17 @@ Result<ExitCode> travel(Context& context,
   show_bound(context, *run.entry(kSeed).scored());
   CUCO_TRY_ASSIGN(const auto toolkit, toolchain::find_cuda(system::Environment::current()));
   const system::Path& cuda = toolkit.root;
-  CUCO_TRY_ASSIGN(const analysis::CommunicationGraph graph, analyse_seed(run, subject, cuda));
-  CUCO_TRY_ASSIGN(
-      const ProposerSet proposers,
-      make_proposers(options, {subject, graph, target, installed_nccl(cuda), cuda}, clock));
+  CUCO_TRY_ASSIGN(const ReadText read, reader(subject, cuda));
+  CUCO_TRY_ASSIGN(const analysis::CommunicationGraph graph, analyse_seed(run, subject, read));
+  const design::NcclVersion nccl = installed_nccl(cuda);
+  const auto own = expert::make_standalone_ideas(graph, subject.program, target.facts, nccl);
+  const Situation situation{subject, graph, own, target, nccl, cuda, read};
+  CUCO_TRY_ASSIGN(const ProposerSet proposers, make_proposers(options, situation, clock));
   show_discarded(context, proposers);
   search::SearchOptions race;
   race.budget = {options.candidates, options.budget_seconds};
   if (proposers.expert != nullptr) {
-    CUCO_TRY_ASSIGN(race.incumbent, walk_fast_path(run, subject, graph, cuda));
+    CUCO_TRY(walk_fast_path(run, situation, &race));
   }
 
   const auto askable = proposers.pointers();

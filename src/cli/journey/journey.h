@@ -42,7 +42,8 @@ struct JourneyOptions {
 struct Subject {
   std::string name;
   std::string summary;
-  std::string program;  ///< Text of program.cu.
+  std::string program;                      ///< Text of program.cu.
+  std::vector<system::Path> includes = {};  ///< Folders of headers that it needs.
 };
 
 /// Everything from the seed to the winner's folder. Done: a faster candidate was found; JobFailed:

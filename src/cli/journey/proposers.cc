@@ -87,6 +87,26 @@ Result<agents::Problem> describe_problem(const Situation& situation) {
   return problem;
 }
 
+/// What fits this program alone comes first, then its versions with own collectives.
+expert::Ideas all_ideas(const Situation& situation) {
+  const std::string& text = situation.subject.program;
+  expert::Ideas ideas =
+      expert::make_ideas(situation.graph, text, situation.target.facts, situation.nccl);
+  const expert::StandaloneIdeas& own = situation.own;
+  ideas.discarded.insert(ideas.discarded.end(), own.discarded.begin(), own.discarded.end());
+  if (!own.fast_path) return ideas;
+  const auto& versions = own.fast_path->replacements;
+  auto replayed =
+      expert::replayed_by_graph(situation.graph, text, versions.front(), situation.read);
+  if (replayed) {
+    ideas.ideas.push_back(*std::move(replayed));
+  } else {
+    ideas.discarded.push_back({"own collectives in a CUDA graph", replayed.error().message()});
+  }
+  ideas.ideas.insert(ideas.ideas.end(), versions.begin(), versions.end());
+  return ideas;
+}
+
 }  // namespace
 
 std::vector<candidate::Proposer*> ProposerSet::pointers() const {
@@ -102,10 +122,7 @@ Result<ProposerSet> make_proposers(const JourneyOptions& options,
   ProposerSet set;
   for (const auto& name : options.proposers) {
     if (name == "expert") {
-      auto expert = std::make_unique<expert::Expert>(
-          expert::make_ideas(situation.graph, situation.subject.program, situation.target.facts,
-                             situation.nccl),
-          "program.cu");
+      auto expert = std::make_unique<expert::Expert>(all_ideas(situation), "program.cu");
       set.expert = expert.get();
       set.proposers.push_back(std::move(expert));
       continue;

@@ -3,6 +3,7 @@
 /// From what the user asked for to proposers that can be asked.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -12,17 +13,23 @@
 #include "candidate/proposer.h"
 #include "cli/journey/journey.h"
 #include "expert/expert.h"
+#include "expert/standalone/standalone_ideas.h"
 #include "llm/provider.h"
 
 namespace cuco::cli {
+
+/// Analyses a program's text.
+using ReadText = std::function<Result<analysis::CommunicationGraph>(const std::string&)>;
 
 /// What proposers need to know.
 struct Situation {
   const Subject& subject;
   const analysis::CommunicationGraph& graph;
+  const expert::StandaloneIdeas& own;  ///< Versions with own collectives.
   candidate::Target target;
   design::NcclVersion nccl;
   system::Path cuda;
+  ReadText read;
 };
 
 /// Owns the proposers and what they lean on.

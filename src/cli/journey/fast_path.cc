@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/journey/fast_path.h"
+
+#include "expert/expert.h"
+#include "fastpath/fastpath.h"
+
+namespace cuco::cli {
+namespace {
+
+/// Designs that know what is gathered come first; own collectives need to know nothing.
+Result<expert::FastPathIdeas> steps_for(const Situation& situation) {
+  auto ideas = expert::make_fast_path_ideas(situation.graph, situation.subject.program);
+  if (ideas) return ideas;
+  if (situation.own.fast_path) return *situation.own.fast_path;
+  if (situation.own.discarded.empty()) return ideas;
+  return Error{ErrorKind::InvalidInput, situation.own.discarded.front().reason};
+}
+
+}  // namespace
+
+Result<void> walk_fast_path(candidate::Run& run,
+                            const Situation& situation,
+                            search::SearchOptions* race) {
+  auto ideas = steps_for(situation);
+  if (!ideas) return run.record_step({"infrastructure", false, ideas.error().message()});
+  expert::Expert infrastructure({{ideas->infrastructure}, {}}, "program.cu");
+  expert::Expert replacement({ideas->replacements, {}}, "program.cu");
+  fastpath::FastPath path{.infrastructure = &infrastructure, .replacement = &replacement};
+  // The replacement counts only if no host collective is left in it: ask the parser, not the
+  // proposer.
+  path.host_collectives = [&](const program::Source& source) -> Result<std::vector<std::string>> {
+    CUCO_TRY_ASSIGN(const auto rewritten, situation.read(source.find("program.cu")->text));
+    std::vector<std::string> names;
+    for (const auto& collective : rewritten.collectives)
+      names.push_back(collective.name);
+    return names;
+  };
+  CUCO_TRY_ASSIGN(const auto made, fastpath::walk(run, path));
+  if (!made) return {};
+  race->start = *made;
+  const candidate::Rung rung{run.evaluator().target().kind, candidate::Fidelity::Quick};
+  CUCO_TRY_ASSIGN(const bool faster, run.is_faster(*made, candidate::kSeed, rung));
+  if (!faster) return {};
+  race->incumbent = *made;
+  return run.set_best(*made);
+}
+
+}  // namespace cuco::cli
