@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -107,9 +109,7 @@ class Race {
     if (run_.stop_requested()) return SearchResult{std::nullopt, "interrupted"};
     // The better half goes on, at least one, at most the finalists. They need not beat the seed on
     // a small shape: what pays on full ones may cost there.
-    auto standing = ranked(Fidelity::Quick, 0);
-    const auto half = (standing.size() + 1) / 2;
-    standing.resize(std::min(half, static_cast<std::size_t>(std::max(options_.finalists, 1))));
+    const auto standing = finalists(ranked(Fidelity::Quick, 0));
     CUCO_TRY(run_.evaluate(standing, rung(Fidelity::Scaled)));
     CUCO_TRY_ASSIGN(const std::optional<Number> winner,
                     confirm(ranked(Fidelity::Scaled, candidate::kLeastSpeedup)));
@@ -130,6 +130,20 @@ class Race {
     std::stable_sort(list.begin(), list.end(),
                      [&](Number a, Number b) { return speedup(a) > speedup(b); });
     return list;
+  }
+
+  /// Of the better half, the best of every design before the second of any: what tells designs
+  /// apart on full shapes, a small one does not show.
+  [[nodiscard]] std::vector<Number> finalists(std::vector<Number> standing) const {
+    standing.resize((standing.size() + 1) / 2);
+    std::set<std::tuple<design::Backend, design::Placement, design::SyncScope>> designs;
+    std::stable_partition(standing.begin(), standing.end(), [&](Number number) {
+      const auto& directive = run_.entry(number).candidate.directive;
+      return designs.emplace(directive.backend, directive.placement, directive.sync).second;
+    });
+    const auto most = static_cast<std::size_t>(std::max(options_.finalists, 1));
+    standing.resize(std::min(standing.size(), most));
+    return standing;
   }
 
   /// The first in rank that the highest fidelity accepts.

@@ -21,7 +21,7 @@ struct SearchOptions {
   Budget budget;
   candidate::Number incumbent = candidate::kSeed;  ///< The fastest so far.
   candidate::Number start = candidate::kSeed;  ///< What to improve while nothing beats the seed.
-  int finalists = 4;                           ///< At most so many are judged at Scaled fidelity.
+  int finalists = 5;                           ///< At most so many are judged at Scaled fidelity.
 };
 
 struct SearchResult {

@@ -10,7 +10,8 @@
 
 namespace cuco::fakes {
 
-/// Each line becomes the whole program; "reject REASON" becomes a rejected answer.
+/// Each line becomes the whole program; "reject REASON" becomes a rejected answer. A line with
+/// "GIN" claims that backend.
 class ScriptedProposer final : public candidate::Proposer {
  public:
   explicit ScriptedProposer(std::vector<std::string> lines) : lines_(std::move(lines)) {}
@@ -36,6 +37,7 @@ class ScriptedProposer final : public candidate::Proposer {
     }
     candidate::Proposal proposal{.source = program::single_file("program.cu", line)};
     proposal.lineage.proposer = name();
+    if (line.find("GIN") != std::string::npos) proposal.directive.backend = design::Backend::Gin;
     return std::optional(candidate::ProposerAnswer(std::move(proposal)));
   }
 

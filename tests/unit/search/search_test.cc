@@ -74,6 +74,19 @@ TEST_F(Searching, FindsTheFastestThatSurvivesTheFinalCheck) {
   EXPECT_EQ(candidate::verdict(*state.entries[3].latest()), "findings");
 }
 
+TEST_F(Searching, SendsTheBestOfEveryDesignOnBeforeTheSecondOfAny) {
+  go({"time 1e-4", "time 2e-4", "time 3e-4", "time 4e-4 GIN", "time 8e-4", "time 8e-4 b",
+      "time 8e-4 c", "time 8e-4 d"},
+     {.finalists = 2});
+  const auto scaled = [&](std::size_t number) {
+    return state.entries[number].outcomes.contains(Rung{.fidelity = Fidelity::Scaled});
+  };
+  EXPECT_TRUE(scaled(1));
+  EXPECT_FALSE(scaled(2));
+  EXPECT_FALSE(scaled(3));
+  EXPECT_TRUE(scaled(4));
+}
+
 TEST_F(Searching, StartsFromWhatTheFastPathMadeUntilSomethingIsFaster) {
   // Candidate 1 is slower than the seed: it is where proposals start, and never the best.
   const auto result = go({"time 2e-3", "time 15e-4", "time 6e-4", "time 5e-4"}, {.start = 1});
