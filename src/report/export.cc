@@ -40,8 +40,12 @@ std::vector<program::File> export_folder(const candidate::RunState& state,
   const auto& candidate = entry.candidate;
   CUCO_ASSERT(!candidate.source.empty());
   const auto workload = state.started ? state.started->workload : std::string("?");
-  auto name = std::filesystem::path(workload).filename().string();
-  if (name.empty()) name = std::filesystem::path(workload).parent_path().filename().string();
+  const std::filesystem::path path(workload);
+  // The workload of a run is a folder, or the file of a whole program.
+  const bool whole = path.extension() == ".cu";
+  const std::string file = whole ? path.filename().string() : "program.cu";
+  auto name = whole ? path.stem().string() : path.filename().string();
+  if (name.empty()) name = path.parent_path().filename().string();
   std::string time = "not timed";
   if (const auto* scored = entry.scored()) {
     time = fmt::format("{} on {}, {:.2f}x the seed", time_text(*scored), scored->hardware,
@@ -51,18 +55,27 @@ std::vector<program::File> export_folder(const candidate::RunState& state,
       {"name", name},
       {"run", std::string(run)},
       {"number", std::to_string(number)},
+      {"file", file},
       {"workload", workload},
       {"directive", design::to_text(candidate.directive)},
       {"time", time},
       {"verdict", entry.latest() == nullptr ? "not judged" : candidate::summary(*entry.latest())},
       {"hash", candidate.code_hash},
       {"because", candidate.lineage.because}};
-  std::vector<program::File> files = candidate.source.files();
-  files.push_back({"changes.diff", program::unified_diff(state.entries.front().candidate.source,
-                                                         candidate.source)});
-  files.push_back({"README.md", filled("README.md", values)});
-  files.push_back({"Makefile", filled("Makefile", values)});
-  files.push_back({"include/cuco/workload.h", std::string(workload_header)});
+  const auto named = [&](const program::Source& source) {
+    std::vector<program::File> files = source.files();
+    for (program::File& one : files) {
+      if (one.path == "program.cu") one.path = file;
+    }
+    return program::Source(std::move(files));
+  };
+  const program::Source made = named(candidate.source);
+  std::vector<program::File> files = made.files();
+  files.push_back(
+      {"changes.diff", program::unified_diff(named(state.entries.front().candidate.source), made)});
+  files.push_back({"README.md", filled(whole ? "README.whole.md" : "README.md", values)});
+  files.push_back({"Makefile", filled(whole ? "Makefile.whole" : "Makefile", values)});
+  if (!whole) files.push_back({"include/cuco/workload.h", std::string(workload_header)});
   return files;
 }
 

@@ -13,7 +13,7 @@
 namespace cuco::report {
 
 /// program.cu, changes.diff, README.md, Makefile and include/cuco/workload.h (text given) for a
-/// candidate.
+/// candidate. Of a program with main() it is under the program's own name, without that header.
 [[nodiscard]] std::vector<program::File> export_folder(const candidate::RunState& state,
                                                        candidate::Number number,
                                                        std::string_view run,

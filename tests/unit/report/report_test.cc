@@ -161,6 +161,20 @@ TEST_F(Reporting, ExportsAFolderThatBuildsAlone) {
     EXPECT_THAT(file.text, Not(HasSubstr("{{"))) << file.path;
 }
 
+TEST_F(Reporting, ExportsAProgramUnderItsOwnName) {
+  state.started->workload = "somewhere/ring.cu";
+  const auto files = export_folder(state, 1, "0003", "/* header */");
+  program::Source folder{files};
+  EXPECT_EQ(folder.find("program.cu"), nullptr);
+  EXPECT_EQ(folder.find("include/cuco/workload.h"), nullptr);
+  EXPECT_EQ(folder.find("ring.cu")->text, "int fast;\n");
+  EXPECT_THAT(folder.find("changes.diff")->text, HasSubstr("ring.cu"));
+  EXPECT_THAT(folder.find("README.md")->text, HasSubstr("`ring.cu` is your program"));
+  EXPECT_THAT(folder.find("Makefile")->text, HasSubstr("ring: ring.cu"));
+  for (const auto& file : files)
+    EXPECT_THAT(file.text, Not(HasSubstr("{{"))) << file.path;
+}
+
 TEST_F(Reporting, MakesAPageThatIsWholeInItself) {
   const auto page = run_page(state, {.run = "0003", .state = "stopped"});
   EXPECT_THAT(page, HasSubstr("1.57x"));
