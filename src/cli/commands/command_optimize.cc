@@ -18,8 +18,14 @@ constexpr int kExpertWindow = 4;
 class OptimizeCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("WORKLOAD", workload_, "folder with workload.toml and program.cu")
+    arguments
+        .positional("WORKLOAD", workload_,
+                    "folder with workload.toml and program.cu, or a CUDA program with main()")
+        .completes(Completion::File);
+    arguments.option("--ranks", ranks_, "N", "number of GPUs of such a program (default: 4)");
+    arguments.option("--include", includes_, "DIR", "header folder that it needs; may be repeated")
         .completes(Completion::Folder);
+    arguments.option("--nvcc", flags_, "FLAG", "compiler flag that it needs; may be repeated");
     arguments.option("--proposer", proposers_, "WHO",
                      "expert, model or command:PROGRAM; may be repeated");
     arguments.option("--model", model_, "NAME", "model to ask (implies --proposer model)");
@@ -37,25 +43,42 @@ class OptimizeCommand final : public Command {
         .completes(Completion::File);
     arguments.option("--replay", replay_, "FILE", "answer from a recording instead of a model")
         .completes(Completion::File);
+    arguments.rest("ARGS", args_, "arguments for such a program");
   }
 
   Result<ExitCode> run(Context& context) override {
-    if (!std::filesystem::exists(workload_ / "workload.toml")) {
+    std::error_code code;
+    const bool is_file = std::filesystem::is_regular_file(workload_, code);
+    if (!is_file && (ranks_ || !includes_.empty() || !flags_.empty() || !args_.empty())) {
+      return Error{ErrorKind::InvalidInput,
+                   "--ranks, --include, --nvcc and arguments are for programs: a workload's folder "
+                   "says these itself"};
+    }
+    if (!std::filesystem::exists(workload_, code)) {
+      return Error(ErrorKind::NotFound,
+                   fmt::format("no such file or folder: {}; the workloads that come with cuco are "
+                               "in workloads/",
+                               workload_.string()));
+    }
+    if (!is_file && !std::filesystem::exists(workload_ / "workload.toml")) {
       return Error(ErrorKind::NotFound,
                    fmt::format("no workload.toml in {}; the workloads that come with cuco are in "
                                "workloads/",
                                workload_.string()));
     }
     CUCO_TRY_ASSIGN(const JourneyOptions options, chosen(context.config));
-    CUCO_TRY_ASSIGN(const store::RunFolder folder,
-                    store::create_run(context.config.text("store.folder")));
-    return start_journey(context, options, folder);
+    return start_journey(context, options,
+                         [&] { return store::create_run(context.config.text("store.folder")); });
   }
 
  private:
   Result<JourneyOptions> chosen(const Config& config) const {
     JourneyOptions options;
     options.workload = workload_.string();
+    options.ranks = ranks_.value_or(options.ranks);
+    options.args = args_;
+    options.includes = includes_;
+    options.flags = flags_;
     options.proposers = proposers_;
     if (options.proposers.empty()) {
       options.proposers = {model_.empty() ? config.text("search.proposer") : "model"};
@@ -94,6 +117,10 @@ class OptimizeCommand final : public Command {
   }
 
   std::filesystem::path workload_;
+  std::optional<int> ranks_;
+  std::vector<std::string> includes_;
+  std::vector<std::string> flags_;
+  std::vector<std::string> args_;
   std::vector<std::string> proposers_;
   std::string model_;
   std::string endpoint_;

@@ -37,7 +37,7 @@ class ResumeCommand final : public Command {
       }
       options.budget_seconds = *seconds;
     }
-    return start_journey(context, options, run.folder);
+    return start_journey(context, options, [&] { return Result<store::RunFolder>(run.folder); });
   }
 
  private:

@@ -5,9 +5,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/journey/judge_report.h"
+#include "cli/journey/opened_program.h"
 #include "cli/journey/transformed.h"
 #include "cli/terminal/command.h"
-#include "judge/whole/whole_program_judge.h"
 
 namespace cuco::cli {
 namespace {
@@ -35,9 +35,9 @@ class TransformCommand final : public Command {
 
   Result<ExitCode> run(Context& context) override {
     CUCO_TRY(check());
-    CUCO_TRY_ASSIGN(const std::string source, system::read_file(program_file(), 4U << 20U));
-    CUCO_TRY_ASSIGN(const system::TempFolder copy, system::TempFolder::create("cuco-transform"));
-    CUCO_TRY_ASSIGN(const auto judge, open_judge(source, copy.path()));
+    CUCO_TRY_ASSIGN(const Opened opened, open());
+    judge::ProgramJudge* const judge = opened.judge;
+    const std::string& source = opened.source;
     CUCO_TRY_ASSIGN(const design::Backend backend, usual_backend(judge->target()));
     const auto transformed = is_split()
                                  ? transform_split(file_, source, backend)
@@ -61,8 +61,6 @@ class TransformCommand final : public Command {
 
  private:
   Result<void> check() const {
-    if (ranks_ && (*ranks_ < 1 || *ranks_ > 64))
-      return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", *ranks_)};
     if (folder_.empty())
       return Error{ErrorKind::InvalidInput, "where to? name a folder with -o FOLDER"};
     std::error_code code;
@@ -95,25 +93,29 @@ class TransformCommand final : public Command {
     return is_folder() && (!whole || !*whole);
   }
 
-  Result<std::unique_ptr<judge::ProgramJudge>> open_judge(const std::string& source,
-                                                          const system::Path& copy) const {
-    judge::JudgeOptions options{.workload = is_folder() ? file_ : copy,
-                                .cache = system::cache_folder(system::Environment::current()),
-                                .tier = own_ ? system::Tier::Own : system::Tier::Hostile,
-                                .topology = topology_};
-    if (is_folder()) return judge::open_judge(options);
-    const int ranks = ranks_.value_or(4);
-    judge::WholeProgram program;
-    program.name = file_.filename().string();
-    program.ranks = ranks;
-    program.topology = judge::usual_topology(ranks);
-    program.args = args_;
-    program.flags = judge::compiler_flags(source, file_, includes_, flags_);
-    program.rules.ranks = ranks;
-    program.seed = copy / "program.cu";
-    CUCO_TRY(system::write_file(program.seed, source));
-    CUCO_TRY_ASSIGN(auto judge, judge::WholeProgramJudge::create(std::move(program), options));
-    return std::unique_ptr<judge::ProgramJudge>(std::move(judge));
+  struct Opened {
+    std::string source;
+    judge::ProgramJudge* judge = nullptr;
+    std::optional<OpenedProgram> program;
+    std::unique_ptr<judge::ProgramJudge> of_folder;
+  };
+  Result<Opened> open() const {
+    const judge::JudgeOptions options{.workload = file_,
+                                      .cache = system::cache_folder(system::Environment::current()),
+                                      .tier = own_ ? system::Tier::Own : system::Tier::Hostile,
+                                      .topology = topology_};
+    Opened opened;
+    if (is_folder()) {
+      CUCO_TRY_ASSIGN(opened.source, system::read_file(program_file(), 4U << 20U));
+      CUCO_TRY_ASSIGN(opened.of_folder, judge::open_judge(options));
+      opened.judge = opened.of_folder.get();
+      return opened;
+    }
+    CUCO_TRY_ASSIGN(opened.program,
+                    open_program({file_, ranks_.value_or(4), args_, includes_, flags_}, options));
+    opened.source = opened.program->source;
+    opened.judge = opened.program->judge.get();
+    return opened;
   }
 
   Result<void> write(const Transformed& transformed) const {

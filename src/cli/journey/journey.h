@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +20,9 @@ namespace cuco::cli {
 
 /// What the user asked for; stored with the run, so that it can be resumed. No keys in here.
 struct JourneyOptions {
-  std::string workload;
+  std::string workload;  ///< A folder, or the file of a program with main().
+  int ranks = 4;         ///< This and the next three: of such a program.
+  std::vector<std::string> args, includes, flags;
   std::uint64_t seed = 1;
   std::vector<std::string> proposers;  ///< "expert", "model", "command:PROGRAM".
   std::string model;
@@ -60,9 +63,11 @@ struct Subject {
                                            std::string_view run,
                                            const system::Path& folder);
 
-/// Makes the judge that the options ask for, and travels.
-[[nodiscard]] Result<ExitCode> start_journey(Context& context,
-                                             const JourneyOptions& options,
-                                             const store::RunFolder& folder);
+/// Makes the judge that the options ask for, and travels. `folder` is asked for when it is clear
+/// that there is something to judge: what cannot be optimised leaves no run behind.
+[[nodiscard]] Result<ExitCode> start_journey(
+    Context& context,
+    const JourneyOptions& options,
+    const std::function<Result<store::RunFolder>()>& folder);
 
 }  // namespace cuco::cli

@@ -9,6 +9,10 @@ namespace cuco::cli {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JourneyOptions,
                                                 workload,
+                                                ranks,
+                                                args,
+                                                includes,
+                                                flags,
                                                 seed,
                                                 proposers,
                                                 model,

@@ -1,29 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "cli/journey/journey.h"
+#include "cli/journey/opened_program.h"
+#include "cli/journey/program_reading.h"
+#include "expert/standalone/nccl_names.h"
 #include "judge/judge.h"
+#include "program/tokens.h"
 
 namespace cuco::cli {
+namespace {
+
+bool asks_only_the_expert(const JourneyOptions& options) {
+  return std::ranges::all_of(options.proposers, [](const auto& name) { return name == "expert"; });
+}
+
+judge::JudgeOptions judge_options(const JourneyOptions& options) {
+  judge::JudgeOptions made;
+  made.workload = options.workload;
+  made.cache = system::cache_folder(system::Environment::current());
+  made.seed = options.seed;
+  made.topology = options.topology;
+  made.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / options.jobs);
+  // What the expert writes is ours; what a model or a program answers is anybody's.
+  made.tier = asks_only_the_expert(options) ? system::Tier::Own : system::Tier::Hostile;
+  return made;
+}
+
+/// Says at once what is wrong with a program: it is not CUDA, does not compile, does not run, or
+/// has no communication that the expert could take over.
+Result<void> check_program(const JourneyOptions& options, const OpenedProgram& opened) {
+  CUCO_TRY(read_program(options.workload, options.includes));
+  const auto uses = expert::uses_of(program::identifiers(opened.source));
+  if (!uses && asks_only_the_expert(options)) {
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("{}: {}", options.workload, uses.error().message())};
+  }
+  CUCO_TRY_ASSIGN(const auto outcome, opened.judge->check(opened.source));
+  if (!outcome) return {};
+  return Error{ErrorKind::InvalidInput,
+               fmt::format("{} does not even compare with itself: {}", options.workload,
+                           candidate::summary(*outcome))};
+}
+
+}  // namespace
 
 Result<ExitCode> start_journey(Context& context,
                                const JourneyOptions& options,
-                               const store::RunFolder& folder) {
-  judge::JudgeOptions judge_options;
-  judge_options.workload = options.workload;
-  judge_options.cache = system::cache_folder(system::Environment::current());
-  judge_options.seed = options.seed;
-  judge_options.topology = options.topology;
-  judge_options.threads =
-      std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / options.jobs);
-  // What the expert writes is ours; what a model or a program answers is anybody's.
-  const bool own = std::all_of(options.proposers.begin(), options.proposers.end(),
-                               [](const std::string& name) { return name == "expert"; });
-  judge_options.tier = own ? system::Tier::Own : system::Tier::Hostile;
-  CUCO_TRY_ASSIGN(const auto judge, judge::Judge::create(judge_options));
+                               const std::function<Result<store::RunFolder>()>& folder) {
+  if (!std::filesystem::is_directory(options.workload)) {
+    CUCO_TRY_ASSIGN(const OpenedProgram opened,
+                    open_program({options.workload, options.ranks, options.args, options.includes,
+                                  options.flags},
+                                 judge_options(options)));
+    CUCO_TRY(check_program(options, opened));
+    CUCO_TRY_ASSIGN(const store::RunFolder made, folder());
+    Subject subject{opened.judge->name(), "a program with main()", opened.source};
+    subject.includes = include_folders(options.workload, options.includes);
+    return travel(context, options, made, subject, *opened.judge);
+  }
+  CUCO_TRY_ASSIGN(const auto judge, judge::Judge::create(judge_options(options)));
+  CUCO_TRY_ASSIGN(const store::RunFolder made, folder());
   const auto& workload = judge->workload();
-  return travel(context, options, folder, {workload.name, workload.summary, workload.program},
+  return travel(context, options, made, {workload.name, workload.summary, workload.program},
                 *judge);
 }
 

@@ -37,7 +37,16 @@ Error first_problem(const system::Path& file, const std::vector<std::string>& pr
 
 }  // namespace
 
-Result<ReadProgram> read_program(const system::Path& path) {
+std::vector<system::Path> include_folders(const system::Path& file,
+                                          const std::vector<std::string>& named) {
+  std::vector<system::Path> folders{std::filesystem::absolute(file).parent_path()};
+  for (const std::string& folder : named)
+    folders.push_back(std::filesystem::absolute(folder));
+  return folders;
+}
+
+Result<ReadProgram> read_program(const system::Path& path,
+                                 const std::vector<std::string>& includes) {
   ReadProgram read;
   system::Path file = path;
   std::error_code code;
@@ -56,8 +65,8 @@ Result<ReadProgram> read_program(const system::Path& path) {
   }
   CUCO_TRY_ASSIGN(const std::string text, system::read_file(file, kLargestProgram));
   CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
-  const analysis::AnalysisOptions options{
-      .cuda = {}, .include_paths = {include, std::filesystem::absolute(file).parent_path()}};
+  analysis::AnalysisOptions options{.cuda = {}, .include_paths = include_folders(file, includes)};
+  options.include_paths.insert(options.include_paths.begin(), include);
   CUCO_TRY_ASSIGN(read.graph, analysis::analyse(file.filename().string(), text, options));
   if (!read.graph.problems.empty()) return first_problem(file, read.graph.problems);
   if (read.graph.kernels.empty() && read.graph.operations.empty()) {

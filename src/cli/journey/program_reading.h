@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "analysis/communication_graph.h"
 #include "base/result.h"
@@ -21,7 +22,12 @@ struct ReadProgram {
 };
 
 /// InvalidInput, one sentence, for what is not CUDA or does not compile.
-[[nodiscard]] Result<ReadProgram> read_program(const system::Path& path);
+[[nodiscard]] Result<ReadProgram> read_program(const system::Path& path,
+                                               const std::vector<std::string>& includes = {});
+
+/// Where the headers of a file are: beside it, and in the folders that are named.
+[[nodiscard]] std::vector<system::Path> include_folders(const system::Path& file,
+                                                        const std::vector<std::string>& named);
 
 /// What the design rules need to know of a cluster in topology/.
 [[nodiscard]] Result<design::TopologyFacts> topology_facts(const std::string& name, int ranks);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -95,6 +96,32 @@ TEST_F(Optimizing, ASmallRunHasOneWinnerWhateverTheNumberOfJobs) {
   for (const auto* key : {"candidate", "code_hash", "directive", "seconds", "verdict"}) {
     EXPECT_EQ(together.value(key, Json()), alone.value(key, Json())) << key;
   }
+}
+
+TEST_F(Optimizing, ASmallRunOfAProgramWithMainEndsWithADiffAgainstIt) {
+  const auto result = finish({"optimize", "tests/programs/captured_graph.cu", "--candidates", "3"});
+  ASSERT_EQ(result.value("verdict", ""), "scored") << to_text(result);
+  EXPECT_EQ(result.value("candidate", 0), 2);
+  EXPECT_GT(result.value("speedup", 0.0), 1.0);
+  const auto folder = temp->path() / "best";
+  int status = 0;
+  ::waitpid(start({"best", "last", "-o", folder.string()}, temp->path() / "out"), &status, 0);
+  EXPECT_EQ(status, 0);
+  const auto diff = system::read_file(folder / "changes.diff");
+  ASSERT_TRUE(diff) << diff.error().message();
+  EXPECT_THAT(*diff, HasSubstr("captured_graph.cu"));
+  EXPECT_THAT(*diff, HasSubstr("+// cuco: evolve begin collectives"));
+  EXPECT_TRUE(system::read_file(folder / "captured_graph.cu"));
+}
+
+TEST_F(Optimizing, ASmallRunOfWhatCannotBeLeavesNothingBehind) {
+  const auto out = temp->path() / "out";
+  for (const char* program : {"README.md", "tests/programs/no_communication.cu", "nothing.cu"}) {
+    int status = 0;
+    ::waitpid(start({"optimize", program}, out), &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), 2) << program;
+  }
+  EXPECT_FALSE(std::filesystem::exists(temp->path() / "runs"));
 }
 
 TEST_F(Optimizing, FindsTheSameWinnerAlsoAfterKillNine) {

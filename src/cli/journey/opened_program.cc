@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/journey/opened_program.h"
+
+#include <fmt/format.h>
+
+namespace cuco::cli {
+
+Result<OpenedProgram> open_program(const ProgramUse& use, judge::JudgeOptions options) {
+  constexpr int kMostRanks = 64;
+  if (use.ranks < 1 || use.ranks > kMostRanks) {
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("--ranks must be 1 to {}: {}", kMostRanks, use.ranks)};
+  }
+  CUCO_TRY_ASSIGN(std::string source, system::read_file(use.file, 4U << 20U));
+  CUCO_TRY_ASSIGN(system::TempFolder copy, system::TempFolder::create("cuco-program"));
+  judge::WholeProgram program;
+  program.name = use.file.filename().string();
+  program.ranks = use.ranks;
+  program.topology = judge::usual_topology(use.ranks);
+  program.args = use.args;
+  program.flags = judge::compiler_flags(source, use.file, use.includes, use.flags);
+  program.rules.ranks = use.ranks;
+  program.seed = copy.path() / "program.cu";
+  CUCO_TRY(system::write_file(program.seed, source));
+  options.workload = copy.path();
+  CUCO_TRY_ASSIGN(auto judge, judge::WholeProgramJudge::create(std::move(program), options));
+  return OpenedProgram{std::move(copy), std::move(source), std::move(judge)};
+}
+
+}  // namespace cuco::cli
