@@ -82,6 +82,8 @@ struct Gpu::Impl final : Scheduler {
   void start_block(Sm& sm, const Sm::Pending& pending);
   void finish_block(Block& block);
   void release_sm(const Grid& grid, Sm& sm, VTime when) const;
+  /// Blocks that have left by then give back what they held.
+  static void settle(Sm& sm, VTime now);
   /// Removes a grid and reports it.
   void retire(Grid& grid);
   void finish_counters(Grid& grid) const;

@@ -76,12 +76,14 @@ void Gpu::Impl::place_arrived(VTime now) {
   for (const auto& grid : grids) {
     if (grid->arrived || grid->start > now) continue;
     grid->arrived = true;
+    for (const auto& sm : sms)
+      settle(*sm, now);
     // Breadth first: one block per SM and round.
     for (bool placed = true; placed;) {
       placed = false;
       for (const auto& sm : sms) {
         if (grid->next_block == grid->block_count || !fits(*sm, *grid, now)) continue;
-        place_block(*grid, *sm, std::max(grid->start, sm->freed));
+        place_block(*grid, *sm, grid->start);
         placed = true;
       }
     }
@@ -93,10 +95,13 @@ void Gpu::Impl::await_taken(VTime now) {
   if (!has_waiting_blocks()) return;
   for (const auto& sm : sms) {
     if (sm->taken_until > now) vacancies.emplace(sm->taken_until, sm->index);
+    for (const Sm::Leaving& leaving : sm->leaving)
+      vacancies.emplace(leaving.when, sm->index);
   }
 }
 
 void Gpu::Impl::refill(Sm& sm, VTime now) {
+  settle(sm, now);
   for (const auto& grid : grids) {
     if (!grid->arrived || grid->trap) continue;
     while (grid->next_block < grid->block_count && fits(sm, *grid, now)) {
@@ -253,11 +258,19 @@ void Gpu::Impl::start_block(Sm& sm, const Sm::Pending& pending) {
 }
 
 void Gpu::Impl::release_sm(const Grid& grid, Sm& sm, VTime when) const {
-  sm.blocks -= 1;
-  sm.threads -= grid.warps_per_block * kLanes;
-  sm.registers -= grid.registers;
-  sm.shared -= block_shared(grid.shared_bytes);
-  sm.freed = std::max(sm.freed, when);
+  sm.leaving.push_back(
+      {when, grid.warps_per_block * kLanes, grid.registers, block_shared(grid.shared_bytes)});
+}
+
+void Gpu::Impl::settle(Sm& sm, VTime now) {
+  std::erase_if(sm.leaving, [&](const Sm::Leaving& leaving) {
+    if (leaving.when > now) return false;
+    sm.blocks -= 1;
+    sm.threads -= leaving.threads;
+    sm.registers -= leaving.registers;
+    sm.shared -= leaving.shared;
+    return true;
+  });
 }
 
 void Gpu::Impl::finish_block(Block& block) {

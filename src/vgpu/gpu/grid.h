@@ -69,9 +69,16 @@ struct Sm {
   std::uint32_t registers = 0;
   std::uint32_t shared = 0;
   std::uint32_t slots = 0;  ///< Taken by blocks that have started, by bit.
-  VTime freed = 0;          ///< When the last block left.
-  VTime taken_until = 0;    ///< By blocks that are not ours: Gpu::take_sms.
-  GridId last_grid = 0;     ///< Of the block placed last: L1 does not outlive a kernel.
+  /// What blocks that have been run to their end hold until then: others may still be before it.
+  struct Leaving {
+    VTime when = 0;
+    std::uint32_t threads = 0;
+    std::uint32_t registers = 0;
+    std::uint32_t shared = 0;
+  };
+  std::vector<Leaving> leaving;
+  VTime taken_until = 0;  ///< By blocks that are not ours: Gpu::take_sms.
+  GridId last_grid = 0;   ///< Of the block placed last: L1 does not outlive a kernel.
   RunQueue queue;
   /// Blocks that have their place but did not start: their warps are made when their time comes,
   /// out of what the last block left in the host's cache. By start.
