@@ -17,9 +17,9 @@
 namespace cuco::vgpu {
 
 inline const hardware::GpuDescription& h200() {
-  static const hardware::GpuDescription kGpu =
+  static const hardware::GpuDescription gpu =
       *hardware::load_gpu_description("h200", CUCO_SOURCE_DIR);
-  return kGpu;
+  return gpu;
 }
 
 inline std::string read_text(const std::string& path) {

@@ -2,6 +2,8 @@
 // The time model: pipes, caches, and that what should be slower is.
 #include "vgpu/timing/timing.h"
 
+#include <fmt/format.h>
+
 #include "fixture.h"
 #include "vgpu/timing/pipe.h"
 
@@ -58,7 +60,7 @@ TEST(Pipe, ForgetsThePastWithoutLosingTheFuture) {
 }
 
 TEST(CacheTags, HitsWhatFitsAndWritesBackWhatIsDirty) {
-  CacheTags tags(64 * 128, 4);  // 64 lines
+  CacheTags tags(std::uint64_t{64} * 128, 4);  // 64 lines
   EXPECT_EQ(tags.touch(tags.place_of(5), 0xF).hit, 0U);
   EXPECT_EQ(tags.touch(tags.place_of(5), 0x3).hit, 0xFU);  // Whatever is asked for.
   EXPECT_EQ(tags.touch(tags.place_of(6), 0x1).hit, 0U);
@@ -343,9 +345,8 @@ L: )" + body + R"(
   std::string floats;
   std::string special;
   for (int i = 2; i < 10; ++i) {
-    const std::string r = std::to_string(i);
-    floats += "add.f32 %f" + r + ", %f" + r + ", 0f3F800000;\n";
-    special += "ex2.approx.f32 %f1" + r + ", %f1" + r + ";\n";
+    floats += fmt::format("add.f32 %f{0}, %f{0}, 0f3F800000;\n", i);
+    special += fmt::format("ex2.approx.f32 %f1{0}, %f1{0};\n", i);
   }
   EXPECT_LT(time(floats + special), time(special) + time(floats) / 4);
 }
