@@ -161,32 +161,6 @@ LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 300; @%p1 bra LOOP;
   EXPECT_LT(time(few), alone) << "there is room for these";
 }
 
-TEST(Timing, ABlockHasItsPlaceUntilItLeaves) {
-  // More data than the L2 holds, by waves of blocks: as fast as HBM gives it, the first time and
-  // every later one. An SM whose blocks are run to their end early must not get more of them.
-  const auto gpu = load(R"(
-.visible .entry k(.param .u64 data)
-{
-  .reg .b64 %rd<4>; .reg .b32 %r<20>;
-  ld.param.u64 %rd1, [data];
-  mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.u32 %r4, %r1, %r2, %r3;
-  mul.wide.u32 %rd2, %r4, 16; add.u64 %rd3, %rd1, %rd2;
-  ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd3];
-  ld.global.v4.u32 {%r9, %r10, %r11, %r12}, [%rd3+67108864];
-  ld.global.v4.u32 {%r13, %r14, %r15, %r16}, [%rd3+134217728];
-  add.u32 %r5, %r5, %r9; add.u32 %r5, %r5, %r13;
-  st.global.v4.u32 [%rd3+201326592], {%r5, %r6, %r7, %r8}; ret;
-})");
-  const Address data = gpu->allocate(std::uint64_t{256} << 20U);
-  const HarnessLaunch launch{.grid = {16384, 1, 1}, .block = {256, 1, 1}};
-  for (int i = 0; i < 4; ++i) {
-    const HarnessResult result = run_ok(*gpu, "k", launch, data);
-    const double us = static_cast<double>(result.grid.finished - result.grid.started) / 1e6;
-    EXPECT_LT(us, 70) << "256 MiB at 4 TB/s";
-    EXPECT_GT(us, 50);
-  }
-}
-
 TEST(Timing, AFlagIsSeenWhenItHasArrived) {
   const auto gpu = load(R"(
 .visible .entry k(.param .u64 flag, .param .u64 out)
