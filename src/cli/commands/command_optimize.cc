@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/journey/journey.h"
+#include "cli/journey/opened_program.h"
 #include "cli/terminal/command.h"
 #include "store/run_folder.h"
 
@@ -50,9 +51,7 @@ class OptimizeCommand final : public Command {
     std::error_code code;
     const bool is_file = std::filesystem::is_regular_file(workload_, code);
     if (!is_file && (ranks_ || !includes_.empty() || !flags_.empty() || !args_.empty())) {
-      return Error{ErrorKind::InvalidInput,
-                   "--ranks, --include, --nvcc and arguments are for programs: a workload's folder "
-                   "says these itself"};
+      return described_twice();
     }
     if (!std::filesystem::exists(workload_, code)) {
       return Error(ErrorKind::NotFound,

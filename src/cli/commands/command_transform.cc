@@ -73,9 +73,7 @@ class TransformCommand final : public Command {
       return Error{ErrorKind::InvalidInput, fmt::format("no file: {}", program_file().string())};
     const bool describes = ranks_ || !includes_.empty() || !flags_.empty() || !args_.empty();
     if (is_folder() && describes) {
-      return Error{ErrorKind::InvalidInput,
-                   "--ranks, --include, --nvcc and arguments are for programs: a workload's folder "
-                   "says these itself"};
+      return described_twice();
     }
     return {};
   }

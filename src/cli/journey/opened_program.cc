@@ -27,4 +27,11 @@ Result<OpenedProgram> open_program(const ProgramUse& use, judge::JudgeOptions op
   return OpenedProgram{std::move(copy), std::move(source), std::move(judge)};
 }
 
+Error described_twice() {
+  return {
+      ErrorKind::InvalidInput,
+      "--ranks, --include, --nvcc and arguments are for programs: a workload's folder says these "
+      "itself"};
+}
+
 }  // namespace cuco::cli

@@ -32,4 +32,7 @@ struct OpenedProgram {
 [[nodiscard]] Result<OpenedProgram> open_program(const ProgramUse& use,
                                                  judge::JudgeOptions options);
 
+/// --ranks, --include, --nvcc or arguments were given with a workload's folder.
+[[nodiscard]] Error described_twice();
+
 }  // namespace cuco::cli
