@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// tries: more static shared memory than ptxas allows: the program does not load
-// verdict: wrong-result
-// because: never written
+// tries: more static shared memory than ptxas allows: no GPU would load the program
+// verdict: build-failed
+// because: uses too much shared data
 // cuco: evolve begin host
 
 // common: state
