@@ -17,15 +17,30 @@ constexpr int kTries = 400;
 // Against the timed shapes: a drawn one is verified element by element, under many schedules.
 constexpr double kMostWork = 1.0 / 12;
 constexpr double kLeastWork = 1.0 / 96;
+// A long shape's one parameter is up to so many times the highest timed one; the others are this
+// part of theirs at most.
+constexpr long long kLongest = 8;
+constexpr long long kPart = 4;
 
-/// One value of a range, every order of magnitude as likely as the others.
-long long draw_value(const Range& range, long long highest, Rng& rng) {
-  const auto least = static_cast<double>(std::max(range.from, 1LL));
-  const auto most = static_cast<double>(std::max(std::min(range.to, highest), 1LL));
-  const double value = least * std::pow(most / least, rng.uniform());
+/// The value of a range that is nearest.
+long long nearest_value(const Range& range, double value) {
   const auto steps =
       std::llround((value - static_cast<double>(range.from)) / static_cast<double>(range.step));
   return range.from + std::clamp(steps, 0LL, (range.to - range.from) / range.step) * range.step;
+}
+
+/// Up to `highest`, every order of magnitude as likely as the others.
+long long draw_value(const Range& range, long long highest, Rng& rng) {
+  const auto least = static_cast<double>(std::max(range.from, 1LL));
+  const auto most = static_cast<double>(std::max(std::min(range.to, highest), 1LL));
+  return nearest_value(range, least * std::pow(most / least, rng.uniform()));
+}
+
+/// From `lowest` on, every value as likely as the others.
+long long draw_long(const Range& range, long long lowest, Rng& rng) {
+  const auto least = static_cast<double>(std::min(lowest, range.to));
+  const auto most = static_cast<double>(std::min(kLongest * lowest, range.to));
+  return nearest_value(range, least + (most - least) * rng.uniform());
 }
 
 class Drawer {
@@ -33,25 +48,44 @@ class Drawer {
   Drawer(const Workload& workload, const Secret& secret)
       : workload_(workload),
         rng_(secret.key(fmt::format("shapes {}", workload.name))),
-        timed_(workload.shapes_for(Use::Time)) {}
+        timed_(workload.shapes_for(Use::Time)) {
+    for (std::size_t p = 0; p < workload.ranges.size(); ++p)
+      phases_.push_back(rng_.below(2));
+  }
 
   Result<std::vector<Shape>> draw() {
     CUCO_TRY(weigh_timed());
     std::vector<Shape> drawn;
-    for (int i = 0; i < workload_.draws.check; ++i) {
-      CUCO_TRY_ASSIGN(Shape shape, draw_small(Use::Check, i));
+    const auto add = [&](const Small& kind) -> Result<void> {
+      CUCO_TRY_ASSIGN(Shape shape, draw_small(kind, drawn.size()));
       drawn.push_back(std::move(shape));
+      return {};
+    };
+    for (int i = 0; i < workload_.draws.check; ++i)
+      CUCO_TRY(add({.use = Use::Check, .least_work = kLeastWork}));
+    for (int i = 0; i < workload_.draws.hidden; ++i)
+      CUCO_TRY(add(i == 0 ? Small{.at_least = any_range()} : Small{}));
+    for (std::size_t p = 0; p < workload_.ranges.size(); ++p) {
+      if (!workload_.ranges[p].values.empty()) continue;
+      CUCO_TRY(add({.is_long = p}));
+      CUCO_TRY(add({.is_long = p}));
     }
-    for (int i = 0; i < workload_.draws.hidden; ++i) {
-      CUCO_TRY_ASSIGN(Shape shape, draw_small(Use::Hidden, i));
-      drawn.push_back(std::move(shape));
-    }
+    name_hidden(&drawn);
     for (const Shape* timed : timed_)
       drawn.push_back(beside(*timed));
     return drawn;
   }
 
  private:
+  /// A kind of small shape; the numbers are those of parameters.
+  struct Small {
+    Use use = Use::Hidden;
+    double least_work = 0;
+    std::optional<std::size_t> at_least;  ///< One token, one row, one head.
+    /// As high as in timed shapes or higher: loops that run once in others go round.
+    std::optional<std::size_t> is_long;
+  };
+
   /// The timed shapes' work, as a mean over all of them.
   Result<void> weigh_timed() {
     for (const Shape* shape : timed_) {
@@ -76,20 +110,27 @@ class Drawer {
     return value > 0;
   }
 
-  Result<Shape> draw_small(Use use, int number) {
-    // One of the hidden ones has a parameter at its least: one token, one row, one head.
-    const bool edge = use == Use::Hidden && number == 0;
-    const std::size_t at = rng_.below(workload_.ranges.size());
-    const double least = use == Use::Check ? kLeastWork : 0;
+  /// One that has a range; nothing if all parameters have values.
+  std::optional<std::size_t> any_range() {
+    std::vector<std::size_t> ranged;
+    for (std::size_t p = 0; p < workload_.ranges.size(); ++p) {
+      if (workload_.ranges[p].values.empty()) ranged.push_back(p);
+    }
+    if (ranged.empty()) return std::nullopt;
+    return ranged[rng_.below(ranged.size())];
+  }
+
+  Result<Shape> draw_small(const Small& kind, std::size_t number) {
     std::optional<Shape> nearest;
     double distance = INFINITY;
     for (int i = 0; i < kTries && distance > 0; ++i) {
-      Shape shape = draw_any(use, number);
-      if (edge && workload_.ranges[at].values.empty()) shape.params[at] = workload_.ranges[at].from;
+      Shape shape = draw_any(kind, number);
       CUCO_TRY_ASSIGN(const bool possible, is_possible(shape));
       if (!possible) continue;
       CUCO_TRY_ASSIGN(const double work, work_of(shape));
-      const double off = work > kMostWork ? work / kMostWork : work < least ? least / work : 0;
+      const double off = work > kMostWork         ? work / kMostWork
+                         : work < kind.least_work ? kind.least_work / work
+                                                  : 0;
       if (off >= distance) continue;
       distance = off;
       nearest = std::move(shape);
@@ -98,22 +139,42 @@ class Drawer {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("{}: no shape of [range] satisfies 'positive'", workload_.name)};
     }
-    nearest->name = use == Use::Hidden ? fmt::format("hidden {}", number + 1) : name_of(*nearest);
+    nearest->name = name_of(*nearest);
     return *std::move(nearest);
   }
 
-  Shape draw_any(Use use, int number) {
-    Shape shape{.name = "", .uses = {use}, .params = {}};
-    for (std::size_t p = 0; p < workload_.ranges.size(); ++p) {
-      const std::vector<long long>& values = workload_.ranges[p].values;
-      // Two values, such as an element type, come in turn; of many, any.
-      const auto turn = values.size() == 2 ? static_cast<std::uint64_t>(number) % 2
-                        : values.empty()   ? 0
-                                           : rng_.below(values.size());
-      shape.params.push_back(
-          values.empty() ? draw_value(workload_.ranges[p], highest_timed(p), rng_) : values[turn]);
-    }
+  Shape draw_any(const Small& kind, std::size_t number) {
+    Shape shape{.name = "", .uses = {kind.use}, .params = {}};
+    for (std::size_t p = 0; p < workload_.ranges.size(); ++p)
+      shape.params.push_back(draw_param(kind, number, p));
     return shape;
+  }
+
+  long long draw_param(const Small& kind, std::size_t number, std::size_t param) {
+    const Range& range = workload_.ranges[param];
+    if (range.values.size() == 2) return range.values[turn(number, param)];
+    if (!range.values.empty()) return range.values[rng_.below(range.values.size())];
+    if (param == kind.at_least) return range.from;
+    const long long highest = highest_timed(param);
+    if (param == kind.is_long) return draw_long(range, highest, rng_);
+    return draw_value(range, kind.is_long ? highest / kPart : highest, rng_);
+  }
+
+  /// Two values, such as an element type, come in turn; those of two parameters meet in four shapes
+  /// in all four ways.
+  [[nodiscard]] std::size_t turn(std::size_t number, std::size_t param) const {
+    std::size_t before = 0;
+    for (std::size_t p = 0; p < param; ++p)
+      before += workload_.ranges[p].values.size() == 2 ? 1 : 0;
+    return (number + number / 2 * before + phases_[param]) % 2;
+  }
+
+  /// Verdicts are read by proposers: a hidden shape's name says nothing.
+  static void name_hidden(std::vector<Shape>* drawn) {
+    int number = 0;
+    for (Shape& shape : *drawn) {
+      if (shape.uses.contains(Use::Hidden)) shape.name = fmt::format("hidden {}", ++number);
+    }
   }
 
   /// What a small shape may have at most of a parameter: many thousand rows of nearly nothing are
@@ -154,7 +215,8 @@ class Drawer {
   const Workload& workload_;
   Rng rng_;
   std::vector<const Shape*> timed_;
-  double flops_ = 0;  ///< Logarithms.
+  std::vector<std::size_t> phases_;  ///< Which of a parameter's two values comes first.
+  double flops_ = 0;                 ///< Logarithms.
   double bytes_ = 0;
 };
 
