@@ -112,6 +112,37 @@ void Checker::give_back_communicator(std::uint64_t number,
   });
 }
 
+void Checker::release_again(const std::string& what, const Site& call, int rank) {
+  Finding finding;
+  finding.kind = Kind::UseAfterFree;
+  finding.where = call;
+  finding.where.rank = rank;
+  finding.where.what = what;
+  finding.message = what + " of something that the rank has already given back, or never had";
+  finding.hint =
+      "give each window and device communicator back once, with the handle it was made as";
+  (void)findings_.add(std::move(finding));
+}
+
+void Checker::free_again(const std::string& what, Address base, const Site& call) {
+  const MemoryState::Block* block = memory_.find(base);
+  if (block == nullptr || !block->freed || block->base != base) return;
+  Finding finding;
+  finding.kind = Kind::UseAfterFree;
+  finding.where = call;
+  finding.where.rank = block->info.rank;
+  finding.where.what = what;
+  finding.address = base;
+  locate(finding, base);
+  finding.message = what + " of memory that was already freed";
+  finding.hint = "free it once: by now the address may be another allocation's";
+  if (!block->freed_at.module.empty()) {
+    finding.other = block->freed_at;
+    finding.other->what = "free";
+  }
+  (void)findings_.add(std::move(finding));
+}
+
 void Checker::report_given_back(ActorId actor, const PutRecord& put, bool from, Finding finding) {
   // Of a put that nobody waits for that is the finding.
   if (told_puts_.contains(sites_[put.site].line)) return;

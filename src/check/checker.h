@@ -71,6 +71,10 @@ class Checker final : public vgpu::AccessObserver {
                               const Site& call,
                               int rank,
                               const ClockPtr& known);
+  /// `what` gives a window or device communicator back that the rank does not have.
+  void release_again(const std::string& what, const Site& call, int rank);
+  /// `what` frees memory at `base`; reports it if that was freed before.
+  void free_again(const std::string& what, Address base, const Site& call);
   /// Asked about addresses that on_allocate does not know: variables of modules and the like.
   struct Found {
     Address base = 0;

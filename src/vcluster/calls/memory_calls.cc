@@ -41,6 +41,8 @@ void handle_free(const GraphParts& parts,
   const bool wants_host = request.kind == wire::MemoryKind::Host;
   if (allocation == nullptr || allocation->process != session.process->index ||
       (allocation->kind == wire::MemoryKind::Host) != wants_host) {
+    if (parts.check != nullptr && allocation == nullptr && !wants_host)
+      parts.check->freed_again("cudaFree", request.address);
     return session.reply(wire::kInvalidValue);
   }
   session.park(CallWait{"the end of all work before memory is freed (cudaFree)"});

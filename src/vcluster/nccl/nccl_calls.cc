@@ -345,6 +345,8 @@ void free(const NcclParts& parts, Session& session, const wire::NcclMemFree& req
   const Allocation* allocation = parts.allocations.find(request.address);
   if (allocation == nullptr || allocation->process != session.process->index ||
       !parts.nccl.windows().free(request.address)) {
+    if (parts.check != nullptr && allocation == nullptr)
+      parts.check->freed_again("ncclMemFree", request.address);
     return session.reply(wire::kInvalidValue);
   }
   if (parts.check != nullptr) {

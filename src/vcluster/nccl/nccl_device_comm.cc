@@ -112,7 +112,8 @@ DevCommRegistry::Created DevCommRegistry::create(Clique& clique,
   layout.grants.resize(needs.size());
   auto set = std::make_unique<DevCommSet>();
   set->clique = &clique;
-  set->users = clique.ranks();
+  for (int rank = 0; rank < clique.ranks(); ++rank)
+    set->users.insert(rank);
   set->lsa_barriers = Address{layout.grants[kLsaBarrier].handle} * abi::kResourceUnit;
   set->lsa_barrier_bytes = needs[kLsaBarrier].bytes;
   Result<void> made = make_resources(*set, layout.bytes);
@@ -286,11 +287,12 @@ bool DevCommRegistry::release(const Clique& clique, int rank, Address resource_w
     return set->clique == &clique &&
            set->resources->copies[static_cast<std::size_t>(rank)].description == resource_window;
   });
-  if (found == sets_.end()) return false;
+  if (found == sets_.end() || !(*found)->users.contains(rank)) return false;
   if (gin_services_.check != nullptr && (*found)->gin != nullptr && !(*found)->nics.empty()) {
     gin_services_.check->communicator_destroyed((*found)->gin->layouts.front().base, rank);
   }
-  if (--(*found)->users > 0) return true;
+  (*found)->users.erase(rank);
+  if (!(*found)->users.empty()) return true;
   destroy(**found);
   sets_.erase(found);
   return true;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -81,7 +82,7 @@ class DevCommRegistry {
     std::vector<vgpu::WatchId> guards;
     std::shared_ptr<GinTeam> gin;
     std::vector<std::unique_ptr<GinNic>> nics;  ///< By rank; empty without NICs.
-    int users = 0;
+    std::set<int> users;                        ///< Ranks that have not destroyed it.
   };
 
   nccl_core::Check check(const Clique& clique, const std::vector<DevCommRequest>& requests) const;

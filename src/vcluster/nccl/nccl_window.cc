@@ -121,7 +121,6 @@ WindowRegistry::Registered WindowRegistry::add(Clique& clique,
   window->number = next_number_++;
   window->clique = &clique;
   window->bytes = requests.front().bytes;
-  window->registered = clique.ranks();
   for (const WindowRequest& request : requests) {
     const Address base = std::prev(allocations_.upper_bound(request.address))->first;
     window->offset_in_pages = request.address - base;
@@ -240,7 +239,9 @@ bool WindowRegistry::holds(const Clique& clique,
 bool WindowRegistry::release(const Clique& clique, int rank, Address description) {
   NcclWindowSet* window = find_by_description(clique, rank, description);
   if (window == nullptr) return false;
-  if (--window->registered > 0) return true;
+  if (!std::exchange(window->copies[static_cast<std::size_t>(rank)].is_registered, false))
+    return false;
+  if (std::ranges::any_of(window->copies, &WindowCopy::is_registered)) return true;
   unmap(*window);
   windows_.erase(window->number);
   refresh_tables(clique);

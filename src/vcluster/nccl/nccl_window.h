@@ -41,6 +41,7 @@ struct WindowCopy {
   vgpu::Address mapped = 0;   ///< Base of the pages that are mapped into the flat space.
   std::uint64_t mapped_bytes = 0;
   vgpu::Address description = 0;  ///< struct ncclWindow_vidmem in device memory.
+  bool is_registered = true;      ///< Until its rank deregisters it.
 };
 
 /// A window of a whole communicator.
@@ -52,7 +53,6 @@ struct NcclWindowSet {
   std::vector<WindowCopy> copies;             ///< By rank.
   std::vector<std::uint64_t> team_offsets;    ///< By team: offset in the flat space.
   std::vector<vgpu::Address> team_multicast;  ///< By team; 0: none.
-  int registered = 0;                         ///< Ranks that have not deregistered it.
 };
 
 /// What one rank wants to register.
@@ -86,7 +86,7 @@ class WindowRegistry {
                            int rank,
                            vgpu::Address address,
                            std::uint64_t bytes) const;
-  /// One rank lets go; the last one unmaps it. False: no such window of that rank.
+  /// One rank lets go; the last one unmaps it. False: no such window of that rank, or not any more.
   bool release(const Clique& clique, int rank, vgpu::Address description);
 
   [[nodiscard]] NcclWindowSet* find(std::uint64_t number);

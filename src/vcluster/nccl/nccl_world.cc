@@ -120,6 +120,8 @@ NcclReply NcclWorld::release(NcclItemKind kind, const CliqueRank& place, wire::B
                          ? windows_.release(*place.clique, place.rank, request->window)
                          : dev_comms_.release(*place.clique, place.rank, request->window);
   if (known) return {};
+  if (services_.check != nullptr && request->window != 0)
+    services_.check->released_again(name_of(kind), place.rank);
   return NcclReply::failure(
       {Code::InvalidArgument, fmt::format("{}: {:#x} is not one of {}", name_of(kind),
                                           request->window, place.clique->name())});

@@ -195,6 +195,16 @@ void RunCheck::communicator_destroyed(std::uint64_t number, int rank) {
   checker.give_back_communicator(number, call ? *call : check::Site{}, rank, works_.host.known);
 }
 
+void RunCheck::released_again(std::string_view call, int rank) {
+  const auto& site = works_.host.call;
+  checker.release_again(std::string(call), site ? *site : check::Site{}, rank);
+}
+
+void RunCheck::freed_again(std::string_view call, std::uint64_t address) {
+  const auto& site = works_.host.call;
+  checker.free_again(std::string(call), canonical(address), site ? *site : check::Site{});
+}
+
 void RunCheck::freed(std::uint64_t address, const std::shared_ptr<const check::Site>& call) {
   checker.on_free(address, call ? *call : check::Site{});
   const auto known = devices_.memory().find_allocation(address);

@@ -61,6 +61,10 @@ class RunCheck {
   /// The same by somebody who has waited since it called.
   void given_back(std::uint64_t address, std::uint64_t bytes, int rank, const HostView& by);
   void communicator_destroyed(std::uint64_t number, int rank);
+  /// `call` names a window or a device communicator that the rank does not have, or no more.
+  void released_again(std::string_view call, int rank);
+  /// The same of memory: `call` frees what was freed before. Nothing if it never was allocated.
+  void freed_again(std::string_view call, std::uint64_t address);
   void freed(std::uint64_t address, const std::shared_ptr<const check::Site>& call);
   /// Memory that a stream makes or frees in its turn: whoever uses it must come after, or before.
   void on_stream_allocate(Work& work, const Context& context, const ClaimOperation& made);

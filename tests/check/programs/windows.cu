@@ -28,6 +28,9 @@
 // CASE row_in_the_window none --ranks 2
 // CASE peer_freed use-after-free --ranks 2
 // CASE peer_freed_after_use none --ranks 2
+// CASE freed_twice use-after-free --ranks 2
+// CASE deregistered_twice use-after-free --ranks 2
+// CASE destroyed_twice use-after-free --ranks 2
 // CASE collective_of_other_type collective-mismatch --ranks 2
 // CASE collective_of_other_operator collective-mismatch --ranks 2
 // CASE collective_of_same_type none --ranks 2
@@ -271,6 +274,16 @@ int main(int argc, char** argv) {
     CUDA(cudaStreamSynchronize(ranks.streams[0]));
     if (run.is("peer_freed_after_use")) CUDA(cudaFree(there));
   }
+  if (run.is("freed_twice")) {
+    void* memory = nullptr;
+    CUDA(cudaMalloc(&memory, 4096));
+    CUDA(cudaFree(memory));
+    CUDA(cudaFree(memory));
+  }
+  // The end of the program does both for every rank.
+  if (run.is("deregistered_twice"))
+    NCCL(ncclCommWindowDeregister(ranks.comms[1], ranks.windows[1]));
+  if (run.is("destroyed_twice")) NCCL(ncclDevCommDestroy(ranks.comms[1], &ranks.devs[1]));
   const auto all_reduce = [&](int r, ncclDataType_t type, ncclRedOp_t op) {
     NCCL(ncclAllReduce(ranks.memory[r], outs[r], 64, type, op, ranks.comms[r], ranks.streams[r]));
   };
