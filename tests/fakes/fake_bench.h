@@ -38,8 +38,9 @@ struct Act {
   double blocks_per_sm = 0;  ///< Of its longest kernel.
   measure::Sample seen;      ///< On a real GPU.
   std::vector<check::Finding> findings;
-  double host_seconds = 0;    ///< Of processor time, on its first rank.
-  bool breaks_guard = false;  ///< Writes beyond the end of its first output.
+  std::vector<check::Finding> findings_at_end;  ///< Of the teardown, if it was the last run.
+  double host_seconds = 0;                      ///< Of processor time, on its first rank.
+  bool breaks_guard = false;                    ///< Writes beyond the end of its first output.
 };
 using Script = std::function<Act(const FakeRun&)>;
 
@@ -164,6 +165,7 @@ class FakeTarget final : public targets::Target {
     allocating_ = false;
     if (command == wire::JudgeReport::kMakeId) tail_.assign(rank::kUniqueIdBytes, '\0');
     if (command == wire::JudgeReport::kAllocate) allocate(tail);
+    if (command == wire::JudgeReport::kFinish) act_.findings = act_.findings_at_end;
     return now_ps_;
   }
 

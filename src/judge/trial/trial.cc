@@ -304,15 +304,19 @@ std::vector<int> Trial::plan() const {
   return order;
 }
 
-/// In order, so that a candidate's teardown is exercised: what it does there no longer matters, as
-/// long as it ends.
+/// A candidate's teardown can no longer change a result, but its user will call it: it has to end,
+/// and to give back what was made.
 Result<std::optional<Outcome>> Trial::finish() {
   const Stages::Lap lap(spec_.stages, "end");
   const double limit = spec_.workload.budget.setup_seconds;
   CUCO_TRY(target_.command_all(JudgeReport::kFinish));
   CUCO_TRY_ASSIGN(const auto ended, ranks_->wait(in_ms(limit)));
-  if (ended) return std::optional<Outcome>();
-  return std::optional<Outcome>(candidate::TimedOut{"cuco_teardown", limit});
+  if (!ended) return std::optional<Outcome>(candidate::TimedOut{"cuco_teardown", limit});
+  if (ended->ending == system::Ending::Signalled) {
+    return std::optional<Outcome>(candidate::Crashed{
+        .reason = printable("cuco_teardown: " + describe(*ended)), .shape = spec_.shape.name});
+  }
+  return checker_findings();
 }
 
 Result<TrialResult> run_trial(const TrialSpec& spec, Bench bench, BenchMaker& maker) {

@@ -126,6 +126,16 @@ TEST_F(TrialTest, TeardownMustEnd) {
   EXPECT_EQ(failed<candidate::TimedOut>(spec(), only(-1, {})).stage, "cuco_teardown");
 }
 
+TEST_F(TrialTest, TeardownIsCheckedToo) {
+  check::Finding twice;
+  twice.kind = check::Kind::UseAfterFree;
+  twice.message = "freed twice";
+  TrialSpec checked = spec();
+  checked.machine.check = true;
+  const auto always = [&](const FakeRun&) { return Act{.findings_at_end = {twice}}; };
+  EXPECT_EQ(failed<candidate::Findings>(checked, always).findings.front().message, "freed twice");
+}
+
 TEST_F(TrialTest, TheHostMayNotCompute) {
   const auto busy = failed<candidate::Findings>(spec(), only(0, {.kind = Act::Kind::HostBusy}));
   EXPECT_EQ(busy.findings.front().kind, "host computation");
