@@ -94,10 +94,9 @@ inline void free_all() {
     if (one.window != nullptr) {
       NCCL(ncclMemFree(one.memory));
     } else {
-      cudaFree(one.memory);
+      CUDA(cudaFree(one.memory));
     }
   }
-  cudaGetLastError();  // some was freed before
   everything_kept().clear();
 }
 

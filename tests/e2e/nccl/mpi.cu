@@ -80,8 +80,7 @@ int main(int argc, char** argv) {
   NCCL(ncclCommWindowDeregister(me.comm, window));
   NCCL(ncclCommDestroy(me.comm));
   NCCL(ncclMemFree(memory));
-  CUDA(cudaFree(data));
-  MPI_Finalize();
   free_all();
+  MPI_Finalize();
   if (rank == 0) std::printf("MPI on %d ranks: ok\n", size);
 }

@@ -101,11 +101,8 @@ void check_type(const std::vector<Rank>& ranks, ncclDataType_t type) {
         if (r.rank == n - 1) EXPECT(is_right(at_root[i], op, n, i));
         EXPECT(is_right(scattered[i], op, n, r.rank * kCount + i));
       }
-      for (void* memory : {(void*)all[r.rank], (void*)root[r.rank], (void*)part[r.rank],
-                           (void*)part_out[r.rank]}) {
-        CUDA(cudaFree(memory));
-      }
     }
+    free_all();
   }
 }
 
