@@ -37,9 +37,15 @@ Result<CommunicationGraph> analyse(std::string_view name,
   job.command.argv = {helper->string(), std::string(name), cuda.string()};
   for (const auto& path : options.include_paths)
     job.command.argv.push_back(path.string());
-  for (const auto& flag : toolchain::library_flags(text)) {
-    if (flag.starts_with("-I") || flag.starts_with("-D")) job.command.argv.push_back(flag);
-  }
+  const auto pass_on = [&](const std::vector<std::string>& flags) {
+    for (const std::string& flag : flags) {
+      const auto kind = flag.substr(0, 2);
+      const bool is_known = kind == "-I" || kind == "-D" || kind == "-U";
+      if (is_known && flag.size() > 2) job.command.argv.push_back(flag);
+    }
+  };
+  pass_on(toolchain::library_flags(text));
+  pass_on(options.flags);
   job.command.environment = system::Environment::bare();
   job.command.input = std::string(text);
   job.limits.wall = kDeadline;

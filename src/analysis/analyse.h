@@ -15,6 +15,8 @@ namespace cuco::analysis {
 struct AnalysisOptions {
   system::Path cuda;                        ///< CUDA's folder; empty: see toolchain/cuda_toolkit.h.
   std::vector<system::Path> include_paths;  ///< For the workload's own headers.
+  /// Of nvcc; the parser takes macros (-D, -U) and folders (-I) from them.
+  std::vector<std::string> flags = {};
 };
 
 /// Parses `text` (shown as `name` in messages). NotFound names the package when the parser is not

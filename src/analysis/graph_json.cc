@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/communication_graph.h"
+#include "analysis/overlap.h"
 #include "base/text.h"
 
 namespace cuco::analysis {
@@ -157,6 +158,10 @@ std::string dot_text(std::string_view text) {
 }  // namespace
 
 std::string to_json(const CommunicationGraph& graph) {
+  return to_json(graph, {});
+}
+
+std::string to_json(const CommunicationGraph& graph, const std::vector<Overlap>& overlaps) {
   Json json{{"buffers", buffers_of(graph)},
             {"streams", handles_of(graph.streams)},
             {"events", handles_of(graph.events)},
@@ -167,6 +172,11 @@ std::string to_json(const CommunicationGraph& graph) {
             {"threads", graph.threads},
             {"mpi", graph.mpi},
             {"problems", graph.problems}};
+  for (std::size_t i = 0; i < overlaps.size(); ++i) {
+    json["sites"][i]["overlap"] = {{"communication_us", overlaps[i].communication_us},
+                                   {"beside_us", overlaps[i].beside_us},
+                                   {"gain_us", overlaps[i].gain_us}};
+  }
   if (graph.timed) {
     json["timed"] = {
         {"clock", graph.timed->clock}, {"first", graph.timed->first}, {"last", graph.timed->last}};

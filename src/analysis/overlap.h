@@ -28,4 +28,8 @@ struct Overlap {
 [[nodiscard]] std::vector<Overlap> find_overlaps(const CommunicationGraph& graph,
                                                  const Times& times);
 
+/// The graph's JSON, each site with its overlap, if there are any.
+[[nodiscard]] std::string to_json(const CommunicationGraph& graph,
+                                  const std::vector<Overlap>& overlaps);
+
 }  // namespace cuco::analysis

@@ -25,11 +25,14 @@ class AnalyzeCommand final : public Command {
         .option("--profile", profile_, "FILE",
                 "what overlap could gain, from a file of: cuco run --profile-json")
         .completes(Completion::File);
+    arguments.option("--include", includes_, "DIR", "header folder that it needs; may be repeated")
+        .completes(Completion::Folder);
+    arguments.option("--nvcc", flags_, "FLAG", "compiler flag that it needs; may be repeated");
   }
 
   Result<ExitCode> run(Context& context) override {
     context.terminal.progress("reading the program …");
-    auto read = read_program(program_);
+    auto read = read_program(program_, includes_, flags_);
     context.terminal.clear_progress();
     CUCO_TRY_ASSIGN(const ReadProgram program, std::move(read));
     if (program.graph.sites.empty()) {
@@ -45,7 +48,7 @@ class AnalyzeCommand final : public Command {
       overlaps = analysis::find_overlaps(program.graph, times);
     }
     if (context.json) {
-      context.terminal.write(analysis::to_json(program.graph));
+      context.terminal.write(analysis::to_json(program.graph, overlaps));
     } else if (dot_) {
       context.terminal.write(analysis::to_dot(program.graph));
     } else {
@@ -153,6 +156,7 @@ class AnalyzeCommand final : public Command {
   }
 
   std::filesystem::path program_, profile_;
+  std::vector<std::string> includes_, flags_;
   bool dot_ = false;
 };
 

@@ -7,6 +7,7 @@
 
 #include "cli/journey/journey.h"
 #include "cli/journey/opened_program.h"
+#include "cli/journey/program_reading.h"
 #include "cli/terminal/command.h"
 #include "store/run_folder.h"
 
@@ -53,18 +54,7 @@ class OptimizeCommand final : public Command {
     if (!is_file && (ranks_ || !includes_.empty() || !flags_.empty() || !args_.empty())) {
       return described_twice();
     }
-    if (!std::filesystem::exists(workload_, code)) {
-      return Error(ErrorKind::NotFound,
-                   fmt::format("no such file or folder: {}; the workloads that come with cuco are "
-                               "in workloads/",
-                               workload_.string()));
-    }
-    if (!is_file && !std::filesystem::exists(workload_ / "workload.toml")) {
-      return Error(ErrorKind::NotFound,
-                   fmt::format("no workload.toml in {}; the workloads that come with cuco are in "
-                               "workloads/",
-                               workload_.string()));
-    }
+    CUCO_TRY(check_exists(workload_));
     CUCO_TRY_ASSIGN(const JourneyOptions options, chosen(context.config));
     return start_journey(context, options,
                          [&] { return store::create_run(context.config.text("store.folder")); });

@@ -20,11 +20,14 @@ class SpaceCommand final : public Command {
         .completes(Completion::File);
     arguments.option("--topology", topology_, "NAME",
                      "the cluster (default: the workload's, or nvlink4)");
+    arguments.option("--include", includes_, "DIR", "header folder that it needs; may be repeated")
+        .completes(Completion::Folder);
+    arguments.option("--nvcc", flags_, "FLAG", "compiler flag that it needs; may be repeated");
   }
 
   Result<ExitCode> run(Context& context) override {
     context.terminal.progress("reading the program …");
-    auto read = read_program(program_);
+    auto read = read_program(program_, includes_, flags_);
     context.terminal.clear_progress();
     CUCO_TRY_ASSIGN(const ReadProgram program, std::move(read));
     const auto name = !topology_.empty()         ? topology_
@@ -105,6 +108,7 @@ class SpaceCommand final : public Command {
   }
 
   std::filesystem::path program_;
+  std::vector<std::string> includes_, flags_;
   std::string topology_;
 };
 

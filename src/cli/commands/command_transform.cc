@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/journey/judge_report.h"
 #include "cli/journey/opened_program.h"
+#include "cli/journey/program_reading.h"
 #include "cli/journey/transformed.h"
 #include "cli/terminal/command.h"
 
@@ -69,8 +70,7 @@ class TransformCommand final : public Command {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("already exists, and is no empty folder: {}", folder_.string())};
     }
-    if (!std::filesystem::is_regular_file(program_file(), code))
-      return Error{ErrorKind::InvalidInput, fmt::format("no file: {}", program_file().string())};
+    CUCO_TRY(check_exists(file_));
     const bool describes = ranks_ || !includes_.empty() || !flags_.empty() || !args_.empty();
     if (is_folder() && describes) {
       return described_twice();
@@ -109,6 +109,7 @@ class TransformCommand final : public Command {
       opened.judge = opened.of_folder.get();
       return opened;
     }
+    CUCO_TRY(read_program(file_, includes_, flags_));
     CUCO_TRY_ASSIGN(opened.program,
                     open_program({file_, ranks_.value_or(4), args_, includes_, flags_}, options));
     opened.source = opened.program->source;

@@ -57,7 +57,7 @@ Result<void> judge_seed(Run& run, const Subject& subject) {
 /// How programs are analysed: the seed, and what becomes of it.
 Result<ReadText> reader(const Subject& subject, const system::Path& cuda) {
   CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
-  analysis::AnalysisOptions options{cuda, subject.includes};
+  analysis::AnalysisOptions options{cuda, subject.includes, subject.flags};
   options.include_paths.push_back(include);
   return ReadText([options](const std::string& text) {
     return analysis::analyse("program.cu", text, options);

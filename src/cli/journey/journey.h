@@ -47,6 +47,7 @@ struct Subject {
   std::string summary;
   std::string program;                      ///< Text of program.cu.
   std::vector<system::Path> includes = {};  ///< Folders of headers that it needs.
+  std::vector<std::string> flags = {};      ///< Of nvcc.
 };
 
 /// Everything from the seed to the winner's folder. Done: a faster candidate was found; JobFailed:

@@ -34,7 +34,7 @@ judge::JudgeOptions judge_options(const JourneyOptions& options) {
 /// Says at once what is wrong with a program: it is not CUDA, does not compile, does not run, or
 /// has no communication that the expert could take over.
 Result<void> check_program(const JourneyOptions& options, const OpenedProgram& opened) {
-  CUCO_TRY(read_program(options.workload, options.includes));
+  CUCO_TRY(read_program(options.workload, options.includes, options.flags));
   const auto uses = expert::uses_of(program::identifiers(opened.source));
   if (!uses && asks_only_the_expert(options)) {
     return Error{ErrorKind::InvalidInput,
@@ -61,6 +61,7 @@ Result<ExitCode> start_journey(Context& context,
     CUCO_TRY_ASSIGN(const store::RunFolder made, folder());
     Subject subject{opened.judge->name(), "a program with main()", opened.source};
     subject.includes = include_folders(options.workload, options.includes);
+    subject.flags = options.flags;
     return travel(context, options, made, subject, *opened.judge);
   }
   CUCO_TRY_ASSIGN(const auto judge, judge::Judge::create(judge_options(options)));

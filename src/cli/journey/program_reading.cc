@@ -45,14 +45,28 @@ std::vector<system::Path> include_folders(const system::Path& file,
   return folders;
 }
 
+Result<void> check_exists(const system::Path& path) {
+  constexpr std::string_view kWhere = "the workloads that come with cuco are in workloads/";
+  std::error_code code;
+  if (!std::filesystem::exists(path, code)) {
+    return Error{ErrorKind::NotFound,
+                 fmt::format("no such file or folder: {}; {}", path.string(), kWhere)};
+  }
+  if (std::filesystem::is_directory(path, code) &&
+      !std::filesystem::exists(path / "workload.toml", code)) {
+    return Error{ErrorKind::NotFound,
+                 fmt::format("no workload.toml in {}; {}", path.string(), kWhere)};
+  }
+  return {};
+}
+
 Result<ReadProgram> read_program(const system::Path& path,
-                                 const std::vector<std::string>& includes) {
+                                 const std::vector<std::string>& includes,
+                                 const std::vector<std::string>& flags) {
+  CUCO_TRY(check_exists(path));
   ReadProgram read;
   system::Path file = path;
   std::error_code code;
-  if (!std::filesystem::exists(path, code)) {
-    return Error{ErrorKind::NotFound, fmt::format("no such file: {}", path.string())};
-  }
   read.name = path.filename().string();
   if (std::filesystem::is_directory(path, code)) {
     CUCO_TRY_ASSIGN(const workload::Workload workload, workload::load_workload(path));
@@ -65,7 +79,8 @@ Result<ReadProgram> read_program(const system::Path& path,
   }
   CUCO_TRY_ASSIGN(const std::string text, system::read_file(file, kLargestProgram));
   CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
-  analysis::AnalysisOptions options{.cuda = {}, .include_paths = include_folders(file, includes)};
+  analysis::AnalysisOptions options{
+      .cuda = {}, .include_paths = include_folders(file, includes), .flags = flags};
   options.include_paths.insert(options.include_paths.begin(), include);
   CUCO_TRY_ASSIGN(read.graph, analysis::analyse(file.filename().string(), text, options));
   if (!read.graph.problems.empty()) return first_problem(file, read.graph.problems);

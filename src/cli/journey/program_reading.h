@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A program, alone or in a workload's folder, read and analysed for `cuco analyze` and `cuco
-/// space`.
+/// A program, alone or in a workload's folder, read and analysed: what all commands say of one that
+/// they cannot take.
 #pragma once
 
 #include <string>
@@ -21,9 +21,13 @@ struct ReadProgram {
   analysis::CommunicationGraph graph;
 };
 
-/// InvalidInput, one sentence, for what is not CUDA or does not compile.
+/// One sentence for what is neither a file nor a workload's folder.
+[[nodiscard]] Result<void> check_exists(const system::Path& path);
+
+/// InvalidInput, one sentence, for what is not CUDA or does not compile. `flags`: of nvcc.
 [[nodiscard]] Result<ReadProgram> read_program(const system::Path& path,
-                                               const std::vector<std::string>& includes = {});
+                                               const std::vector<std::string>& includes = {},
+                                               const std::vector<std::string>& flags = {});
 
 /// Where the headers of a file are: beside it, and in the folders that are named.
 [[nodiscard]] std::vector<system::Path> include_folders(const system::Path& file,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -108,23 +109,79 @@ TEST(Analyze, ShowsWhoMakesAndNeedsWhatIsCommunicated) {
   expect_golden("analyze", seen.out);
 }
 
-TEST(Analyze, SaysInOneSentenceWhatItCannotRead) {
-  const Shell shell;
-  const auto programs = (system::Path(CUCO_SOURCE_DIR) / "tests").string();
-  const Seen text = shell(fmt::format("cuco analyze {}/golden/analysis/README.md", programs));
-  EXPECT_EQ(text.exit_code, 2);
-  EXPECT_THAT(text.error, HasSubstr("not a CUDA source"));
-  const Seen missing = shell("cuco analyze nowhere.cu");
-  EXPECT_EQ(missing.exit_code, 2);
-  EXPECT_THAT(missing.error, HasSubstr("no such file: nowhere.cu"));
-  const Seen broken = shell(fmt::format("cuco analyze {}/golden/analysis/broken.cu", programs));
+/// Every command that reads a program says the same of one that it cannot take.
+class CommandOfAProgram : public ::testing::TestWithParam<const char*> {
+ protected:
+  [[nodiscard]] Seen refused(const std::string& program) const {
+    const Seen seen = shell_(fmt::format(fmt::runtime(GetParam()), program));
+    EXPECT_EQ(seen.exit_code, 2) << seen.error;
+    EXPECT_EQ(std::ranges::count(seen.error, '\n'), 1) << seen.error;
+    EXPECT_FALSE(std::filesystem::exists(shell_.folder() / "new"));
+    return seen;
+  }
+  Shell shell_;
+  const std::string tests_ = (system::Path(CUCO_SOURCE_DIR) / "tests").string();
+};
+
+TEST_P(CommandOfAProgram, SaysInOneSentenceWhatItCannotRead) {
+  EXPECT_THAT(refused(tests_ + "/golden/analysis/README.md").error, HasSubstr("not a CUDA source"));
+  EXPECT_THAT(refused("nowhere.cu").error, HasSubstr("no such file or folder: nowhere.cu"));
+  EXPECT_THAT(refused(tests_).error, HasSubstr("no workload.toml in"));
+  const Seen broken = refused(tests_ + "/golden/analysis/broken.cu");
   if (broken.error.find("parser is missing") != std::string::npos) GTEST_SKIP() << broken.error;
-  EXPECT_EQ(broken.exit_code, 2);
   EXPECT_THAT(broken.error, HasSubstr("broken.cu:7: does not compile: use of undeclared"));
-  const Seen silent = shell(fmt::format("cuco analyze {}/programs/no_communication.cu", programs));
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         CommandOfAProgram,
+                         ::testing::Values("cuco analyze {}",
+                                           "cuco space {}",
+                                           "cuco transform {} -o new",
+                                           "cuco optimize {}"),
+                         [](const auto& command) {
+                           const std::string text = command.param;
+                           return text.substr(5, text.find(' ', 5) - 5);
+                         });
+
+TEST(Analyze, ReadsWithTheHeadersAndFlagsThatItIsGiven) {
+  const Shell shell;
+  std::filesystem::create_directory(shell.folder() / "inc");
+  shell.write("inc/count.h", "#define COUNT WANTED\n");
+  shell.write("p.cu",
+              "#include <nccl.h>\n#include \"count.h\"\n"
+              "void f(float* d, ncclComm_t c) {\n"
+              "  ncclAllReduce(d, d, COUNT, ncclFloat, ncclSum, c, 0);\n}\n"
+              "int main() { f(nullptr, nullptr); }\n");
+  const Seen without = shell("cuco analyze p.cu");
+  if (without.error.find("parser is missing") != std::string::npos) GTEST_SKIP() << without.error;
+  EXPECT_THAT(without.error, HasSubstr("'count.h' file not found"));
+  const Seen seen = shell("cuco analyze p.cu --include inc --nvcc -DWANTED=64");
+  EXPECT_EQ(seen.exit_code, 0) << seen.error;
+  EXPECT_THAT(seen.out, HasSubstr("all-reduce"));
+}
+
+TEST(Analyze, JsonHasTheOverlapsOfAProfile) {
+  const Shell shell;
+  const auto program =
+      system::Path(CUCO_SOURCE_DIR) / "tests/golden/analysis/streams_and_events.cu";
+  shell.write("times.json", R"({"works": [], "phases": []})");
+  const auto analyze = fmt::format("cuco --json analyze {}", program.string());
+  const Seen plain = shell(analyze);
+  if (plain.error.find("parser is missing") != std::string::npos) GTEST_SKIP() << plain.error;
+  EXPECT_FALSE(nlohmann::json::parse(plain.out)["sites"][0].contains("overlap"));
+  const Seen seen = shell(analyze + " --profile times.json");
+  EXPECT_EQ(seen.exit_code, 0) << seen.error;
+  EXPECT_EQ(nlohmann::json::parse(seen.out)["sites"][0]["overlap"]["gain_us"], 0.0);
+}
+
+TEST(Analyze, AProgramWithoutCommunicationHasKernels) {
+  const Shell shell;
+  const auto program = system::Path(CUCO_SOURCE_DIR) / "tests/programs/no_communication.cu";
+  const Seen silent = shell(fmt::format("cuco analyze {}", program.string()));
+  if (silent.error.find("parser is missing") != std::string::npos) GTEST_SKIP() << silent.error;
   EXPECT_EQ(silent.exit_code, 2);
   EXPECT_THAT(silent.error, HasSubstr("does not communicate"));
-  const Seen space = shell(fmt::format("cuco space {}/programs/no_communication.cu", programs));
+  const Seen space = shell(fmt::format("cuco space {}", program.string()));
   EXPECT_EQ(space.exit_code, 0) << space.error;
   EXPECT_THAT(space.out, HasSubstr("vector width"));
 }

@@ -79,7 +79,7 @@ with tempfile.TemporaryDirectory() as root:
         tenth = programs[int(os.environ.get("CUCO_TENTH", "0")) % 10::10][:2]
         programs = sorted({*tenth, PROGRAMS / "custom_reduction.cu"})
         missing = transform(PROGRAMS / "nothing.cu", root / "nothing")
-        assert missing.returncode == 2 and "no file" in missing.stderr, missing
+        assert missing.returncode == 2 and "no such file" in missing.stderr, missing
         (root / "taken").mkdir()
         (root / "taken" / "file").write_text("mine")
         taken = transform(programs[0], root / "taken")
