@@ -52,11 +52,12 @@ typedef struct {
  * shown. */
 int cuco_setup(const cuco_context* context, void** state);
 
-/* Does the work once: reads the inputs and writes the outputs of buffer set `set`. A peer's outputs
- * may be used only after that peer has entered the same call: a flag, a barrier or a collective
- * must say so, and whoever waits for it must be ordered after it. It may return before the work is
- * done, as long as everything is ordered before the end of `stream`: the clock stops when `stream`
- * is idle on the slowest rank. Returns 0, or an error to be shown. */
+/* Does the work once: reads the inputs and writes the outputs of buffer set `set`. A peer's buffers
+ * may be used only after that peer has entered the same call, and not after its call has ended: a
+ * flag, a barrier or a collective must say so, and whoever waits for it must be ordered after it.
+ * It may return before the work is done, as long as everything is ordered before the end of
+ * `stream`: the clock stops when `stream` is idle on the slowest rank. Returns 0, or an error to be
+ * shown. */
 int cuco_run(void* state, int set, cudaStream_t stream);
 
 /* Gives everything back. */

@@ -30,11 +30,21 @@ void Checker::explain_race(const Race& race, Finding& finding) {
   if (is_by(kEntry)) {
     finding.kind = Kind::GlobalRace;
     finding.message =
-        "a peer's output is used without knowing that the peer has entered the same call of "
+        "a peer's buffer is used without knowing that the peer has entered the same call of "
         "cuco_run";
     finding.hint =
         "let every rank say that it has entered (a flag or barrier, release), and wait for it "
-        "(acquire) before the first access to its outputs";
+        "(acquire) before the first access to its buffers";
+    return;
+  }
+  if (is_by(kEnd)) {
+    finding.kind = Kind::GlobalRace;
+    finding.message =
+        "a peer's buffer is used when the peer's cuco_run may have ended: its caller may already "
+        "have given it something else";
+    finding.hint =
+        "let every rank say that it is done with its peers' buffers (a flag or barrier, release), "
+        "and wait for that (acquire) before the end of the stream";
     return;
   }
   for (const ActorId side : {race.earlier.actor, race.later.actor}) {

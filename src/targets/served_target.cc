@@ -226,12 +226,17 @@ Result<std::vector<check::Finding>> ServedTarget::findings() {
   return check::findings_from_json(wire::text_of(frame.payload));
 }
 
-Result<void> ServedTarget::order_snapshot(int rank, const std::vector<MemoryRange>& ranges) {
+Result<void> ServedTarget::order_snapshot(int rank,
+                                          const std::vector<MemoryRange>& ranges,
+                                          const std::vector<MemoryRange>& given) {
   std::vector<std::byte> tail;
-  for (const MemoryRange& range : ranges)
-    wire::append(tail, range);
+  for (const auto* list : {&ranges, &given}) {
+    for (const MemoryRange& range : *list)
+      wire::append(tail, range);
+  }
   const wire::JudgeSnapshot request{.rank = rank,
-                                    .count = static_cast<std::uint32_t>(ranges.size())};
+                                    .count = static_cast<std::uint32_t>(ranges.size()),
+                                    .given = static_cast<std::uint32_t>(given.size())};
   CUCO_TRY(call(wire::JudgeSnapshot::kType, wire::bytes_of(request), tail));
   return {};
 }

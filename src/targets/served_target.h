@@ -24,7 +24,9 @@ class ServedTarget : public Target {
                                wire::Bytes tail,
                                std::int32_t rank) override;
   Result<std::int64_t> run_all(int set, const Handicap& handicap) override;
-  Result<void> order_snapshot(int rank, const std::vector<MemoryRange>& ranges) override;
+  Result<void> order_snapshot(int rank,
+                              const std::vector<MemoryRange>& ranges,
+                              const std::vector<MemoryRange>& given) override;
   Result<std::string> read_snapshot(int rank, std::size_t index, std::size_t bytes) override;
   Result<void> write(std::uint64_t address, std::string_view bytes) override;
   Result<std::string> read(std::uint64_t address, std::size_t bytes) override;

@@ -132,9 +132,11 @@ class Target {
   }
   [[nodiscard]] virtual Result<std::int64_t> run_all(int set, const Handicap& handicap) = 0;
 
-  /// What to keep of a rank's memory at the moment it has done its work.
+  /// What to keep of a rank's memory at the moment it has done its work. Peers have no business in
+  /// that memory, nor in what the rank is `given` besides, before it has entered and after its end.
   [[nodiscard]] virtual Result<void> order_snapshot(int rank,
-                                                    const std::vector<MemoryRange>& ranges) = 0;
+                                                    const std::vector<MemoryRange>& ranges,
+                                                    const std::vector<MemoryRange>& given) = 0;
   [[nodiscard]] virtual Result<std::string> read_snapshot(int rank,
                                                           std::size_t index,
                                                           std::size_t bytes) = 0;

@@ -184,7 +184,9 @@ class FakeTarget final : public targets::Target {
     return begin;
   }
 
-  Result<void> order_snapshot(int rank, const std::vector<targets::MemoryRange>& ranges) override {
+  Result<void> order_snapshot(int rank,
+                              const std::vector<targets::MemoryRange>& ranges,
+                              const std::vector<targets::MemoryRange>& /*given*/) override {
     snapshots_[rank] = ranges;
     return {};
   }

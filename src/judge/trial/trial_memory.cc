@@ -80,7 +80,10 @@ Result<void> TrialMemory::place(int iteration, int set) {
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
       ranges.push_back({output_at(rank, set, i), outputs_[i].bytes()});
     }
-    CUCO_TRY(target_.order_snapshot(rank, ranges));
+    std::vector<targets::MemoryRange> given;
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      given.push_back({input_at(rank, set, i), inputs_[i].bytes()});
+    CUCO_TRY(target_.order_snapshot(rank, ranges, given));
   }
   return {};
 }

@@ -80,9 +80,8 @@ void JudgeSeat::report(Session& session, const wire::JudgeReport& request, wire:
       // Memory that was freed has no copy; the judge will find it missing.
       if (!parts_.devices.memory().valid(copy.address, copy.bytes.size())) copy.bytes.clear();
       std::memcpy(copy.bytes.data(), vgpu::Memory::at(copy.address), copy.bytes.size());
-      if (parts_.check != nullptr)
-        parts_.check->on_result_read(*waiting, copy.address, copy.bytes.size());
     }
+    leave(mine, *waiting);
     // Only now: the result was there for whoever waits for the given stream, or it is a race.
     waiting->learn(works);
     waiting->become_idle();
@@ -193,19 +192,37 @@ void JudgeSeat::command(const wire::JudgeCommand& request, wire::Bytes tail) {
          wire::bytes_of(wire::JudgeCommand::Reply{.time_ps = start}));
 }
 
+check::ClockPtr JudgeSeat::change_hands(std::string_view what,
+                                        const Seat& seat,
+                                        int rank,
+                                        const check::ClockPtr& known) {
+  check::WorkInfo info;
+  info.what = what;
+  info.rank = rank;
+  info.start = known;
+  check::Checker& checker = parts_.check->checker;
+  const check::WorkId id = checker.begin(info);
+  for (const Seat::Copy& output : seat.copies)
+    checker.claim(id, parts_.check->canonical(output.address), output.bytes.size());
+  for (const Seat::Given& input : seat.given)
+    checker.claim(id, parts_.check->canonical(input.address), input.bytes);
+  return checker.end(id);
+}
+
+void JudgeSeat::leave(const Seat& seat, const Session& session) {
+  if (parts_.check == nullptr) return;
+  check::ClockPtr known = session.known;
+  for (const Seat::Copy& copy : seat.copies) {
+    const auto read = parts_.check->on_result_read(session, copy.address, copy.bytes.size());
+    known = check::Clock::join(known, read);
+  }
+  parts_.check->depart(change_hands(check::kEnd, seat, session.process->rank, known));
+}
+
 void JudgeSeat::enter(std::int32_t rank, Session& session, VTime time) {
   const std::vector<Seat::Copy>& outputs = seats_[rank].copies;
-  if (parts_.check != nullptr) {
-    check::WorkInfo info;
-    info.what = check::kEntry;
-    info.rank = session.process->rank;
-    info.start = session.known;
-    const check::WorkId id = parts_.check->checker.begin(info);
-    for (const Seat::Copy& output : outputs) {
-      parts_.check->checker.claim(id, parts_.check->canonical(output.address), output.bytes.size());
-    }
-    session.learn(parts_.check->checker.end(id));
-  }
+  if (parts_.check != nullptr)
+    session.learn(change_hands(check::kEntry, seats_[rank], session.process->rank, session.known));
   if (time <= parts_.timeline.now()) return;
   // Whoever has written there before it is too early, and has written for nothing.
   std::vector<Seat::Copy> poison = outputs;
@@ -221,17 +238,23 @@ void JudgeSeat::enter(std::int32_t rank, Session& session, VTime time) {
 }
 
 void JudgeSeat::order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail) {
-  const auto words = wire::read_array<std::uint64_t>(tail, std::size_t{request.count} * 2);
+  const std::size_t ranges = std::size_t{request.count} + request.given;
+  const auto words = wire::read_array<std::uint64_t>(tail, ranges * 2);
   const auto seat = seats_.find(request.rank);
   if (!words || seat == seats_.end()) {
     return answer(wire::JudgeSnapshot::kType, wire::kInvalidValue, {});
   }
   seat->second.copies.clear();
+  seat->second.given.clear();
   for (std::size_t i = 0; i < words->size(); i += 2) {
     if (!parts_.devices.memory().valid((*words)[i], (*words)[i + 1])) {
       return answer(wire::JudgeSnapshot::kType, wire::kInvalidValue, {});
     }
-    seat->second.copies.push_back({(*words)[i], std::vector<std::byte>((*words)[i + 1])});
+    if (i < std::size_t{request.count} * 2) {
+      seat->second.copies.push_back({(*words)[i], std::vector<std::byte>((*words)[i + 1])});
+    } else {
+      seat->second.given.push_back({(*words)[i], (*words)[i + 1]});
+    }
   }
   answer(wire::JudgeSnapshot::kType, wire::kSuccess, {});
 }

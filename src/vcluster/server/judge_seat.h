@@ -68,6 +68,11 @@ class JudgeSeat {
       std::vector<std::byte> bytes;
     };
     std::vector<Copy> copies;  ///< Taken on arrival.
+    struct Given {
+      std::uint64_t address = 0;
+      std::uint64_t bytes = 0;
+    };
+    std::vector<Given> given;  ///< What else it has for one run: inputs.
   };
 
   void report(Session& session, const wire::JudgeReport& request, wire::Bytes tail);
@@ -76,9 +81,17 @@ class JudgeSeat {
   void hold();
   void serve(const wire::Frame& frame);
   void command(const wire::JudgeCommand& request, wire::Bytes tail);
-  /// The rank's outputs are its own, and its peers', from here on; not before. See
+  /// The rank's buffers are its own, and its peers', from here on; not before. See
   /// include/cuco/workload.h.
   void enter(std::int32_t rank, Session& session, VTime time);
+  /// The rank's caller has its buffers back.
+  void leave(const Seat& seat, const Session& session);
+  /// Tells the checker that all buffers of the run change hands, and after what; gives what is
+  /// known then.
+  check::ClockPtr change_hands(std::string_view what,
+                               const Seat& seat,
+                               int rank,
+                               const check::ClockPtr& known);
   void order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail);
   void read_memory(const wire::JudgeRead& request);
   void profile(const wire::JudgeProfile& request);

@@ -314,15 +314,16 @@ void RunCheck::on_graph_node(const Work& node, const Work& begin) {
   checker.races().cover(node.chain, begin.chain, begin.operation + 1);
 }
 
-void RunCheck::on_result_read(const Session& session, std::uint64_t address, std::uint64_t bytes) {
+check::ClockPtr RunCheck::on_result_read(const Session& session,
+                                         std::uint64_t address,
+                                         std::uint64_t bytes) {
   check::WorkInfo info;
   info.what = "read of the result, after the rank has said that it is done";
   info.rank = session.process->rank;
   info.start = session.known;
   const check::WorkId id = checker.begin(info);
   checker.read(id, canonical(address), bytes);
-  // The judge's next command, which goes to all, comes after this read.
-  departed_ = check::Clock::join(departed_, checker.end(id));
+  return checker.end(id);
 }
 
 void RunCheck::learn_from_all(Session& session) const {

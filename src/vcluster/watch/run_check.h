@@ -61,6 +61,8 @@ class RunCheck {
   /// The same by somebody who has waited since it called.
   void given_back(std::uint64_t address, std::uint64_t bytes, int rank, const HostView& by);
   void communicator_destroyed(std::uint64_t number, int rank);
+  /// The judge's next command, which goes to all, comes after this.
+  void depart(const check::ClockPtr& known) { departed_ = check::Clock::join(departed_, known); }
   /// `call` names a window or a device communicator that the rank does not have, or no more.
   void released_again(std::string_view call, int rank);
   /// The same of memory: `call` frees what was freed before. Nothing if it never was allocated.
@@ -108,7 +110,9 @@ class RunCheck {
   void departed(const Session& session);
 
   /// A judge takes what the session's rank has made, knowing no more than the rank does.
-  void on_result_read(const Session& session, std::uint64_t address, std::uint64_t bytes);
+  check::ClockPtr on_result_read(const Session& session,
+                                 std::uint64_t address,
+                                 std::uint64_t bytes);
 
   /// Nothing can go on.
   void on_deadlock(const std::vector<ClusterWait>& waits);
