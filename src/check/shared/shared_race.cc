@@ -13,7 +13,7 @@ void SharedRaces::reset(std::uint32_t bytes, unsigned warps) {
     rows_.resize(rows);
     words_.resize(rows * kRow);
   }
-  bytes_ = bytes;
+  all_words_ = (bytes + 3) / 4;  // the last one may be a part: a single bool
   warps_ = warps;
   lanes_.reset();
 }
@@ -88,7 +88,7 @@ bool SharedRaces::write_row(Row& row, const Access& access, std::uint8_t lane) {
 
 bool SharedRaces::quick_write(const Access& access) {
   const std::size_t end = std::size_t{access.first} + access.count;
-  if (end > bytes_ / 4 || access.lane_words == 0) return false;
+  if (end > all_words_ || access.lane_words == 0) return false;
   if (access.first % kRow != 0 || access.count % kRow != 0) return write_words(access, end);
   for (std::size_t i = access.first; i < end; i += kRow) {
     if (!write_row(rows_[i / kRow], access, lane_of(access, i))) return false;
@@ -133,7 +133,7 @@ bool SharedRaces::write_words(const Access& access, std::size_t end) {
 void SharedRaces::read(const Access& access, const Report& report) {
   const unsigned warp = access.warp;
   const std::uint32_t epoch = order_->epoch(warp);
-  const auto end = std::min<std::size_t>(std::size_t{access.first} + access.count, bytes_ / 4);
+  const auto end = std::min<std::size_t>(std::size_t{access.first} + access.count, all_words_);
   std::uint32_t checked = 0;  // the stamp found ordered last: neighbours mostly share it
   bool reported = false;
   QuickReader quick(*this, warp);
@@ -194,7 +194,7 @@ void SharedRaces::read(const Access& access, const Report& report) {
 void SharedRaces::write(const Access& access, const Report& report) {
   const unsigned warp = access.warp;
   const std::uint32_t stamp = warp << kEpochBits | order_->epoch(warp);
-  const auto end = std::min<std::size_t>(std::size_t{access.first} + access.count, bytes_ / 4);
+  const auto end = std::min<std::size_t>(std::size_t{access.first} + access.count, all_words_);
   const Recent recent = recent_reads(warp);
   bool reported = false;
   for (std::size_t i = access.first; i < end;) {
@@ -269,7 +269,7 @@ void SharedRaces::atomic(unsigned warp,
                          std::uint32_t index,
                          std::uint32_t site,
                          const Report& report) {
-  if (index >= bytes_ / 4) return;
+  if (index >= all_words_) return;
   expand(index / kRow);
   const Row& row = rows_[index / kRow];
   Word& word = words_[index];
@@ -287,7 +287,7 @@ void SharedRaces::atomic(unsigned warp,
 }
 
 void SharedRaces::strong_write(unsigned warp, std::uint32_t index, std::uint32_t site) {
-  if (index >= bytes_ / 4) return;
+  if (index >= all_words_) return;
   expand(index / kRow);
   Word& word = words_[index];
   word.writer = warp << kEpochBits | order_->epoch(warp);

@@ -183,7 +183,7 @@ class SharedRaces {
 
   const BlockOrder* order_;
   unsigned warps_ = 0;
-  std::uint32_t bytes_ = 0;
+  std::uint32_t all_words_ = 0;
   std::vector<Word> words_;
   std::vector<Row> rows_;
   LaneOrder lanes_;
@@ -204,7 +204,7 @@ class SharedRaces::QuickReader {
         own_(warp << kEpochBits | epoch_),
         phase_(warp << kEpochBits | (races.lanes_.phase(warp) & kEpochMask)),
         bit_(1U << warp),
-        end_(races.bytes_ / 4) {}
+        end_(races.all_words_) {}
 
   /// One word, by all lanes.
   bool read_word(std::uint32_t index, std::uint32_t site) {

@@ -47,6 +47,13 @@ TEST_F(SharedRaceTest, ReadOfAnotherWarpsWriteNeedsABarrier) {
   EXPECT_EQ(last->earlier_site, 20U);
 }
 
+TEST_F(SharedRaceTest, ABoolAloneIsChecked) {
+  races.reset(1, 4);
+  races.write({.warp = 0, .first = 0, .site = 20, .mask = 1}, report);
+  races.read({.warp = 1, .first = 0, .site = 11, .mask = 1}, report);
+  EXPECT_EQ(count, 1);
+}
+
 TEST_F(SharedRaceTest, ABarrierOrdersBothDirections) {
   write(0, 5);
   meet(0xF);
