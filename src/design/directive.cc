@@ -154,8 +154,10 @@ std::string_view name(ChunkKind kind) {
 }
 
 std::string short_text(const Directive& directive) {
-  return fmt::format("{} · {} · {} · {}", name(directive.placement), name(directive.sync),
-                     issuer_text(directive.issuer), chunk_text(directive.chunk));
+  const auto kernel = to_text(directive.kernel);
+  return fmt::format("{} · {} · {} · {}{}{}", name(directive.placement), name(directive.sync),
+                     issuer_text(directive.issuer), chunk_text(directive.chunk),
+                     kernel.empty() ? "" : " · ", kernel);
 }
 
 std::string to_text(const Directive& directive) {
@@ -168,6 +170,7 @@ Result<Directive> parse_directive(std::string_view text) {
   std::optional<SyncScope> sync;
   std::optional<Issuer> issuer;
   std::optional<Chunk> chunk;
+  KernelDesign kernel;
   // Each part may fill one dimension, and no dimension is filled twice.
   const auto place = [](auto& slot, auto found) {
     if (!found || slot) return false;
@@ -179,7 +182,8 @@ Result<Directive> parse_directive(std::string_view text) {
     const bool known = place(backend, find_in(kBackends, folded)) ||
                        place(placement, find_in(kPlacements, folded)) ||
                        place(sync, find_in(kSyncScopes, folded)) ||
-                       place(issuer, parse_issuer(folded)) || place(chunk, parse_chunk(folded));
+                       place(issuer, parse_issuer(folded)) || place(chunk, parse_chunk(folded)) ||
+                       read_part(folded, kernel);
     if (!known) {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("directive: unknown or repeated value '{}'", part.substr(0, 60))};
@@ -197,7 +201,7 @@ Result<Directive> parse_directive(std::string_view text) {
   if (!missing.empty()) {
     return Error{ErrorKind::InvalidInput, fmt::format("directive: missing {}", missing)};
   }
-  return Directive{*backend, *placement, *sync, *issuer, *chunk};
+  return Directive{*backend, *placement, *sync, *issuer, *chunk, kernel};
 }
 
 }  // namespace cuco::design

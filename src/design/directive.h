@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "design/kernel_design.h"
 
 namespace cuco::design {
 
@@ -59,6 +60,7 @@ struct Directive {
   SyncScope sync = SyncScope::GlobalBarrier;
   Issuer issuer;
   Chunk chunk;
+  KernelDesign kernel;  ///< How its kernels compute.
   auto operator<=>(const Directive&) const = default;
 };
 
@@ -68,14 +70,16 @@ struct Directive {
 [[nodiscard]] std::string_view name(IssuerUnit unit);
 [[nodiscard]] std::string_view name(ChunkKind kind);  ///< "bytes" for any size.
 
-/// "LSA · producer-fused · per-chunk flag · warp x 4 · 64 KiB". parse_directive() reads it back.
+/// "LSA · producer-fused · per-chunk flag · warp x 4 · 64 KiB", then what differs in the kernels.
+/// parse_directive() reads it back.
 [[nodiscard]] std::string to_text(const Directive& directive);
 
 /// The same without the backend, for tables that are grouped by it.
 [[nodiscard]] std::string short_text(const Directive& directive);
 
 /// Reads the five dimensions, separated by '·', ',' or '|', each in any position and any case.
-/// Every dimension has to be there once; the error names the one that is missing or unknown.
+/// Every dimension has to be there once, those of the kernels at most once; the error names the one
+/// that is missing or unknown.
 [[nodiscard]] Result<Directive> parse_directive(std::string_view text);
 
 }  // namespace cuco::design

@@ -59,10 +59,10 @@ void add_unique(std::vector<std::string>& list, std::string_view value) {
 std::vector<std::string> kernel_moves(const ProgramFacts& program) {
   std::vector<std::string> moves;
   if (program.kernels == 0) return moves;
-  moves = {"vector width: 4, 8 or 16 bytes an access",
+  moves = {"vectors: 4, 8 or 16 bytes an access",
            "reduction: a thread, a warp's shuffles, a block through shared memory",
            "staging: none, registers instead of a second pass, shared memory",
-           "geometry: threads a block, elements a thread, blocks for the whole GPU"};
+           "geometry: threads a block, blocks a row, rows a block"};
   if (program.kernels > 1)
     moves.emplace_back("fusion: neighbours that share data become one kernel");
   return moves;

@@ -36,8 +36,12 @@ std::string design_of(const Entry& entry) {
   // Programs that leave communication to the host differ in something else, which comes first.
   const std::string& because = entry.candidate.lineage.because;
   const auto colon = because.find(": ");
-  if (entry.candidate.directive == design::Directive{} && colon < 40)
-    return because.substr(0, colon);
+  design::Directive communication = entry.candidate.directive;
+  communication.kernel = {};
+  if (communication == design::Directive{}) {
+    if (auto kernel = to_text(entry.candidate.directive.kernel); !kernel.empty()) return kernel;
+    if (colon < 40) return because.substr(0, colon);
+  }
   return design::to_text(entry.candidate.directive);
 }
 

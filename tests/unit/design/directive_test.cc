@@ -41,6 +41,20 @@ TEST(Directive, SurvivesPrintingAndParsing) {
   }
 }
 
+TEST(Directive, SaysWhatDiffersInTheKernels) {
+  Directive directive;
+  directive.kernel = {.vector_bytes = 16, .shuffles = true, .threads = 512};
+  EXPECT_EQ(to_text(directive.kernel), "16-byte vectors · 512 threads · shuffles");
+  EXPECT_EQ(*parse_directive(to_text(directive)), directive);
+  EXPECT_EQ(to_text(KernelDesign{}), "");
+  KernelDesign read;
+  for (const char* part : {"8 byte vectors", "4 blocks a row", "16 rows a block"})
+    EXPECT_TRUE(read_part(part, read)) << part;
+  EXPECT_EQ(read, (KernelDesign{.vector_bytes = 8, .blocks_per_row = 4, .rows_per_block = 16}));
+  for (const char* part : {"8 byte vectors", "0 threads", "threads", "5000 threads", "3 wings"})
+    EXPECT_FALSE(read_part(part, read)) << part;
+}
+
 TEST(Directive, IsReadInAnyOrderCaseAndSpelling) {
   const auto parsed = parse_directive("64 KB, Producer_Fused, lsa, Warps x 8, PER CHUNK FLAG");
   ASSERT_TRUE(parsed) << parsed.error().message();
@@ -149,10 +163,13 @@ TEST_F(Rules, LeaveKernelsToAProgramThatDoesNotCommunicate) {
   program = {.kernels = 2};
   EXPECT_EQ(first_violation(Directive{}), "");
   EXPECT_NE(first_violation(fused), "");
+  Directive vectors;
+  vectors.kernel.vector_bytes = 16;
+  EXPECT_EQ(first_violation(vectors), "");
   const auto space = enumerate_space(program, topology, {});
   EXPECT_EQ(space.valid, 1);
   EXPECT_EQ(space.kernel_moves.size(), 5U);
-  EXPECT_NE(describe_space(program, topology, {}).find("kernel vector width"), std::string::npos);
+  EXPECT_NE(describe_space(program, topology, {}).find("kernel vectors"), std::string::npos);
 }
 
 TEST_F(Rules, EnumerateAllDimensionsTogether) {
