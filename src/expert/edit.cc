@@ -2,7 +2,9 @@
 #include "expert/edit.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <set>
 
 #include "base/assert.h"
 #include "base/text.h"
@@ -82,35 +84,84 @@ std::string parameter_list(const std::string& head,
 
 namespace {
 
-/// Where a continuation line begins: after the innermost parenthesis that is open at the end.
-std::size_t open_column(std::string_view line) {
+/// What is open at the end of a line.
+struct Open {
+  std::size_t column;  ///< Where a continuation line begins.
+  bool parentheses;    ///< Some are open.
+};
+
+Open open_at_end(std::string_view line, bool inside) {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (line[i] == '(' || line[i] == '{') open.push_back(i + 1);
     if ((line[i] == ')' || line[i] == '}') && !open.empty()) open.pop_back();
   }
-  return open.empty() ? line.find_first_not_of(' ') + 4 : open.back();
+  if (!open.empty()) return {open.back(), line[open.back() - 1] == '('};
+  // A line that goes on in the parentheses of another one is indented already.
+  return {line.find_first_not_of(' ') + (inside ? 0 : 4), inside};
+}
+
+/// Where to break a line; nothing if there is no such place.
+std::size_t last_break(const std::string& line, bool inside) {
+  for (auto at = line.find_last_of(",;", kWidth - 1); at != std::string::npos && at > 0;
+       at = line.find_last_of(",;", at - 1)) {
+    if (at + 1 >= line.size() || line[at + 1] != ' ') continue;
+    const auto open = open_at_end(std::string_view(line).substr(0, at), inside);
+    if (line[at] == ',' || open.parentheses) return at;
+  }
+  return std::string::npos;
+}
+
+/// The line in pieces, each further one under the innermost open parenthesis.
+std::vector<std::string> broken_under_parenthesis(std::string line, bool inside) {
+  std::vector<std::string> pieces;
+  while (line.size() > kWidth) {
+    const auto at = last_break(line, inside);
+    if (at == std::string::npos) break;
+    const auto column = open_at_end(std::string_view(line).substr(0, at), inside).column;
+    if (column >= at) break;
+    pieces.push_back(line.substr(0, at + 1));
+    line = std::string(column, ' ') + line.substr(at + 2);
+    inside = true;
+  }
+  pieces.push_back(std::move(line));
+  return pieces;
+}
+
+/// The same or, where that leaves a narrow column, broken behind the parenthesis.
+std::vector<std::string> broken(const std::string& line, bool inside) {
+  constexpr std::size_t kMost = 4;
+  constexpr std::size_t kIndent = 4;
+  auto pieces = broken_under_parenthesis(line, inside);
+  const bool fits = std::ranges::all_of(pieces, [](const auto& p) { return p.size() <= kWidth; });
+  if (fits && pieces.size() <= kMost) return pieces;
+  const auto column = pieces.size() > 1
+                          ? pieces[1].find_first_not_of(' ')
+                          : open_at_end(std::string_view(line).substr(0, kWidth), inside).column;
+  if (column == 0 || line[column - 1] != '(') return pieces;
+  const auto indent = line.find_first_not_of(' ') + kIndent;
+  auto rest = broken_under_parenthesis(std::string(indent, ' ') + line.substr(column), true);
+  rest.insert(rest.begin(), line.substr(0, column));
+  return rest;
 }
 
 }  // namespace
 
-std::string with_short_lines(std::string_view text) {
-  std::string result;
-  for (const auto original : split(text, '\n')) {
-    std::string line(original);
-    const bool code = line.find("//") == std::string::npos;
-    while (code && line.size() > kWidth) {
-      const auto comma = line.rfind(", ", kWidth - 1);
-      if (comma == std::string::npos) break;
-      const auto column = open_column(std::string_view(line).substr(0, comma));
-      if (column >= comma) break;
-      result += line.substr(0, comma + 1) + '\n';
-      line = std::string(column, ' ') + line.substr(comma + 2);
+std::string with_short_lines(std::string_view text, std::string_view original) {
+  const auto lines = split(original, '\n');
+  const std::set<std::string_view> kept(lines.begin(), lines.end());
+  std::vector<std::string> result;
+  std::ptrdiff_t depth = 0;  // of parentheses, at the begin of a line
+  for (const auto line : split(text, '\n')) {
+    const auto code = line.substr(0, line.find("//"));
+    if (code.size() < line.size() || line.size() <= kWidth || kept.contains(line)) {
+      result.emplace_back(line);
+    } else {
+      std::ranges::move(broken(std::string(line), depth > 0), std::back_inserter(result));
     }
-    result += line + '\n';
+    depth += std::ranges::count(code, '(') - std::ranges::count(code, ')');
   }
-  result.pop_back();
-  return result;
+  return join(result, "\n");
 }
 
 }  // namespace cuco::expert
