@@ -639,9 +639,27 @@ class Writer {
     return value;
   }
 
+  /// threadIdx.x is a property, for which libclang has no name: the text has it, be it a macro's.
+  std::string member_name(CXCursor cursor) const {
+    auto name = spelling(cursor);
+    if (!name.empty()) return name;
+    CXFile file = nullptr;
+    unsigned offset = 0;
+    clang_getSpellingLocation(clang_getRangeStart(clang_getCursorExtent(cursor)), &file, nullptr,
+                              nullptr, &offset);
+    if (clang_File_isEqual(file, main_file_) == 0) return name;
+    const auto dot = text_.find('.', offset);
+    if (dot == std::string_view::npos) return name;
+    for (auto at = text_.find_first_not_of(" \t\n", dot + 1);
+         at < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at])) != 0; ++at) {
+      name += text_[at];
+    }
+    return name;
+  }
+
   Json member(Json json, CXCursor cursor, const std::vector<CXCursor>& parts) {
     json["kind"] = "member";
-    json["name"] = spelling(cursor);
+    json["name"] = member_name(cursor);
     json["operands"] = Json::array();
     for (const auto part : parts) {
       if (is_expression(part)) json["operands"].push_back(expression(part));
