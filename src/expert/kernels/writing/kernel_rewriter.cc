@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expert/kernels/writing/kernel_rewriter.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "expert/kernels/reading/visit.h"
+
+namespace cuco::expert::kernels {
+namespace {
+
+using analysis::Expression;
+using analysis::ExpressionKind;
+using analysis::Statement;
+using analysis::StatementKind;
+
+constexpr int kWarp = 32;
+constexpr int kMostThreads = 1024;
+const Polynomial kBlock{{Product{"blockDim.x"}, 1}};
+
+class Rewriter {
+ public:
+  Rewriter(const KernelBody& kernel,
+           const std::vector<LaunchText>& launches,
+           std::string_view text,
+           const design::KernelDesign& design,
+           const HelperNames& names)
+      : kernel_(kernel),
+        launches_(launches),
+        text_(text),
+        design_(design),
+        names_(names),
+        reading_{kernel,
+                 launches,
+                 text,
+                 find_facts(kernel, text),
+                 find_element_loops(kernel, text),
+                 find_tree_reductions(kernel)},
+        loops_(reading_.loops.loops),
+        why_(reading_.loops.why_not),
+        fresh_(text.substr(kernel.function().span.begin,
+                           kernel.function().span.end - kernel.function().span.begin)) {}
+
+  RewrittenKernel rewrite() {
+    if (design_.shuffles) decide("shuffles", use_shuffles());
+    if (design_.blocks_per_row > 1) decide("blocks a row", share_rows());
+    if (design_.vector_bytes > 0) decide("vectors", use_vectors());
+    if (design_.vector_bytes == 0 || !made_.vectors) emit_loops_as_they_are();
+    if (design_.threads > 0) decide("threads", resize_blocks());
+    if (design_.rows_per_block > 1) decide("rows a block", join_rows());
+    finish();
+    return std::move(made_);
+  }
+
+ private:
+  void decide(const std::string& dimension, const Result<void>& outcome) {
+    if (outcome) {
+      made_.done.insert(dimension);
+    } else {
+      made_.refused[dimension] = outcome.error().message();
+    }
+  }
+
+  static Error no(std::string reason) { return {ErrorKind::InvalidInput, std::move(reason)}; }
+
+  // --- Loops -------------------------------------------------------------------------------------
+
+  [[nodiscard]] Sharing sharing_of(const ElementLoop& loop) const {
+    if (made_.blocks_per_row > 1 && loop.threads == kBlock)
+      return {"blockIdx.y * blockDim.x + threadIdx.x", "gridDim.y * blockDim.x"};
+    return {loop.start->text, loop.step};
+  }
+
+  void replace_loop(const ElementLoop& loop, const std::string& code) {
+    auto begin = loop.replaced.begin;
+    const auto column = indentation(text_, begin);
+    auto placed = at_column(code, column);
+    // A pragma in front speaks of the loop that is no longer the next statement.
+    const auto line = text_.rfind('\n', begin) + 1;
+    const auto above = line < 2 ? 0 : text_.rfind('\n', line - 2) + 1;
+    if (trim(text_.substr(above, line - above)).starts_with("#pragma")) {
+      begin = above;
+    } else {
+      placed = placed.substr(column);
+    }
+    if (loop.replaced.end > loop.statement->span.end) placed += '\n';
+    replacements_.push_back({begin, loop.replaced.end, std::move(placed)});
+  }
+
+  Result<void> use_vectors() {
+    int done = 0;
+    for (const auto& found : loops_) {
+      if (!found.accesses) continue;
+      const int widest = widest_element(*found.accesses);
+      if (widest * 2 > design_.vector_bytes) {
+        why_ = fmt::format("an element has {} bytes already", widest);
+        emit_as_it_is(found.loop);
+        continue;
+      }
+      const auto length = name_of_length(vector_length(*found.accesses, design_.vector_bytes));
+      const VectorLoop wanted{&found.loop, &*found.accesses, sharing_of(found.loop), results_};
+      replace_loop(found.loop,
+                   emit_vector_loop(wanted, kernel_, text_, length, names_.vectors, fresh_));
+      if (found.loop.form == LoopForm::Guarded && loops_.size() == 1 &&
+          reading_.facts.builtins.contains("blockIdx.x"))
+        made_.grid_divisor = design_.vector_bytes / widest;
+      before_.strided.insert(&found.loop);
+      ++done;
+    }
+    made_.vectors = done > 0;
+    if (done == 0) return no(why_.empty() ? "no loop over elements" : why_);
+    for (const auto& found : loops_) {
+      if (!found.accesses) emit_as_it_is(found.loop);
+    }
+    return {};
+  }
+
+  /// Other threads may share a loop that stays as it is otherwise.
+  void emit_as_it_is(const ElementLoop& loop) {
+    if (made_.blocks_per_row <= 1) return;
+    const VectorLoop wanted{&loop, nullptr, sharing_of(loop), results_};
+    replace_loop(loop, emit_shared_loop(wanted, kernel_, text_, fresh_));
+  }
+
+  void emit_loops_as_they_are() {
+    for (const auto& found : loops_)
+      emit_as_it_is(found.loop);
+  }
+
+  /// Declared once at the top of the kernel.
+  std::string name_of_length(const std::string& expression) {
+    const auto known = lengths_.find(expression);
+    if (known != lengths_.end()) return known->second;
+    return lengths_[expression] = fresh_.make("kVector");
+  }
+
+  // --- Reductions --------------------------------------------------------------------------------
+
+  Result<void> use_shuffles() {
+    if (reading_.trees.empty()) return no("no reduction by a tree in shared memory");
+    for (const auto& launch : launches_) {
+      if (!launch.flat || !launch.threads || *launch.threads % kWarp != 0)
+        return no(fmt::format("blocks of '{}' threads may not be whole warps", launch.block_text));
+    }
+    for (const auto& tree : reading_.trees) {
+      const auto& function = names_.reducers.at(tree.operation);
+      made_.reducers[tree.operation] = function;
+      for (auto& replacement : reduce_by_shuffles(kernel_, tree, text_, function, fresh_)) {
+        replacements_.push_back(replacement);
+        results_.push_back(std::move(replacement));
+      }
+    }
+    before_.shuffles = true;
+    return {};
+  }
+
+  // --- Geometry ----------------------------------------------------------------------------------
+
+  Result<void> share_rows() {
+    CUCO_TRY_ASSIGN(auto guards, split_rows(reading_));
+    made_.blocks_per_row = design_.blocks_per_row;
+    std::ranges::move(guards, std::back_inserter(replacements_));
+    return {};
+  }
+
+  Result<void> join_rows() {
+    CUCO_TRY(check_joined_rows(reading_));
+    if (made_.blocks_per_row > 1) return no("rows are split already");
+    if (made_.grid_divisor > 0) return no("the grid is divided already");
+    for (const auto& launch : launches_) {
+      const auto threads =
+          made_.threads > 0 ? made_.threads : launch.threads.value_or(kMostThreads);
+      if (threads * design_.rows_per_block > kMostThreads)
+        return no("its blocks would have more than 1024 threads");
+    }
+    made_.rows_per_block = design_.rows_per_block;
+    return {};
+  }
+
+  Result<void> resize_blocks() {
+    CUCO_TRY(check_block_size(reading_, design_.threads, before_));
+    made_.threads = design_.threads;
+    return {};
+  }
+
+  // --- Text --------------------------------------------------------------------------------------
+
+  void finish() {
+    const auto& span = kernel_.function().span;
+    const auto body = kernel_.body().span.begin + 1;
+    std::string top;
+    for (const auto& [expression, name] : lengths_)
+      top += fmt::format("\n  constexpr int {} = {};", name, expression);
+    auto replacements = std::move(replacements_);
+    if (made_.rows_per_block > 1) {
+      const auto row = fresh_.make("block");
+      const auto blocks = fresh_.make("blocks");
+      top = fmt::format(
+                "\n  const unsigned {0} = blockIdx.x * blockDim.y + threadIdx.y;\n"
+                "  if ({0} >= {1}) return;",
+                row, blocks) +
+            top;
+      rename_blocks(row, replacements);
+      const auto close = text_.rfind(')', body);
+      replacements.push_back({close, close, fmt::format(", unsigned {}", blocks)});
+    }
+    if (!top.empty()) replacements.push_back({body, body, top});
+    made_.text = render(text_, span.begin, span.end, std::move(replacements));
+  }
+
+  /// Every blockIdx.x of the kernel, also in what was just written.
+  void rename_blocks(const std::string& row, std::vector<Replacement>& replacements) const {
+    constexpr std::string_view kOld = "blockIdx.x";
+    for (auto& replacement : replacements) {
+      for (auto at = replacement.text.find(kOld); at != std::string::npos;
+           at = replacement.text.find(kOld, at + row.size()))
+        replacement.text.replace(at, kOld.size(), row);
+    }
+    for_each_expression(kernel_.body(), [&](const Expression& expression) {
+      if (builtin_name(expression) != kOld) return;
+      // A cast in front of it stays.
+      const auto& span = expression.span;
+      const auto at = text_.substr(span.begin, span.end - span.begin).find(kOld);
+      if (at == std::string_view::npos) return;
+      replacements.push_back({span.begin + at, span.begin + at + kOld.size(), row});
+    });
+  }
+
+  const KernelBody& kernel_;
+  const std::vector<LaunchText>& launches_;
+  std::string_view text_;
+  const design::KernelDesign& design_;
+  const HelperNames& names_;
+  KernelReading reading_;
+  const std::vector<FoundLoop>& loops_;
+  std::string why_;
+  FreshNames fresh_;
+  std::vector<Replacement> replacements_;
+  std::vector<Replacement> results_;  ///< Of reductions, which loops read.
+  std::map<std::string, std::string> lengths_;
+  MovesBefore before_;
+  RewrittenKernel made_;
+};
+
+}  // namespace
+
+RewrittenKernel rewrite_kernel(const KernelBody& kernel,
+                               const std::vector<LaunchText>& launches,
+                               std::string_view text,
+                               const design::KernelDesign& design,
+                               const HelperNames& names) {
+  return Rewriter(kernel, launches, text, design, names).rewrite();
+}
+
+}  // namespace cuco::expert::kernels
