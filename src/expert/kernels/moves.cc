@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expert/kernels/moves.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "program/tokens.h"
+
+namespace cuco::expert::kernels {
+
+using candidate::History;
+using design::KernelDesign;
+
+std::vector<Moves::Known> Moves::known_designs(const History& history) {
+  std::vector<Known> known;
+  for (const candidate::Judged& judged : history) {
+    design::Directive communication = judged.candidate.directive;
+    communication.kernel = {};
+    const bool seed = judged.candidate.number == candidate::kSeed;
+    const bool kernels_only = communication == design::Directive{} &&
+                              !(judged.candidate.directive.kernel == KernelDesign{});
+    if (!seed && !kernels_only) continue;
+    const auto* scored =
+        judged.outcome ? std::get_if<candidate::Scored>(&*judged.outcome) : nullptr;
+    double speedup = seed ? 1 : 0;
+    if (!seed && scored != nullptr && scored->seconds > 0)
+      speedup = scored->baseline_seconds / scored->seconds;
+    known.push_back({judged.candidate.directive.kernel, &judged, speedup});
+  }
+  return known;
+}
+
+const Moves::Rewritten& Moves::rewritten(const KernelDesign& design) {
+  const auto [found, added] = rewritten_.try_emplace(design);
+  if (added) {
+    auto source = rewrite_kernels(graph_, text_, design);
+    if (source) {
+      found->second.source = *std::move(source);
+      found->second.hash =
+          program::normalised_hash(program::single_file("program.cu", found->second.source));
+    } else {
+      found->second.refusal = source.error().message();
+    }
+  }
+  return found->second;
+}
+
+std::optional<Move> Moves::best_step(std::span<const Known> known, Offered& offered) {
+  std::vector<Known> sorted(known.begin(), known.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater(), &Known::speedup);
+  if (sorted.empty()) sorted.push_back({{}, nullptr, 1});
+  // When all around the best one is known, another hill may be higher.
+  constexpr std::size_t kHills = 3;
+  for (std::size_t i = 0; i < std::min(kHills, sorted.size()); ++i) {
+    const auto* judged = sorted[i].judged;
+    const bool profiled = judged != nullptr && judged->outcome;
+    const auto limit = profiled ? limit_of(*judged->outcome) : Limit::Unknown;
+    for (const auto& step : steps_from(sorted[i].design, limit, facts_)) {
+      if (!offered.designs.insert(step.design).second) continue;
+      const auto& made = rewritten(step.design);
+      // Other settings that give the same code are no other candidate.
+      if (!made.refusal.empty() || !offered.hashes.insert(made.hash).second) continue;
+      return Move{step.design, judged == nullptr ? candidate::kSeed : judged->candidate.number,
+                  fmt::format("{}: {}", to_text(step.design), step.because), made.source};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Move> Moves::next(const History& history, int unseen) {
+  const std::lock_guard lock(mutex_);
+  const auto known = known_designs(history);
+  Offered offered;
+  for (const auto& entry : known) {
+    offered.designs.insert(entry.design);
+    offered.hashes.insert(entry.judged->candidate.code_hash);
+  }
+  // The moves that are on their way were chosen when less was known: a verdict less each.
+  std::optional<Move> move;
+  for (auto ago = static_cast<std::size_t>(std::max(0, unseen)) + 1; ago-- > 0;) {
+    const auto seen =
+        known.size() > ago ? known.size() - ago : std::min<std::size_t>(1, known.size());
+    move = best_step(std::span(known).first(seen), offered);
+    if (!move) break;
+  }
+  return move;
+}
+
+std::vector<std::string> Moves::refusals() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> found;
+  for (const auto& step : {KernelDesign{.vector_bytes = 16}, KernelDesign{.shuffles = true},
+                           KernelDesign{.threads = 512}, KernelDesign{.blocks_per_row = 8},
+                           KernelDesign{.rows_per_block = 8}}) {
+    const auto& made = rewritten(step);
+    if (!made.refusal.empty()) found.push_back(made.refusal);
+  }
+  return found;
+}
+
+}  // namespace cuco::expert::kernels
