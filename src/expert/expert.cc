@@ -104,12 +104,14 @@ void add_host_ideas(const analysis::CommunicationGraph& graph, std::string_view 
       "every run submits the same work to the GPU: recorded once per buffer set, it needs "
       "one host launch instead of many",
       replay_by_graph(graph, text));
-  for (const int threads : {512, 128, 1024, 64}) {
-    add(fmt::format("blocks of {} threads", threads),
-        "the kernel works with any block size: another size changes how many rows and loads are in "
-        "flight",
-        with_block_size(graph, text, threads));
+  if (analysis::program_facts(graph).has_collective) {
+    // Its own collectives come first, and the moves start from the seed.
+    made->discarded.push_back({"kernel", "the program communicates"});
+    return;
   }
+  made->kernels = std::make_shared<kernels::Moves>(graph, std::string(text));
+  for (const auto& refusal : made->kernels->refusals())
+    made->discarded.push_back({"kernel", refusal});
 }
 
 candidate::Number parent_of(const Idea& idea, const candidate::History& history) {
@@ -192,14 +194,35 @@ Result<std::optional<candidate::ProposerAnswer>> Expert::propose(const candidate
           return judged.candidate.lineage.phase != task.phase && judged.candidate.code_hash == hash;
         });
     if (tried || left-- > 0) continue;
-    candidate::Proposal proposal{.source = std::move(source), .directive = idea.directive};
-    proposal.lineage.proposer = name();
-    proposal.lineage.island = std::string(design::name(idea.directive.backend));
-    proposal.lineage.parent = parent_of(idea, task.history);
-    proposal.lineage.because = idea.because;
-    return std::optional(candidate::ProposerAnswer{std::move(proposal)});
+    return std::optional(candidate::ProposerAnswer{
+        proposal(std::move(source), idea.directive, parent_of(idea, task.history), idea.because)});
   }
-  return std::optional<candidate::ProposerAnswer>();
+  if (ideas_.kernels == nullptr) return std::optional<candidate::ProposerAnswer>();
+  // Of the moves that it was asked for before, some have no verdict yet.
+  const auto seen =
+      std::count_if(task.history.begin(), task.history.end(), [&](const candidate::Judged& judged) {
+        return judged.candidate.lineage.proposer == name() &&
+               judged.candidate.lineage.phase == task.phase &&
+               !(judged.candidate.directive.kernel == design::KernelDesign{});
+      });
+  const auto move = ideas_.kernels->next(task.history, std::max(0, left - static_cast<int>(seen)));
+  if (!move) return std::optional<candidate::ProposerAnswer>();
+  Directive directive;
+  directive.kernel = move->design;
+  return std::optional(candidate::ProposerAnswer{
+      proposal(program::single_file(path_, move->source), directive, move->parent, move->because)});
+}
+
+candidate::Proposal Expert::proposal(program::Source source,
+                                     const Directive& directive,
+                                     candidate::Number parent,
+                                     std::string because) const {
+  candidate::Proposal made{.source = std::move(source), .directive = directive};
+  made.lineage.proposer = name();
+  made.lineage.island = std::string(design::name(directive.backend));
+  made.lineage.parent = parent;
+  made.lineage.because = std::move(because);
+  return made;
 }
 
 }  // namespace cuco::expert

@@ -11,6 +11,7 @@
 #include "analysis/communication_graph.h"
 #include "candidate/proposer.h"
 #include "design/rules.h"
+#include "expert/kernels/moves.h"
 
 namespace cuco::expert {
 
@@ -32,6 +33,8 @@ struct Discarded {
 struct Ideas {
   std::vector<Idea> ideas;  ///< One knob setting of every family first, then the others.
   std::vector<Discarded> discarded;
+  /// For programs that do not communicate: further ideas, which depend on what earlier ones gave.
+  std::shared_ptr<kernels::Moves> kernels;
 };
 
 /// All designs that fit the program and the machine.
@@ -59,13 +62,19 @@ class Expert final : public candidate::Proposer {
 
   [[nodiscard]] std::string name() const override { return "expert"; }
 
-  /// One idea a turn, in order, without those that an earlier phase has tried.
+  /// One idea a turn, in order, without those that an earlier phase has tried; then a move from the
+  /// best kernel design.
   Result<std::optional<candidate::ProposerAnswer>> propose(const candidate::Task& task,
                                                            candidate::ExchangeLog& log) override;
 
   [[nodiscard]] const Ideas& ideas() const { return ideas_; }
 
  private:
+  [[nodiscard]] candidate::Proposal proposal(program::Source source,
+                                             const design::Directive& directive,
+                                             candidate::Number parent,
+                                             std::string because) const;
+
   Ideas ideas_;
   std::string path_;
 };

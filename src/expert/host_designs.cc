@@ -2,9 +2,7 @@
 #include "expert/host_designs.h"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -43,27 +41,6 @@ std::optional<std::string> not_recordable(const analysis::CommunicationGraph& gr
     if (waits) return operation.name;
   }
   return std::nullopt;
-}
-
-/// The second of the four arguments between <<< and >>>.
-std::optional<Span> block_argument(std::string_view text, const Span& launch) {
-  std::size_t at = text.find("<<<", launch.begin);
-  if (at == std::string_view::npos || at >= launch.end) return std::nullopt;
-  int depth = 0;
-  std::size_t begin = 0;
-  for (at += 3; at < launch.end && text.substr(at, 3) != ">>>"; ++at) {
-    if (text[at] == '(' || text[at] == '{') ++depth;
-    if (text[at] == ')' || text[at] == '}') --depth;
-    if (text[at] != ',' || depth != 0) continue;
-    if (begin != 0) return Span{begin, at};
-    begin = at + 1;
-  }
-  return begin != 0 ? std::optional(Span{begin, at}) : std::nullopt;
-}
-
-bool is_number(std::string_view text) {
-  return !text.empty() &&
-         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
 }  // namespace
@@ -113,33 +90,7 @@ Result<std::string> replay_by_graph(const analysis::CommunicationGraph& graph,
                 fmt::format("return make_replays({});", object_before(home.in_setup)));
   edits.insert(home.setup->span.begin,
                fmt::format("int make_replays({}& state);\n\n", home.record->name));
-  return with_short_lines(edits.apply());
-}
-
-Result<std::string> with_block_size(const analysis::CommunicationGraph& graph,
-                                    std::string_view text,
-                                    int threads) {
-  Edits edits(text);
-  int changed = 0;
-  std::set<std::size_t> seen;
-  for (const analysis::Launch& launch : graph.launches) {
-    // One launch in the text may be several: of a template, or in a function called twice.
-    if (launch.span.from_macro || !seen.insert(launch.span.begin).second) continue;
-    const analysis::Kernel& kernel = graph.kernels[static_cast<std::size_t>(launch.kernel)];
-    const std::string_view body =
-        text.substr(kernel.span.begin, kernel.span.end - kernel.span.begin);
-    // A kernel that does not read its block size has it built in.
-    if (body.find("blockDim.x") == std::string_view::npos) continue;
-    const auto block = block_argument(text, launch.span);
-    if (!block) continue;
-    const std::string_view now = trim(text.substr(block->begin, block->end - block->begin));
-    // A named block size may be used elsewhere, too; a literal is only the launch's.
-    if (!is_number(now) || now == std::to_string(threads)) continue;
-    edits.replace(block->begin, block->end, fmt::format(" {}", threads));
-    ++changed;
-  }
-  if (changed == 0) return no("no launch passes a block size that its kernel reads");
-  return edits.apply();
+  return with_short_lines(edits.apply(), text);
 }
 
 }  // namespace cuco::expert

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// Designs that fit programs of any kind, because they do not ask what is computed: how the host
-/// hands work to the GPU, and how many threads a kernel is given.
+/// hands work to the GPU.
 #pragma once
 
 #include <string>
@@ -17,11 +17,5 @@ namespace cuco::expert {
 /// launch instead of many.
 [[nodiscard]] Result<std::string> replay_by_graph(const analysis::CommunicationGraph& graph,
                                                   std::string_view text);
-
-/// Blocks of `threads` threads, for every kernel that reads its block size and is launched with a
-/// literal one.
-[[nodiscard]] Result<std::string> with_block_size(const analysis::CommunicationGraph& graph,
-                                                  std::string_view text,
-                                                  int threads);
 
 }  // namespace cuco::expert

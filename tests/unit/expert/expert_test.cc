@@ -128,16 +128,22 @@ Ideas ideas_for(const char* workload, std::string* seed) {
   return graph ? make_ideas(*graph, *seed, kOneNode, {}) : Ideas{};
 }
 
-TEST(Expert, TurnsBlockSizesWhereTheKernelAsksForThem) {
+TEST(Expert, MovesKernelsWhereNothingIsCommunicated) {
   std::string seed;
-  const Ideas ideas = ideas_for("silu_and_mul", &seed);
-  CUCO_NEEDS("libclang", !ideas.ideas.empty() || !ideas.discarded.empty(), "nothing was parsed");
-  ASSERT_EQ(ideas.ideas.size(), 5U);  // recorded as a graph, and four sizes
-  EXPECT_EQ(ideas.ideas[1].family, "blocks of 512 threads");
-  EXPECT_NE(ideas.ideas[1].source.find("<<<s.tokens, 512, 0, stream>>>"), std::string::npos);
-  EXPECT_EQ(ideas.ideas[1].source.find("<<<s.tokens, 256, 0, stream>>>"), std::string::npos);
-  for (const auto& idea : ideas.ideas)
-    EXPECT_FALSE(*program::find_frozen_edit(seed, idea.source)) << idea.family;
+  Expert expert(ideas_for("silu_and_mul", &seed), "program.cu");
+  CUCO_NEEDS("libclang", expert.ideas().kernels != nullptr, "nothing was parsed");
+  ASSERT_EQ(expert.ideas().ideas.size(), 1U);  // recorded as a graph
+  fakes::NoExchanges log;
+  std::set<std::string> designs;
+  for (int turn = 1; turn < 8; ++turn) {
+    const auto answer = expert.propose({.phase = "explore", .turn = turn}, log);
+    ASSERT_TRUE(answer && answer->has_value());
+    const auto& proposal = std::get<candidate::Proposal>(**answer);
+    // None of them has a verdict yet: they are told apart by the turn.
+    EXPECT_TRUE(designs.insert(to_text(proposal.directive.kernel)).second);
+    EXPECT_FALSE(*program::find_frozen_edit(seed, proposal.source.files().at(0).text));
+  }
+  EXPECT_TRUE(designs.contains("16-byte vectors"));
 }
 
 TEST(Expert, RecordsWhatTheHostDrives) {
@@ -147,6 +153,7 @@ TEST(Expert, RecordsWhatTheHostDrives) {
   ASSERT_FALSE(ideas.ideas.empty());
   const Idea& idea = ideas.ideas.front();
   EXPECT_EQ(idea.family, "CUDA graph replay");
+  EXPECT_EQ(ideas.kernels, nullptr);  // it communicates
   EXPECT_NE(idea.source.find("return make_replays(**state);"), std::string::npos) << idea.source;
   EXPECT_NE(idea.source.find("int run_once(State& state"), std::string::npos) << idea.source;
   EXPECT_FALSE(*program::find_frozen_edit(seed, idea.source));
