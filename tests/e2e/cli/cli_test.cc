@@ -183,7 +183,7 @@ TEST(Analyze, AProgramWithoutCommunicationHasKernels) {
   EXPECT_THAT(silent.error, HasSubstr("does not communicate"));
   const Seen space = shell(fmt::format("cuco space {}", program.string()));
   EXPECT_EQ(space.exit_code, 0) << space.error;
-  EXPECT_THAT(space.out, HasSubstr("vector width"));
+  EXPECT_THAT(space.out, HasSubstr("vectors: 4, 8 or 16 bytes"));
 }
 
 TEST(Config, BrokenFileNamesFileAndLine) {
