@@ -64,11 +64,11 @@ class Drawer {
     for (int i = 0; i < workload_.draws.check; ++i)
       CUCO_TRY(add({.use = Use::Check, .least_work = kLeastWork}));
     for (int i = 0; i < workload_.draws.hidden; ++i)
-      CUCO_TRY(add(i == 0 ? Small{.at_least = any_range()} : Small{}));
+      CUCO_TRY(add(i == 0 ? Small{.least_param = any_range()} : Small{}));
     for (std::size_t p = 0; p < workload_.ranges.size(); ++p) {
       if (!workload_.ranges[p].values.empty()) continue;
-      CUCO_TRY(add({.is_long = p}));
-      CUCO_TRY(add({.is_long = p}));
+      CUCO_TRY(add({.long_param = p}));
+      CUCO_TRY(add({.long_param = p}));
     }
     name_hidden(&drawn);
     for (const Shape* timed : timed_)
@@ -77,13 +77,13 @@ class Drawer {
   }
 
  private:
-  /// A kind of small shape; the numbers are those of parameters.
+  /// A kind of small shape.
   struct Small {
     Use use = Use::Hidden;
     double least_work = 0;
-    std::optional<std::size_t> at_least;  ///< One token, one row, one head.
+    std::optional<std::size_t> least_param;  ///< At its least: one token, one row, one head.
     /// As high as in timed shapes or higher: loops that run once in others go round.
-    std::optional<std::size_t> is_long;
+    std::optional<std::size_t> long_param;
   };
 
   /// The timed shapes' work, as a mean over all of them.
@@ -154,10 +154,10 @@ class Drawer {
     const Range& range = workload_.ranges[param];
     if (range.values.size() == 2) return range.values[turn(number, param)];
     if (!range.values.empty()) return range.values[rng_.below(range.values.size())];
-    if (param == kind.at_least) return range.from;
+    if (param == kind.least_param) return range.from;
     const long long highest = highest_timed(param);
-    if (param == kind.is_long) return draw_long(range, highest, rng_);
-    return draw_value(range, kind.is_long ? highest / kPart : highest, rng_);
+    if (param == kind.long_param) return draw_long(range, highest, rng_);
+    return draw_value(range, kind.long_param ? highest / kPart : highest, rng_);
   }
 
   /// Two values, such as an element type, come in turn; those of two parameters meet in four shapes
