@@ -12,62 +12,7 @@
 // cuco: evolve end
 // cuco: evolve begin host
 
-struct State {
-  cuco_context context;
-  Shape shape;
-  ncclDevComm comm;
-  ncclWindow_t windows[16];  // of A, one per buffer set
-  char* fetched;             // A of one peer
-};
-
-cudaError_t multiply(const Shape& s, const void* a, const void* b, void* c, cudaStream_t stream) {
-  const int tile = s.bf16 ? kTileBf16 : kTile;
-  const dim3 grid((s.n + tile - 1) / tile, (s.m + tile - 1) / tile);
-  if (s.bf16) {
-    cudaFuncSetAttribute(gemm_bf16, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBf16);
-    gemm_bf16<<<grid, kThreadsBf16, kSharedBf16, stream>>>(
-        (const __nv_bfloat16*)a, (const __nv_bfloat16*)b, (__nv_bfloat16*)c, s.m, s.n, s.k);
-  } else {
-    gemm_fp32<<<grid, kThreads, 0, stream>>>((const float*)a, (const float*)b, (float*)c, s.m, s.n,
-                                             s.k);
-  }
-  return cudaGetLastError();
-}
-
-__global__ void meet(ncclDevComm comm) {
-  ncclCoopCta block;
-  ncclLsaBarrierSession<ncclCoopCta> barrier(block, comm, ncclTeamTagLsa(), 0);
-  barrier.sync(block, cuda::memory_order_acq_rel);
-}
-
-__global__ void fetch(ncclWindow_t window, int peer, unsigned* to, size_t words) {
-  const unsigned* from = (const unsigned*)ncclGetLsaPointer(window, 0, peer);
-  for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < words; i += gridDim.x * blockDim.x)
-    to[i] = from[i];
-}
-
-int setup(const cuco_context& context, const Shape& shape, State** state) {
-  *state = new State{context, shape};
-  for (int set = 0; set < context.sets; ++set) {
-    if (ncclCommWindowRegister(context.comm, context.inputs[set * context.n_inputs],
-                               context.input_bytes[0], &(*state)->windows[set],
-                               NCCL_WIN_COLL_SYMMETRIC) != ncclSuccess) {
-      return 1;
-    }
-  }
-  if (cudaMalloc(&(*state)->fetched, context.input_bytes[0]) != cudaSuccess) return 2;
-  ncclDevCommRequirements requirements{};
-  requirements.lsaBarrierCount = 1;
-  return ncclDevCommCreate(context.comm, &requirements, &(*state)->comm) == ncclSuccess ? 0 : 3;
-}
-
-void teardown(State* state) {
-  ncclDevCommDestroy(state->context.comm, &state->comm);
-  for (int set = 0; set < state->context.sets; ++set)
-    ncclCommWindowDeregister(state->context.comm, state->windows[set]);
-  cudaFree(state->fetched);
-  delete state;
-}
+// common: peer_inputs
 
 int run(State& state, int set, cudaStream_t stream) {
   const cuco_context& context = state.context;
