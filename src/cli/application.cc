@@ -9,6 +9,7 @@
 #include "cli/commands/commands.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/parse_arguments.h"
+#include "cli/terminal/program_arguments.h"
 #include "cli/version.h"
 
 namespace cuco::cli {
@@ -151,11 +152,13 @@ ExitCode run_application(std::span<const std::string> words, std::FILE* out, std
   GlobalOptions global;
   Chosen chosen;
   std::vector<std::string> rest;
+  std::size_t program_begin = words.size();
   // The first word that is not an option is the command. Global options may stand on both sides of
   // it; what follows "--" belongs to the program that is run.
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    if (word == "--") {
+    if (word == "--" || i == program_begin) {
+      if (word != "--") rest.emplace_back("--");
       rest.insert(rest.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
       break;
     }
@@ -176,10 +179,17 @@ ExitCode run_application(std::span<const std::string> words, std::FILE* out, std
     } else if (chosen.entry = find_command(word); chosen.entry != nullptr) {
       chosen.command = chosen.entry->make();
       chosen.command->declare(chosen.arguments);
+      const auto begin = program_arguments_begin(chosen.arguments, words.subspan(i + 1));
+      if (begin) program_begin = i + 1 + *begin;
     } else {
       terminal.error(unknown("command", word, command_names()));
       return ExitCode::BadUsage;
     }
+  }
+  if (program_begin < words.size()) {
+    if (const auto near = misspelt_option(chosen.arguments, words[program_begin]))
+      terminal.note("cuco: note: '{}' goes to the program; did you mean '{}'?",
+                    words[program_begin], *near);
   }
   if (global.no_color) terminal.set_colour(false);
   if (global.quiet) terminal.set_verbosity(Verbosity::Quiet);

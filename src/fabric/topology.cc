@@ -207,23 +207,31 @@ Topology single_node(int gpus) {
   return topology;
 }
 
-Result<Topology> restrict_to(Topology topology, int ranks) {
+Result<Topology> restrict_to(Topology topology, int ranks, int per_node) {
+  const auto no = [&](const std::string& reason) {
+    return Error{ErrorKind::InvalidInput, fmt::format("topology {} {}", topology.name, reason)};
+  };
   if (ranks > topology.gpus()) {
-    return Error{ErrorKind::InvalidInput,
-                 fmt::format("topology {} has {} GPUs, too few for the requested ranks: {}",
-                             topology.name, topology.gpus(), ranks)};
+    return no(
+        fmt::format("has {} GPUs, too few for the requested ranks: {}", topology.gpus(), ranks));
   }
-  if (ranks <= topology.gpus_per_node) {
-    topology.nodes = 1;
-    topology.gpus_per_node = ranks;
-  } else if (ranks % topology.gpus_per_node == 0) {
-    topology.nodes = ranks / topology.gpus_per_node;
-  } else {
-    return Error{
-        ErrorKind::InvalidInput,
-        fmt::format("topology {} has {} GPUs per node, and ranks must fill whole nodes: {}",
-                    topology.name, topology.gpus_per_node, ranks)};
+  if (per_node > topology.gpus_per_node) {
+    return no(fmt::format("has {} GPUs per node, fewer than requested: {}", topology.gpus_per_node,
+                          per_node));
   }
+  if (per_node == 0) per_node = std::min(ranks, topology.gpus_per_node);
+  if (ranks % per_node != 0) {
+    return no(
+        fmt::format("with {} GPUs of each node: all nodes must have the same number of ranks, "
+                    "but there are {}",
+                    per_node, ranks));
+  }
+  if (ranks / per_node > topology.nodes) {
+    return no(fmt::format("has {} nodes, too few for {} ranks with {} per node", topology.nodes,
+                          ranks, per_node));
+  }
+  topology.nodes = ranks / per_node;
+  topology.gpus_per_node = per_node;
   return topology;
 }
 

@@ -68,9 +68,9 @@ struct Topology {
 /// each: what a program gets when no topology was asked for.
 [[nodiscard]] Topology single_node(int gpus);
 
-/// The same machine with `ranks` GPUs in use: whole nodes are filled first.
-/// Fails when the topology has fewer GPUs than that.
-[[nodiscard]] Result<Topology> restrict_to(Topology topology, int ranks);
+/// The same machine with `ranks` GPUs in use: `per_node` of each node, or if that is 0, as many as
+/// a node has. Fails when the topology has fewer GPUs than that, or nodes would differ.
+[[nodiscard]] Result<Topology> restrict_to(Topology topology, int ranks, int per_node = 0);
 
 /// The links of a scale model (hardware/scale_model.h): a fraction of the bytes and messages per
 /// second, the same latencies.

@@ -9,7 +9,7 @@
 #include "judge/provenance.h"
 #include "judge/score.h"
 #include "targets/gpu/gpu_target.h"
-#include "targets/virtual/topology_file.h"
+#include "targets/virtual/machine_files.h"
 #include "workload/bound.h"
 #include "workload/draw.h"
 

@@ -17,9 +17,9 @@
 #include "run/profile_view.h"
 #include "run/program_build.h"
 #include "run/schedule_runs.h"
+#include "targets/virtual/machine_files.h"
 #include "targets/virtual/program_run.h"
 #include "targets/virtual/rank_start.h"
-#include "targets/virtual/topology_file.h"
 
 namespace cuco::cli {
 namespace {
@@ -30,13 +30,15 @@ class RunCommand final : public Command {
     arguments.positional("PROGRAM", programs_, "CUDA sources (.cu …), or one built program");
     arguments.option("--on", target_, "TARGET", "where to run").one_of({"virtual"});
     arguments.option("--hardware", hardware_, "GPU", "GPU to simulate: h200, a100 or a file")
-        .completes(Completion::File);
+        .completes(Completion::Hardware);
     arguments
         .option("--topology", topology_, "NAME",
                 "cluster to simulate: nvlink8, roce2x4 … or a file")
-        .completes(Completion::File);
+        .completes(Completion::Topology);
     arguments.option("--ranks", ranks_, "N",
                      "number of GPUs (default 1, or all of --topology); MPI starts a process each");
+    arguments.option("--per-node", per_node_, "N",
+                     "number of those GPUs in each node of --topology (default: fill nodes)");
     arguments.option("--processes", processes_, "N",
                      "number of MPI processes (default: one per GPU)");
     arguments.option("--seed", seed_, "N", "seed for block order and start jitter");
@@ -46,10 +48,12 @@ class RunCommand final : public Command {
     profile_.declare(arguments);
     arguments.option("--nvcc", flags_, "FLAG", "extra flag for nvcc; may be repeated");
     arguments.rest("ARGS", arguments_, "arguments for the program");
+    arguments.rest_follows_program([](const std::string& word) { return run::is_source(word); });
   }
 
   Result<ExitCode> run(Context& context) override {
     CUCO_TRY(check_arguments());
+    CUCO_TRY(check_starter(system::Environment::current()));
     CUCO_TRY_ASSIGN(targets::ServerOptions server_options, server_options_for(context));
     CUCO_TRY_ASSIGN(const hardware::GpuDescription gpu,
                     hardware::load_gpu_description(server_options.gpu.string(), {}));
@@ -124,10 +128,14 @@ class RunCommand final : public Command {
     CUCO_TRY(check_.check());
     CUCO_TRY(schedules_.check());
     CUCO_TRY(profile_.check());
-    for (const auto& [name, number] : {std::pair("--ranks", ranks_), {"--processes", processes_}}) {
+    for (const auto& [name, number] :
+         {std::pair("--ranks", ranks_), {"--processes", processes_}, {"--per-node", per_node_}}) {
       if (number && (*number < 1 || *number > 64)) {
         return Error{ErrorKind::InvalidInput, fmt::format("{} must be 1 to 64: {}", name, *number)};
       }
+    }
+    if (per_node_ && topology_.empty()) {
+      return Error{ErrorKind::InvalidInput, "--per-node needs a cluster: --topology NAME"};
     }
     for (const system::Path& path : programs_) {
       if (!std::filesystem::exists(path)) {
@@ -141,28 +149,57 @@ class RunCommand final : public Command {
     return {};
   }
 
+  /// mpirun would start as many clusters as there are ranks.
+  static Result<void> check_starter(const system::Environment& environment) {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+      const auto size = environment.get(name);
+      if (!size || *size == "1") continue;
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("cuco starts the ranks itself: instead of mpirun -n {} cuco run …, "
+                               "use: cuco run --ranks {} …",
+                               *size, *size)};
+    }
+    return {};
+  }
+
+  /// Says what was assumed, where one might expect something else.
+  void tell_cluster(Context& context, const std::optional<fabric::Topology>& topology) const {
+    constexpr int kUsualNode = 8;
+    if (!topology) {
+      if (ranks_.value_or(1) > kUsualNode) {
+        context.terminal.note(
+            "cuco: note: one node of {} GPUs, all linked by NVLink; for several nodes: --topology "
+            "ib2x8",
+            *ranks_);
+      }
+      return;
+    }
+    const auto used =
+        fabric::restrict_to(*topology, ranks_.value_or(topology->gpus()), per_node_.value_or(0));
+    if (!used || used->gpus() == topology->gpus()) return;
+    context.terminal.note(
+        "cuco: note: {} of the {} GPUs of {}: {} in {}", used->gpus(), topology->gpus(),
+        topology->name, used->gpus_per_node,
+        used->nodes == 1 ? "one node" : fmt::format("each of {} nodes", used->nodes));
+  }
+
   Result<targets::ServerOptions> server_options_for(Context& context) const {
     targets::ServerOptions options;
     options.devices = static_cast<std::uint32_t>(ranks_.value_or(1));
     std::string name = hardware_.empty() ? context.config.text("run.hardware") : hardware_;
+    std::optional<fabric::Topology> topology;
     if (!topology_.empty()) {
       CUCO_TRY_ASSIGN(options.topology, targets::find_topology(topology_));
       CUCO_TRY_ASSIGN(const std::string text, system::read_file(*options.topology));
-      CUCO_TRY_ASSIGN(const fabric::Topology topology,
-                      fabric::parse_topology(text, options.topology->string()));
-      if (!ranks_) options.devices = static_cast<std::uint32_t>(topology.gpus());
-      if (hardware_.empty()) name = topology.gpu;
+      CUCO_TRY_ASSIGN(topology, fabric::parse_topology(text, options.topology->string()));
+      if (!ranks_) options.devices = static_cast<std::uint32_t>(topology->gpus());
+      options.per_node = static_cast<std::uint32_t>(per_node_.value_or(0));
+      CUCO_TRY(
+          fabric::restrict_to(*topology, static_cast<int>(options.devices), per_node_.value_or(0)));
+      if (hardware_.empty()) name = topology->gpu;
     }
-    if (std::filesystem::exists(name)) {
-      options.gpu = std::filesystem::absolute(name);
-    } else {
-      auto found = system::find_data("hardware/" + name + ".toml");
-      if (!found) {
-        return Error{ErrorKind::NotFound,
-                     fmt::format("unknown GPU (neither a file nor in hardware/): {}", name)};
-      }
-      options.gpu = *std::move(found);
-    }
+    CUCO_TRY_ASSIGN(options.gpu, targets::find_hardware(name));
+    tell_cluster(context, topology);
     options.seed = seed_;
     options.patience_ms = static_cast<std::int64_t>(context.config.seconds("run.patience") * 1000);
     options.check = check_.enabled;
@@ -251,7 +288,8 @@ class RunCommand final : public Command {
   std::string target_ = "virtual";
   std::string hardware_;
   std::string topology_;
-  std::optional<int> ranks_;      ///< Default: one, or as many as the topology has.
+  std::optional<int> ranks_;  ///< Default: one, or as many as the topology has.
+  std::optional<int> per_node_;
   std::optional<int> processes_;  ///< Default: one for each GPU.
   std::uint64_t seed_ = 0;
   run::CheckFlags check_;

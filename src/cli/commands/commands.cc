@@ -39,7 +39,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
     {"transform", kJob, "replace a program's NCCL collectives by kernels of its own, verified",
      "cuco transform prog.cu -o mine/", make_transform_command},
     {"run", kJob, "run a CUDA program on virtual GPUs, on this machine's CPU",
-     "cuco run --ranks 4 prog.cu -- --size 1024", make_run_command},
+     "cuco run --ranks 4 prog.cu --size 1024", make_run_command},
     {"judge", kJob, "judge one program: is it correct, and how fast is it",
      "cuco judge workloads/gemm_allgather mine.cu", make_judge_command},
     {"analyze", kJob, "show what a program communicates, with what, and what could overlap",

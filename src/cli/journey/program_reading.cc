@@ -9,7 +9,7 @@
 
 #include "analysis/analyse.h"
 #include "fabric/topology.h"
-#include "targets/virtual/topology_file.h"
+#include "targets/virtual/machine_files.h"
 #include "workload/workload.h"
 
 namespace cuco::cli {

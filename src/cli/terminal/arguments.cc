@@ -52,4 +52,8 @@ void Arguments::rest(std::string name, std::vector<std::string>& target, std::st
   rest_help_ = std::move(help);
 }
 
+void Arguments::rest_follows_program(std::function<bool(const std::string&)> is_source) {
+  is_source_ = std::move(is_source);
+}
+
 }  // namespace cuco::cli

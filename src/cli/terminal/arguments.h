@@ -22,7 +22,15 @@ inline constexpr std::string_view kGlobalOptions[] = {
     "--verbose", "--quiet", "--json", "--no-color", "--help", "--version", "--set"};
 
 /// What a shell offers where this argument's value is wanted.
-enum class Completion { Nothing, File, Folder };
+enum class Completion {
+  Nothing,
+  File,
+  Folder,
+  Hardware,  ///< A name that is shipped, or a file; the same for the next two.
+  Topology,
+  Workload,
+  Run,  ///< A number of a run, or "last".
+};
 
 /// One option ("--ranks"), flag or positional ("PROGRAM").
 struct Argument {
@@ -91,10 +99,18 @@ class Arguments {
   /// Takes everything after "--", untouched.
   void rest(std::string name, std::vector<std::string>& target, std::string help);
 
+  /// The "--" may be left out, as with mpirun: what follows the program is the program's. Words for
+  /// which `is_source` holds are parts of a program whose first part is one, too.
+  void rest_follows_program(std::function<bool(const std::string&)> is_source);
+
   [[nodiscard]] const std::deque<Argument>& list() const { return list_; }
   [[nodiscard]] std::vector<std::string>* rest_target() const { return rest_; }
   [[nodiscard]] const std::string& rest_name() const { return rest_name_; }
   [[nodiscard]] const std::string& rest_help() const { return rest_help_; }
+  /// Nothing: the rest begins after "--" only.
+  [[nodiscard]] const std::function<bool(const std::string&)>& is_source() const {
+    return is_source_;
+  }
 
  private:
   template <typename T>
@@ -134,6 +150,7 @@ class Arguments {
   std::vector<std::string>* rest_ = nullptr;
   std::string rest_name_;
   std::string rest_help_;
+  std::function<bool(const std::string&)> is_source_;
 };
 
 }  // namespace cuco::cli

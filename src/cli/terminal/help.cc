@@ -20,7 +20,9 @@ std::string usage_line(const CommandEntry& entry, const Arguments& arguments) {
   }
   if (has_options) line += " [options]";
   line += positionals;
-  if (arguments.rest_target() != nullptr) line += fmt::format(" [-- {}]", arguments.rest_name());
+  if (arguments.rest_target() != nullptr) {
+    line += fmt::format(" [{}{}]", arguments.is_source() ? "" : "-- ", arguments.rest_name());
+  }
   return line;
 }
 
@@ -71,8 +73,9 @@ std::string command_help(const CommandEntry& entry,
         .row({padded(terminal.styled(Style::Accent, left_column(argument)), 20), std::move(help)});
   }
   if (arguments.rest_target() != nullptr) {
-    positionals.row(
-        {padded(terminal.styled(Style::Accent, arguments.rest_name()), 20), arguments.rest_help()});
+    positionals.row({padded(terminal.styled(Style::Accent, arguments.rest_name()), 20),
+                     arguments.rest_help() +
+                         (arguments.is_source() ? "; after -- if one is an option of ours" : "")});
   }
   for (const Table& table : {positionals, options}) {
     if (const std::string block = table.text(2); !block.empty()) text += "\n" + block;

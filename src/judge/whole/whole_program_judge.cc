@@ -14,8 +14,8 @@
 #include "judge/trial/findings.h"
 #include "measure/speed_of_light.h"
 #include "ptx/container/executable.h"
+#include "targets/virtual/machine_files.h"
 #include "targets/virtual/run_trace.h"
-#include "targets/virtual/topology_file.h"
 
 namespace cuco::judge {
 namespace {

@@ -38,6 +38,7 @@ std::vector<std::string> server_arguments(const ServerOptions& options,
   add("--processes", std::to_string(options.processes));
   add("--seed", std::to_string(options.seed));
   if (options.topology) add("--topology", options.topology->string());
+  if (options.per_node != 0) add("--per-node", std::to_string(options.per_node));
   if (options.divisor != hardware::Divisor{}) add("--divide", hardware::to_text(options.divisor));
   if (options.schedule_seed != 0) add("--schedule-seed", std::to_string(options.schedule_seed));
   if (options.delivery_delay != 0) add("--delivery-delay", std::to_string(options.delivery_delay));

@@ -23,6 +23,7 @@ struct ServerOptions {
   std::optional<system::Path> topology;  ///< Absent: one node with `devices` GPUs.
   hardware::Divisor divisor;             ///< A scale model of GPU and topology.
   std::uint32_t devices = 1;
+  std::uint32_t per_node = 0;   ///< Of the topology's nodes; 0: all that a node has.
   std::uint32_t processes = 1;  ///< Rank processes that must be there before time moves.
   std::uint64_t seed = 0;
   std::uint64_t schedule_seed = 0;     ///< 0: plain; others: adversarial. See schedule.h.

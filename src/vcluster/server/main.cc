@@ -44,7 +44,8 @@ Result<ClusterOptions> cluster_options(const Options& options) {
     CUCO_TRY_ASSIGN(result.topology, fabric::parse_topology(text, topology->second));
     if (options.contains("--devices")) {
       CUCO_TRY_ASSIGN(result.topology, fabric::restrict_to(std::move(result.topology),
-                                                           number(options, "--devices", 1)));
+                                                           number(options, "--devices", 1),
+                                                           number(options, "--per-node", 0)));
     }
   }
   if (const auto by = options.find("--divide"); by != options.end()) {

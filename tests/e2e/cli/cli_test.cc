@@ -99,6 +99,51 @@ TEST(Run, RefusesNumbersOutOfRange) {
   }
 }
 
+TEST(Run, AnUnknownMachineIsAnsweredWithThoseThatThereAre) {
+  const Shell shell;
+  shell.write("p.cu", "int main() {}\n");
+  const Seen topology = shell("cuco run --topology nvlnk8 p.cu");
+  EXPECT_EQ(topology.exit_code, 2);
+  EXPECT_THAT(topology.error, HasSubstr("no topology 'nvlnk8' (did you mean 'nvlink8'?); give a "
+                                        "file, or one of ib2x1, ib2x8, nvlink4"));
+  EXPECT_THAT(shell("cuco run --hardware k80 p.cu").error,
+              HasSubstr("no GPU 'k80'; give a file, or one of a100, h100, h200"));
+}
+
+TEST(Run, RefusesPlacementsThatDoNotFit) {
+  const Shell shell;
+  shell.write("p.cu", "int main() {}\n");
+  EXPECT_THAT(shell("cuco run --per-node 2 p.cu").error, HasSubstr("--topology NAME"));
+  EXPECT_THAT(shell("cuco run --topology ib2x8 --ranks 3 --per-node 2 p.cu").error,
+              HasSubstr("all nodes must have the same number of ranks"));
+  EXPECT_THAT(shell("cuco run --topology ib2x8 --ranks 8 --per-node 2 p.cu").error,
+              HasSubstr("has 2 nodes, too few for 8 ranks with 2 per node"));
+}
+
+TEST(Run, UnderMpirunItSaysWhoStartsTheRanks) {
+  const Shell shell;
+  shell.write("p.cu", "int main() {}\n");
+  const Seen seen = shell("OMPI_COMM_WORLD_SIZE=2 cuco run p.cu");
+  EXPECT_EQ(seen.exit_code, 2);
+  EXPECT_THAT(seen.error, HasSubstr("use: cuco run --ranks 2"));
+}
+
+TEST(Run, MisspeltOptionsBehindTheProgramAreNoticed) {
+  const Seen seen = Shell()("cuco run nowhere --chekc");
+  EXPECT_THAT(seen.error,
+              HasSubstr("note: '--chekc' goes to the program; did you mean '--check'?"));
+}
+
+TEST(Optimize, RefusesBudgetsThatAreNone) {
+  const Shell shell;
+  shell.write("p.cu", "int main() {}\n");
+  for (const char* words : {"--candidates -3", "--candidates 0", "--budget 0s"}) {
+    const Seen seen = shell(std::string("cuco optimize p.cu ") + words);
+    EXPECT_EQ(seen.exit_code, 2) << words;
+    EXPECT_FALSE(std::filesystem::exists(shell.folder() / "runs")) << words;
+  }
+}
+
 TEST(Analyze, ShowsWhoMakesAndNeedsWhatIsCommunicated) {
   const Shell shell;
   const auto program =
@@ -241,9 +286,12 @@ try cuco opt
 try cuco --quiet conf
 try cuco config --expl
 try cuco completion z
+try cuco run --topology nvlink4
+try cuco optimize workloads/silu
+try cuco run --hardware h2
 )");
   const Seen seen = shell("bash try.sh");
-  EXPECT_EQ(seen.out, "optimize\nconfig\n--explain\nzsh\n") << seen.error;
+  EXPECT_EQ(seen.out, "optimize\nconfig\n--explain\nzsh\nnvlink4\n\nh200\n") << seen.error;
 }
 
 TEST(Completion, ZshScriptNamesEveryCommand) {

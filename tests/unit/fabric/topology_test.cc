@@ -88,6 +88,13 @@ TEST(Topology, FewerRanksFillWholeNodes) {
   EXPECT_EQ(restrict_to(*parsed, 16)->nodes, 2);
   EXPECT_FALSE(restrict_to(*parsed, 12));
   EXPECT_FALSE(restrict_to(*parsed, 17));
+  const auto spread = restrict_to(*parsed, 4, 2);
+  ASSERT_TRUE(spread) << spread.error().message();
+  EXPECT_EQ(spread->nodes, 2);
+  EXPECT_EQ(spread->gpus_per_node, 2);
+  EXPECT_FALSE(restrict_to(*parsed, 3, 2));   // one node would have one
+  EXPECT_FALSE(restrict_to(*parsed, 16, 4));  // would need four nodes
+  EXPECT_FALSE(restrict_to(*parsed, 9, 9));
 }
 
 }  // namespace
