@@ -19,7 +19,7 @@ class AnalyzeCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.positional("PROGRAM", program_, "a .cu file, or a workload's folder")
-        .completes(Completion::File);
+        .completes(Completion::Workload);
     arguments.flag("--dot", dot_, "print a graph for Graphviz");
     arguments
         .option("--profile", profile_, "FILE",

@@ -19,7 +19,7 @@ class CheckCommand final : public Command {
   void declare(Arguments& arguments) override {
     arguments
         .positional("WORKLOAD", workload_, "folder with workload.toml, program.cu and oracle.cpp")
-        .completes(Completion::Folder);
+        .completes(Completion::Workload);
     arguments.flag("--no-run", no_run_,
                    "only read the files and test the oracle; do not run the seed");
   }

@@ -13,8 +13,7 @@ namespace {
 class ExplainCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("RUN", run_, "number of the run, or 'last'")
-        .completes(Completion::Nothing);
+    arguments.positional("RUN", run_, "number of the run, or 'last'").completes(Completion::Run);
     arguments.positional("CANDIDATE", number_, "number of the candidate (default: the best)")
         .optional()
         .completes(Completion::Nothing);

@@ -21,12 +21,14 @@ class JudgeCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.positional("WORKLOAD", workload_, "folder with workload.toml")
-        .completes(Completion::Folder);
+        .completes(Completion::Workload);
     arguments.positional("CANDIDATE", candidate_, "the program to judge, a .cu file");
     arguments.option("--fidelity", fidelity_, "LEVEL", "how thorough (default: final)")
         .one_of({"check", "quick", "standard", "scaled", "final"});
-    arguments.option("--topology", topology_, "NAME",
-                     "judge on another cluster than the workload's: ib2x1, nvlink8 …");
+    arguments
+        .option("--topology", topology_, "NAME",
+                "judge on another cluster than the workload's: ib2x1, nvlink8 …")
+        .completes(Completion::Topology);
     arguments
         .option("--on", on_, "TARGET", "virtual (default), or gpu: one rank on this machine's GPU")
         .one_of({"virtual", "gpu"});

@@ -14,7 +14,7 @@ class ReportCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.positional("RUN", run_, "number of the run, 'last' or 'demo'")
-        .completes(Completion::Nothing);
+        .completes(Completion::Run);
     arguments
         .option("--output", file_, "FILE", "where to write it (default: report.html in the run)")
         .with_letter('o')

@@ -12,8 +12,7 @@ namespace {
 class ResumeCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("RUN", run_, "number of the run, or 'last'")
-        .completes(Completion::Nothing);
+    arguments.positional("RUN", run_, "number of the run, or 'last'").completes(Completion::Run);
     arguments.option("--candidates", candidates_, "N", "maximum number of candidates in total");
     arguments.option("--budget", budget_, "TIME", "additional time: 90s, 30m, 2h");
   }

@@ -18,8 +18,7 @@ using candidate::Entry;
 class ShowCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("RUN", run_, "number of the run, or 'last'")
-        .completes(Completion::Nothing);
+    arguments.positional("RUN", run_, "number of the run, or 'last'").completes(Completion::Run);
     arguments.positional("CANDIDATE", number_, "show this candidate in full")
         .optional()
         .completes(Completion::Nothing);

@@ -17,9 +17,11 @@ class SpaceCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.positional("PROGRAM", program_, "a .cu file, or a workload's folder")
-        .completes(Completion::File);
-    arguments.option("--topology", topology_, "NAME",
-                     "the cluster (default: the workload's, or nvlink4)");
+        .completes(Completion::Workload);
+    arguments
+        .option("--topology", topology_, "NAME",
+                "the cluster (default: the workload's, or nvlink4)")
+        .completes(Completion::Topology);
     arguments.option("--include", includes_, "DIR", "header folder that it needs; may be repeated")
         .completes(Completion::Folder);
     arguments.option("--nvcc", flags_, "FLAG", "compiler flag that it needs; may be repeated");

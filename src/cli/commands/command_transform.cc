@@ -19,12 +19,13 @@ class TransformCommand final : public Command {
     arguments
         .positional("PROGRAM", file_,
                     "a CUDA program with main() that calls NCCL, or a workload's folder")
-        .completes(Completion::File);
+        .completes(Completion::Workload);
     arguments.option("--output", folder_, "FOLDER", "where to write the new program")
         .with_letter('o')
         .completes(Completion::Folder);
     arguments.option("--ranks", ranks_, "N", "number of GPUs (default: 4)");
-    arguments.option("--topology", topology_, "NAME", "cluster to simulate: nvlink8, roce2x4 …");
+    arguments.option("--topology", topology_, "NAME", "cluster to simulate: nvlink8, roce2x4 …")
+        .completes(Completion::Topology);
     arguments.option("--fidelity", fidelity_, "LEVEL", "how thoroughly to verify (default: final)")
         .one_of({"quick", "standard", "final"});
     arguments.option("--include", includes_, "DIR", "header folder that it needs; may be repeated")

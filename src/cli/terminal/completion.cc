@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/terminal/completion.h"
 
+#include <array>
+
 #include <fmt/format.h>
 
 namespace cuco::cli {
@@ -19,11 +21,39 @@ std::string option_words(const Arguments& arguments) {
   return words;
 }
 
-/// What completes the value of an argument, as bash's compgen wants it.
-std::string bash_action(const Argument& argument) {
-  if (!argument.choices.empty()) return fmt::format("-W \"{}\"", fmt::join(argument.choices, " "));
-  if (argument.completion == Completion::Folder) return "-d";
-  return "-f";
+/// What `cuco completion values` is asked for; empty for what a shell knows itself.
+std::string_view kind_of_values(Completion completion) {
+  switch (completion) {
+    case Completion::Hardware:
+      return "hardware";
+    case Completion::Topology:
+      return "topology";
+    case Completion::Workload:
+      return "workload";
+    case Completion::Run:
+      return "run";
+    default:
+      return "";
+  }
+}
+
+/// What completes the value of one of these arguments, as bash's compgen wants it.
+std::string bash_action(std::span<const Argument* const> arguments) {
+  std::string words, paths;
+  for (const Argument* argument : arguments) {
+    const std::string_view kind = kind_of_values(argument->completion);
+    if (!argument->choices.empty()) {
+      words += fmt::format("{} ", fmt::join(argument->choices, " "));
+    } else if (!kind.empty()) {
+      words += fmt::format("$(values {}) ", kind);
+    }
+    const bool is_file = argument->completion == Completion::File ||
+                         (!kind.empty() && argument->completion != Completion::Run);
+    if (argument->choices.empty() && is_file) paths = "-f";
+    if (argument->completion == Completion::Folder && paths.empty()) paths = "-d";
+  }
+  if (!words.empty()) words = fmt::format("-W \"{}\"", words);
+  return fmt::format("{}{}{}", paths, paths.empty() || words.empty() ? "" : " ", words);
 }
 
 /// Commands are asked for their arguments, so completion cannot fall behind the parser.
@@ -32,19 +62,21 @@ std::string bash_case(const CommandEntry& entry) {
   const auto command = entry.make();
   command->declare(arguments);
   std::string text = fmt::format("    {})\n      case \"$previous\" in\n", entry.name);
-  std::string positional = "-f";
+  std::vector<const Argument*> positionals;
   for (const Argument& argument : arguments.list()) {
-    if (argument.kind == Argument::Kind::Positional) positional = bash_action(argument);
+    if (argument.kind == Argument::Kind::Positional) positionals.push_back(&argument);
     if (argument.kind != Argument::Kind::Option) continue;
     const bool completes = !argument.choices.empty() || argument.completion != Completion::Nothing;
     text += fmt::format(
         "        {}) {} ;;\n", argument.name,
-        completes ? fmt::format("complete_with {}; return", bash_action(argument)) : "return");
+        completes ? fmt::format("complete_with {}; return", bash_action(std::array{&argument}))
+                  : "return");
   }
+  const std::string positional = bash_action(positionals);
   text += fmt::format(
       "      esac\n      case \"$word\" in\n        -*) complete_with -W \"{}{}\" ;;\n"
       "        *) complete_with {} ;;\n      esac\n      ;;\n",
-      option_words(arguments), global_words(), positional);
+      option_words(arguments), global_words(), positional.empty() ? "-W ''" : positional);
   return text;
 }
 
@@ -71,9 +103,13 @@ std::string zsh_action(const Argument& argument) {
     case Completion::Folder:
       return "_files -/";
     case Completion::Nothing:
+      return "";
+    default:
       break;
   }
-  return "";
+  return fmt::format("{{compadd -- $(${{words[1]}} completion values {} 2>/dev/null){}}}",
+                     kind_of_values(argument.completion),
+                     argument.completion == Completion::Run ? "" : "; _files");
 }
 
 std::string zsh_case(const CommandEntry& entry) {
@@ -112,6 +148,7 @@ std::string bash_completion(std::span<const CommandEntry> commands) {
   return fmt::format(R"(# bash completion for cuco: source <(cuco completion bash)
 _cuco() {{
   local word="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" command="" i
+  values() {{ "${{COMP_WORDS[0]}}" completion values "$1" 2>/dev/null; }}
   complete_with() {{ mapfile -t COMPREPLY < <(compgen "$@" -- "$word"); }}
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
