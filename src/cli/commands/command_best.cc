@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -13,11 +15,11 @@ namespace {
 class BestCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("RUN", run_, "number of the run, or 'last'")
-        .completes(Completion::Nothing);
+    arguments.positional("RUN", run_, "number of the run, or 'last'").completes(Completion::Run);
     arguments.option("--output", folder_, "FOLDER", "where to write it (default: the run's best/)")
         .with_letter('o')
         .completes(Completion::Folder);
+    arguments.flag("--force", force_, "write into a folder that is not empty");
   }
 
   Result<ExitCode> run(Context& context) override {
@@ -29,6 +31,7 @@ class BestCommand final : public Command {
     }
     CUCO_TRY_ASSIGN(const candidate::Entry* entry, find_entry(run, *run.state.best));
     const system::Path folder = folder_.empty() ? run.folder.best() : folder_;
+    if (!folder_.empty() && !force_) CUCO_TRY(check_empty(folder));
     CUCO_TRY(write_candidate(run.state, *run.state.best, run.folder.name, folder));
     const candidate::Scored* scored = entry->scored();
     if (context.json) {
@@ -47,8 +50,21 @@ class BestCommand final : public Command {
   }
 
  private:
+  static Result<void> check_empty(const system::Path& folder) {
+    std::error_code code;
+    if (!std::filesystem::exists(folder, code)) return {};
+    if (!std::filesystem::is_directory(folder, code)) {
+      return Error{ErrorKind::InvalidInput, fmt::format("not a folder: {}", folder.string())};
+    }
+    if (std::filesystem::is_empty(folder, code)) return {};
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("{} is not empty: choose another folder, or overwrite with --force",
+                             folder.string())};
+  }
+
   std::string run_;
   system::Path folder_;
+  bool force_ = false;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ class OptimizeCommand final : public Command {
     arguments
         .positional("WORKLOAD", workload_,
                     "folder with workload.toml and program.cu, or a CUDA program with main()")
-        .completes(Completion::File);
+        .completes(Completion::Workload);
     arguments.option("--ranks", ranks_, "N", "number of GPUs of such a program (default: 4)");
     arguments.option("--include", includes_, "DIR", "header folder that it needs; may be repeated")
         .completes(Completion::Folder);
@@ -39,8 +39,9 @@ class OptimizeCommand final : public Command {
     arguments.option("--jobs", jobs_, "N", "number of candidates to evaluate in parallel");
     arguments.option("--window", window_, "N",
                      "number of decisions made before the first verdict is seen");
-    arguments.option("--topology", topology_, "NAME",
-                     "search on another cluster than the workload's");
+    arguments
+        .option("--topology", topology_, "NAME", "search on another cluster than the workload's")
+        .completes(Completion::Topology);
     arguments.option("--record", record_, "FILE", "write every exchange with a model to FILE")
         .completes(Completion::File);
     arguments.option("--replay", replay_, "FILE", "answer from a recording instead of a model")
@@ -79,12 +80,16 @@ class OptimizeCommand final : public Command {
     options.record = record_;
     options.replay = replay_;
     options.topology = topology_;
+    if (candidates_ < 1) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("--candidates {}: must be at least 1", candidates_)};
+    }
     options.candidates = candidates_;
     options.seed = seed_.value_or(static_cast<std::uint64_t>(config.integer("search.seed")));
     options.budget_seconds = config.seconds("search.budget");
     if (!budget_.empty()) {
       const auto seconds = parse_duration(budget_);
-      if (!seconds) {
+      if (!seconds || *seconds <= 0) {
         return Error{
             ErrorKind::InvalidInput,
             fmt::format("--budget: invalid duration (examples: 90s, 30m, 2h): {}", budget_)};

@@ -95,6 +95,17 @@ TEST_F(Runs, BestWritesTheWinner) {
   EXPECT_THAT(seen.out, HasSubstr("written to faster\n// better\n"));
 }
 
+TEST_F(Runs, BestDoesNotOverwriteUnasked) {
+  (void)shell_("mkdir mine");
+  shell_.write("mine/program.cu", "// mine\n");
+  const Seen refused = shell_("cuco best 1 -o mine");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.error, HasSubstr("mine is not empty"));
+  EXPECT_EQ(shell_("cat mine/program.cu").out, "// mine\n");
+  EXPECT_EQ(shell_("cuco best 1 -o mine --force && cat mine/program.cu").exit_code, 0);
+  EXPECT_EQ(shell_("cat mine/program.cu").out, "// better\n");
+}
+
 TEST_F(Runs, WhatIsNotThereIsNamed) {
   EXPECT_EQ(shell_("cuco best last").exit_code, 1);
   EXPECT_EQ(shell_("cuco show 9").exit_code, 2);
