@@ -8,6 +8,7 @@
 
 #include "analysis/syntax_query.h"
 #include "expert/edit.h"
+#include "expert/standalone/changeable.h"
 #include "expert/standalone/header_place.h"
 #include "expert/state_home.h"
 #include "program/regions.h"
@@ -18,62 +19,9 @@ namespace {
 
 using analysis::Function;
 using analysis::Syntax;
-using program::Region;
 
 Error no(std::string reason) {
   return {ErrorKind::InvalidInput, std::move(reason)};
-}
-
-int line_of(std::string_view text, std::size_t at) {
-  return 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'));
-}
-
-/// Where text may be inserted. A file without regions may change everywhere.
-class Changeable {
- public:
-  explicit Changeable(std::vector<Region> regions) : regions_(std::move(regions)) {}
-
-  [[nodiscard]] bool holds(std::size_t at) const {
-    return regions_.empty() || std::ranges::any_of(regions_, [&](const Region& region) {
-             return region.begin <= at && at <= region.end;
-           });
-  }
-  [[nodiscard]] const std::vector<Region>& regions() const { return regions_; }
-
- private:
-  std::vector<Region> regions_;
-};
-
-/// Behind the include of NCCL; where that is frozen, in the first region outside of all braces.
-Result<std::size_t> place_of_header(std::string_view text,
-                                    const std::vector<program::Identifier>& names,
-                                    const Changeable& changeable,
-                                    std::size_t first_use) {
-  const std::size_t behind_include = place_of_include(text, names);
-  if (changeable.holds(behind_include)) return behind_include;
-  for (const Region& region : changeable.regions()) {
-    const auto before = program::tokens(text.substr(0, region.begin));
-    const bool outside = std::ranges::count(before, "{") == std::ranges::count(before, "}");
-    if (outside && region.begin <= first_use) return region.begin;
-  }
-  return no("no evolve region before the first NCCL call is at file scope: headers go there");
-}
-
-/// The function that does the work of an entry point, or the entry point itself: the first whose
-/// body may change and for which `fits` holds.
-template <typename Fits>
-const Function* function_for(const Syntax& syntax,
-                             std::string_view entry,
-                             const Changeable& changeable,
-                             Fits fits) {
-  for (const Function* function :
-       {analysis::function_behind(syntax, entry), analysis::find_function(syntax, entry)}) {
-    if (function == nullptr || !function->body) continue;
-    const analysis::Span& body = function->body->span;
-    if (body.from_macro || body.elsewhere || !changeable.holds(body.begin + 1)) continue;
-    if (fits(*function)) return function;
-  }
-  return nullptr;
 }
 
 /// The workload's communicator in terms of a function's parameters; empty if it is not given it.
@@ -102,8 +50,8 @@ Result<void> add_infrastructure(const analysis::CommunicationGraph& graph,
                                 const Changeable& changeable,
                                 Edits& edits) {
   const Syntax& syntax = graph.syntax;
-  const Function* setup = function_for(
-      syntax, "cuco_setup", changeable,
+  const Function* setup = changeable.function_for(
+      syntax, "cuco_setup",
       [&](const Function& function) { return !communicator_in(syntax, function).empty(); });
   if (setup == nullptr) {
     return no(
@@ -111,7 +59,7 @@ Result<void> add_infrastructure(const analysis::CommunicationGraph& graph,
         "communicator");
   }
   const Function* teardown =
-      function_for(syntax, "cuco_teardown", changeable, [](const Function&) { return true; });
+      changeable.function_for(syntax, "cuco_teardown", [](const Function&) { return true; });
   if (teardown == nullptr) return no("no function of teardown may change");
   edits.insert(setup->body->span.begin + 1, opening(text, *setup, communicator_in(syntax, *setup)));
   edits.insert(teardown->body->span.begin + 1,
@@ -143,7 +91,7 @@ Result<SplitStandalone> split_with_own_collectives(const analysis::Communication
     replaced.replace(name.begin, name.begin + name.name.size(), fmt::format("cuco::{}", call->own));
     ++result.replaced[std::string(name.name)];
   }
-  CUCO_TRY_ASSIGN(const std::size_t place, place_of_header(text, names, changeable, first_use));
+  CUCO_TRY_ASSIGN(const std::size_t place, changeable.place_of_header(text, names, first_use));
   CUCO_TRY_ASSIGN(const std::string header,
                   collectives_header(uses, design, Caller::SplitWorkload));
   std::string headers = headers_as_text(header);
