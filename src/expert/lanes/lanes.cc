@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expert/lanes/lanes.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "expert/edit.h"
+#include "expert/lanes/launch_touches.h"
+#include "expert/lanes/run_rules.h"
+#include "expert/standalone/changeable.h"
+#include "expert/state_home.h"
+#include "program/tokens.h"
+
+namespace cuco::expert::lanes {
+namespace {
+
+using analysis::CommunicationGraph;
+using analysis::Function;
+using analysis::Syntax;
+
+Error no(std::string reason) {
+  return {ErrorKind::InvalidInput, std::move(reason)};
+}
+
+/// The name of the parameter that is the run's stream; empty if there is none.
+std::string stream_of(const Syntax& syntax, const Function& function) {
+  const std::string access = access_through(syntax, function.parameters, "CUstream_st");
+  return access.ends_with("->") && !access.starts_with("(") ? access.substr(0, access.size() - 2)
+                                                            : "";
+}
+
+/// Behind the brace that opens the function.
+void insert_first(Edits& edits, const Function& function, const std::string& statement) {
+  edits.insert(function.body->span.begin + 1, "\n  " + statement);
+}
+
+/// Lanes are opened in set-up, joined at the end of a run, and closed in teardown.
+Result<void> add_frame(const Syntax& syntax, const Changeable& changeable, Edits& edits) {
+  const auto context_in = [&](const Function& function) {
+    return access_through(syntax, function.parameters, "cuco_context");
+  };
+  const Function* setup = changeable.function_for(
+      syntax, "cuco_setup",
+      [&](const Function& function) { return !context_in(function).empty(); });
+  if (setup == nullptr)
+    return no("no function of set-up that may change is given the workload's context");
+  const Function* run = changeable.function_for(syntax, "cuco_run", [&](const Function& function) {
+    return !stream_of(syntax, function).empty();
+  });
+  if (run == nullptr) return no("no function of the run that may change is given its stream");
+  const Function* teardown =
+      changeable.function_for(syntax, "cuco_teardown", [](const Function&) { return true; });
+  if (teardown == nullptr) return no("no function of teardown may change");
+  insert_first(edits, *setup,
+               fmt::format("cuco::lanes_open({});", object_before(context_in(*setup))));
+  insert_first(edits, *run, fmt::format("const cuco::Joined joined({});", stream_of(syntax, *run)));
+  insert_first(edits, *teardown, "cuco::lanes_close();");
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> with_lanes(const CommunicationGraph& graph,
+                               std::string_view text,
+                               const Design& design) {
+  CUCO_TRY(check_run(graph));
+  CUCO_TRY_ASSIGN(auto regions, program::find_regions(text));
+  const Changeable changeable(std::move(regions));
+  const auto names = program::identifiers(text);
+  Edits edits(text);
+  CUCO_TRY(add_frame(graph.syntax, changeable, edits));
+  std::size_t first_use = text.size();
+  CUCO_TRY_ASSIGN(const auto launches, lanes_of_launches(graph));
+  for (const StreamEdit& launch : launches) {
+    if (!changeable.holds(launch.begin)) {
+      return no(fmt::format("the launch in line {} is outside the evolve regions",
+                            line_of(text, launch.begin)));
+    }
+    first_use = std::min(first_use, launch.begin);
+    edits.replace(launch.begin, launch.end, launch.text);
+  }
+  std::set<std::string_view> calls;
+  for (const program::Identifier& name : names) {
+    const std::string drop_in = drop_in_for(name.name);
+    if (drop_in.empty()) continue;
+    if (!changeable.holds(name.begin)) {
+      return no(fmt::format("{} in line {} is outside the evolve regions", name.name,
+                            line_of(text, name.begin)));
+    }
+    calls.insert(name.name);
+    first_use = std::min(first_use, name.begin);
+    edits.replace(name.begin, name.begin + name.name.size(), drop_in);
+  }
+  CUCO_TRY_ASSIGN(const std::size_t place, changeable.place_of_header(text, names, first_use));
+  std::string header = lanes_header(calls, design);
+  if (changeable.regions().empty()) header = program::as_region("lanes", header);
+  edits.insert(place, "\n" + header);
+  return with_short_lines(edits.apply(), text);
+}
+
+}  // namespace cuco::expert::lanes

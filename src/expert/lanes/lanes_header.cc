@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expert/lanes/lanes_header.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "analysis/known_calls.h"
+#include "base/text.h"
+#include "expert/edit.h"
+
+namespace cuco::expert::lanes {
+namespace {
+
+using analysis::KnownCall;
+using analysis::OperationKind;
+
+/// Functions of the runtime, whose drop-ins are in lane_calls.cuh under the same name.
+struct RuntimeCall {
+  std::string_view name, drop_in;
+};
+constexpr auto kRuntimeCalls = std::to_array<RuntimeCall>({
+    {"cudaMalloc", "known_malloc"},
+    {"cudaFree", "known_free"},
+    {"cudaMemcpyAsync", "lane_copy"},
+    {"cudaMemsetAsync", "lane_fill"},
+});
+
+/// "ncclAllGather" is "all_gather".
+std::string snake(std::string_view nccl) {
+  std::string result;
+  for (const char c : nccl.substr(std::string_view("nccl").size())) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper && !result.empty()) result += '_';
+    result += static_cast<char>(upper ? c - 'A' + 'a' : c);
+  }
+  return result;
+}
+
+/// A function that makes one call of a communicator an operation.
+std::string exchange(const KnownCall& call) {
+  std::vector<std::string> parameters, names;
+  const auto add = [&](std::string_view type, std::string_view name) {
+    parameters.push_back(fmt::format("{} {}", type, name));
+    names.emplace_back(name);
+  };
+  if (call.read >= 0) add("const void*", "from");
+  if (call.written >= 0) add("void*", "to");
+  add("size_t", "count");
+  add("ncclDataType_t", "type");
+  if (call.operation >= 0) add("ncclRedOp_t", "op");
+  if (call.peer >= 0) add("int", "peer");
+  add("ncclComm_t", "comm");
+  const bool is_message = call.read < 0 || call.written < 0;
+  const bool broadcasts = call.name == "ncclBcast";
+  std::string touches;
+  if (call.read >= 0) touches += "touches.add(from, false);\n  ";
+  if (broadcasts) touches += "touches.add(to, false);\n  ";
+  if (call.written >= 0) touches += "touches.add(to, true);\n  ";
+  return fmt::format(
+      "inline ncclResult_t lane_{}({}, cudaStream_t stream) {{\n"
+      "  Touches touches;\n  {}"
+      "return Exchanges::of_thread().add(stream, touches, {{comm, {}, {}}}, [=](cudaStream_t lane) "
+      "{{\n"
+      "    return {}({}, lane);\n  }});\n}}\n",
+      snake(call.name), join(parameters, ", "), touches, is_message && !broadcasts ? "peer" : "-1",
+      call.written < 0 ? "true" : "false", call.name, join(names, ", "));
+}
+
+/// The part of a template between "// begin NAME" and "// end".
+std::string part(std::string_view text, std::string_view name) {
+  const std::string begin = fmt::format("// begin {}\n", name);
+  const std::size_t at = text.find(begin) + begin.size();
+  return std::string(text.substr(at, text.find("// end\n", at) - at));
+}
+
+std::string without_lines(const std::string& text, std::string_view word) {
+  std::string result;
+  for (const auto line : split(text, '\n')) {
+    if (line.find(word) == std::string_view::npos) result += std::string(line) + "\n";
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string drop_in_for(std::string_view name) {
+  const auto* runtime = std::ranges::find(kRuntimeCalls, name, &RuntimeCall::name);
+  if (runtime != kRuntimeCalls.end()) return fmt::format("cuco::{}", runtime->drop_in);
+  const KnownCall* call = analysis::known_call(name);
+  const bool exchanges = call != nullptr && (call->kind == OperationKind::Communicate ||
+                                             call->kind == OperationKind::BeginGroup ||
+                                             call->kind == OperationKind::EndGroup);
+  return exchanges ? fmt::format("cuco::lane_{}", snake(name)) : "";
+}
+
+std::string lanes_header(const std::set<std::string_view>& calls, const Design& design) {
+  const bool exchanges =
+      std::ranges::any_of(calls, [](std::string_view name) { return name.starts_with("nccl"); });
+  std::string text = filled("cuco_lanes.cuh", {});
+  if (exchanges) {
+    text += filled("lane_exchanges.cuh",
+                   {{"how", design.in_rounds
+                                ? "what is there leaves first. The messages between two ranks\n"
+                                  "// keep their order; round n has the n-th of every pair, so the "
+                                  "ranks agree on what is in\n// it if they group what they send "
+                                  "each other alike."
+                                : "a group is one operation."},
+                    {"round", design.in_rounds
+                                  ? "    int round = 0;\n"
+                                    "    for (const Waiting& one : waiting_) round += one.pair == "
+                                    "pair ? 1 : 0;\n"
+                                    "    return pair.peer < 0 ? 0 : round;"
+                                  : "    (void)pair;\n    return 0;"}});
+  }
+  const std::string runtime = filled("lane_calls.cuh", {});
+  for (const std::string_view name : calls) {
+    const KnownCall* call = analysis::known_call(name);
+    const bool communicates = call != nullptr && call->kind == OperationKind::Communicate;
+    text += communicates ? exchange(*call) : part(runtime, name);
+  }
+  text += part(runtime, "given buffers");
+  // One thread calls, and may not even have the library for more.
+  text = without_lines(text, "mutex");
+  for (const std::string_view word : {"#pragma once\n\n", "thread_local "}) {
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at))
+      text.erase(at, word.size());
+  }
+  return with_short_lines(text + "\n}  // namespace cuco\n");
+}
+
+}  // namespace cuco::expert::lanes

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What a launch does to memory, as its kernel's parameters promise it: pointers to const are read,
+/// others are written, what holds pointers is looked through when the program runs. Where neither
+/// tells (pointers in device memory, __device__ variables, handles of communication), the launch
+/// touches everything.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/communication_graph.h"
+#include "base/result.h"
+
+namespace cuco::expert::lanes {
+
+/// A replacement of bytes [begin, end) of the text.
+struct StreamEdit {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::string text;
+};
+
+/// For each launch of host code in the file, in the order of the text, the edit that puts
+/// `cuco::lane(stream, …)` in the place of its stream. Fails where a launch cannot be edited, with
+/// the reason.
+[[nodiscard]] Result<std::vector<StreamEdit>> lanes_of_launches(
+    const analysis::CommunicationGraph& graph);
+
+}  // namespace cuco::expert::lanes

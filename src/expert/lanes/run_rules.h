@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Which programs leave the order of a run's work to whoever knows its hazards.
+#pragma once
+
+#include "analysis/communication_graph.h"
+#include "base/result.h"
+
+namespace cuco::expert::lanes {
+
+/// The error names the call that orders work itself, or whose work is not known.
+[[nodiscard]] Result<void> check_run(const analysis::CommunicationGraph& graph);
+
+}  // namespace cuco::expert::lanes

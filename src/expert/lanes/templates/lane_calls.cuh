@@ -1,0 +1,45 @@
+// begin cudaMalloc
+template <typename T>
+cudaError_t known_malloc(T** pointer, size_t bytes) {
+  const cudaError_t result = cudaMalloc(pointer, bytes);
+  if (result == cudaSuccess) Allocations::all().add(*pointer, bytes);
+  return result;
+}
+// end
+// begin cudaFree
+inline cudaError_t known_free(void* pointer) {
+  Allocations::all().remove(pointer);
+  return cudaFree(pointer);
+}
+// end
+// begin cudaMemcpyAsync
+inline cudaError_t lane_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                             cudaStream_t stream = nullptr) {
+  return cudaMemcpyAsync(to, from, bytes, kind, lane(stream, reads(from), writes(to)));
+}
+// end
+// begin cudaMemsetAsync
+inline cudaError_t lane_fill(void* to, int value, size_t bytes, cudaStream_t stream = nullptr) {
+  return cudaMemsetAsync(to, value, bytes, lane(stream, writes(to)));
+}
+// end
+// begin ncclGroupStart
+inline ncclResult_t lane_group_start() { return Exchanges::of_thread().start(); }
+// end
+// begin ncclGroupEnd
+inline ncclResult_t lane_group_end() { return Exchanges::of_thread().end(); }
+// end
+// begin given buffers
+// In set-up: the buffers that the program is given are known, and the lanes are there before
+// anything is captured.
+template <typename Context>
+void lanes_open(const Context& context) {
+  for (int i = 0; i < context.sets * context.n_inputs; ++i)
+    Allocations::all().add(context.inputs[i], context.input_bytes[i % context.n_inputs]);
+  for (int i = 0; i < context.sets * context.n_outputs; ++i)
+    Allocations::all().add(context.outputs[i], context.output_bytes[i % context.n_outputs]);
+  LaneSets::all().give_back(LaneSets::all().take());
+}
+// In teardown, when all work is done.
+inline void lanes_close() { LaneSets::all().destroy(); }
+// end
