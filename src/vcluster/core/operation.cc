@@ -315,6 +315,7 @@ WorkPtr Operations::make_work(Context& context, Operation operation) const {
 Operations::Enqueued Operations::enqueue(Stream& stream, Operation operation) const {
   Context& context = *stream.context;
   WorkPtr also;
+  if (auto* kernel = std::get_if<KernelOperation>(&operation)) kernel->priority = stream.priority;
   if (const auto* wait = std::get_if<WaitOperation>(&operation)) {
     if (stream.capture == nullptr) join_capture(stream, *wait->event);
     also = wait->event->recorded;

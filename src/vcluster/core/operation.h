@@ -40,6 +40,7 @@ struct KernelOperation {
   std::array<std::uint32_t, 3> block{1, 1, 1};
   std::uint32_t dynamic_smem = 0;
   bool cooperative = false;
+  std::int32_t priority = 0;  ///< Of the stream that it is launched on, also in a graph.
   std::vector<std::byte> arguments;
 };
 

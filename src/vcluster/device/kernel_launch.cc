@@ -195,6 +195,7 @@ WorkPtr make_kernel_work(const OperationParts& parts, Context& context, KernelOp
     request.dynamic_shared = kernel.dynamic_smem;
     request.arguments = kernel.arguments;
     request.cooperative = kernel.cooperative;
+    request.priority = kernel.priority;
     request.peers = context.peers | (std::uint64_t{1} << static_cast<unsigned>(context.device)) |
                     parts.nccl.load_store_peers(context.device);
     request.print = [process = context.process](std::string_view text) {

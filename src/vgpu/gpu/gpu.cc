@@ -169,7 +169,10 @@ Result<GridId> Gpu::launch(LaunchRequest request, VTime start, Done done) {
   CUCO_TRY_ASSIGN(std::unique_ptr<Grid> grid, impl_->make_grid(std::move(request), start));
   grid->done = std::move(done);
   const GridId id = grid->id;
-  impl_->grids.push_back(std::move(grid));
+  auto& grids = impl_->grids;
+  const auto behind = std::ranges::upper_bound(
+      grids, grid->request.priority, {}, [](const auto& other) { return other->request.priority; });
+  grids.insert(behind, std::move(grid));
   return id;
 }
 

@@ -52,6 +52,7 @@ struct LaunchRequest {
   std::uint32_t dynamic_shared = 0;
   std::vector<std::byte> arguments;         ///< Laid out as KernelInfo::parameters says.
   bool cooperative = false;                 ///< Refused if not all blocks fit at once.
+  std::int32_t priority = 0;                ///< Of its stream: lower numbers get room first.
   std::uint64_t peers = ~std::uint64_t{0};  ///< Bit d: may touch memory of device d.
   std::uint64_t instruction_budget = 0;     ///< Warp-instructions; 0: no limit.
   /// Device printf of this launch, formatted; empty: Environment::print.

@@ -70,6 +70,8 @@ struct Gpu::Impl final : Scheduler {
   void place_due();
   [[nodiscard]] bool has_waiting_blocks() const;
   [[nodiscard]] bool fits(const Sm& sm, const Grid& grid, VTime now) const;
+  /// Threads on the emptiest SM that has room for one of its blocks.
+  [[nodiscard]] std::uint32_t least_load(const Grid& grid, VTime now) const;
   /// Comes back to the SMs that others have, if blocks wait for one.
   void await_taken(VTime now);
   /// The number of the block that is issued as the grid's `position`-th.
@@ -96,7 +98,7 @@ struct Gpu::Impl final : Scheduler {
   Environment environment;
   Timing timing;
   std::vector<std::unique_ptr<Sm>> sms;
-  std::vector<std::unique_ptr<Grid>> grids;  ///< In launch order.
+  std::vector<std::unique_ptr<Grid>> grids;  ///< By priority, then in launch order.
   /// SMs on which a block ended, by time: the next blocks are dealt out in that order, however far
   /// ahead an SM has run.
   using Vacancy = std::pair<VTime, std::uint32_t>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks onto SMs and off again. Blocks of a grid start in order; grids in launch order share what
-// room there is.
+// Blocks onto SMs and off again. Blocks of a grid start in order; grids share what room there is,
+// those of higher priority first, then in launch order.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -72,17 +72,27 @@ bool Gpu::Impl::fits(const Sm& sm, const Grid& grid, VTime now) const {
          sm.shared + block_shared(grid.shared_bytes) <= description.shared_per_sm;
 }
 
+std::uint32_t Gpu::Impl::least_load(const Grid& grid, VTime now) const {
+  std::uint32_t least = UINT32_MAX;
+  for (const auto& sm : sms) {
+    if (fits(*sm, grid, now)) least = std::min(least, sm->threads);
+  }
+  return least;
+}
+
 void Gpu::Impl::place_arrived(VTime now) {
   for (const auto& grid : grids) {
     if (grid->arrived || grid->start > now) continue;
     grid->arrived = true;
     for (const auto& sm : sms)
       settle(*sm, now);
-    // Breadth first: one block per SM and round.
+    // Breadth first: one block per SM and round, where there is most room.
     for (bool placed = true; placed;) {
       placed = false;
+      const std::uint32_t least = least_load(*grid, now);
       for (const auto& sm : sms) {
         if (grid->next_block == grid->block_count || !fits(*sm, *grid, now)) continue;
+        if (sm->threads > least) continue;
         place_block(*grid, *sm, grid->start);
         placed = true;
       }

@@ -161,6 +161,64 @@ LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 300; @%p1 bra LOOP;
   EXPECT_LT(time(few), alone) << "there is room for these";
 }
 
+/// Kernels that start together, and when each was done. A block has half an SM.
+class SideBySide : public testing::Test {
+ protected:
+  std::size_t start(std::uint32_t blocks, std::int32_t priority = 0) {
+    LaunchRequest request;
+    request.program = &gpu_->program();
+    request.kernel = *gpu_->program().find_kernel("k");
+    request.grid = {blocks, 1, 1};
+    request.block = {1024, 1, 1};
+    request.priority = priority;
+    const std::size_t number = done_.size();
+    done_.push_back(0);
+    const auto grid = gpu_->gpu().launch(
+        std::move(request), 0, [this, number](const GridResult& r) { done_[number] = r.finished; });
+    EXPECT_TRUE(grid) << grid.error().message();
+    return number;
+  }
+  void finish() {
+    while (gpu_->gpu().next_time())
+      gpu_->gpu().step(kNever);
+  }
+
+  static std::unique_ptr<Harness> make() {
+    return load(R"(
+.visible .entry k()
+{
+  .reg .b32 %r<4>; .reg .pred %p<2>;
+  mov.u32 %r1, 0;
+LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 300; @%p1 bra LOOP;
+  ret;
+})");
+  }
+  std::unique_ptr<Harness> gpu_ = make();
+  std::vector<VTime> done_;
+};
+
+TEST_F(SideBySide, KernelsGoWhereThereIsMostRoom) {
+  const auto alone = start(66);
+  finish();
+  gpu_ = make();
+  const auto one = start(66);
+  const auto other = start(66);
+  finish();
+  // Each has SMs of its own.
+  EXPECT_LT(done_[one], done_[alone] + done_[alone] / 8);
+  EXPECT_LT(done_[other], done_[alone] + done_[alone] / 8);
+}
+
+TEST_F(SideBySide, BlocksOfHigherPriorityGetRoomFirst) {
+  const auto large = start(8 * 132);
+  const auto late = start(132);
+  const auto urgent = start(132, -5);
+  finish();
+  EXPECT_LT(done_[urgent], done_[large]);
+  EXPECT_LT(done_[urgent], done_[late]);
+  EXPECT_LT(done_[large], done_[late] + 1);
+}
+
 TEST(Timing, AFlagIsSeenWhenItHasArrived) {
   const auto gpu = load(R"(
 .visible .entry k(.param .u64 flag, .param .u64 out)
