@@ -7,6 +7,7 @@
 
 #include "agents/model_proposer.h"
 #include "base/text.h"
+#include "expert/lanes/lane_ideas.h"
 #include "llm/command_provider.h"
 #include "llm/endpoint_provider.h"
 #include "llm/exchange_recording.h"
@@ -87,6 +88,15 @@ Result<agents::Problem> describe_problem(const Situation& situation) {
   return problem;
 }
 
+/// What overlaps by itself, for workloads that come split.
+void add_lane_ideas(const Situation& situation, expert::Ideas& ideas) {
+  auto lanes =
+      expert::lanes::make_lane_ideas(situation.graph, situation.subject.program,
+                                     situation.target.facts, situation.nccl, situation.read);
+  ideas.ideas.insert(ideas.ideas.end(), lanes.ideas.begin(), lanes.ideas.end());
+  ideas.discarded.insert(ideas.discarded.end(), lanes.discarded.begin(), lanes.discarded.end());
+}
+
 /// What fits this program alone comes first, then its versions with own collectives.
 expert::Ideas all_ideas(const Situation& situation) {
   const std::string& text = situation.subject.program;
@@ -94,7 +104,10 @@ expert::Ideas all_ideas(const Situation& situation) {
       expert::make_ideas(situation.graph, text, situation.target.facts, situation.nccl);
   const expert::StandaloneIdeas& own = situation.own;
   ideas.discarded.insert(ideas.discarded.end(), own.discarded.begin(), own.discarded.end());
-  if (!own.fast_path) return ideas;
+  if (!own.fast_path) {
+    add_lane_ideas(situation, ideas);
+    return ideas;
+  }
   const auto& versions = own.fast_path->replacements;
   auto replayed =
       expert::replayed_by_graph(situation.graph, text, versions.front(), situation.read);
@@ -103,6 +116,7 @@ expert::Ideas all_ideas(const Situation& situation) {
   } else {
     ideas.discarded.push_back({"own collectives in a CUDA graph", replayed.error().message()});
   }
+  add_lane_ideas(situation, ideas);
   ideas.ideas.insert(ideas.ideas.end(), versions.begin(), versions.end());
   return ideas;
 }

@@ -94,9 +94,7 @@ Result<std::string> with_lanes(const CommunicationGraph& graph,
     edits.replace(name.begin, name.begin + name.name.size(), drop_in);
   }
   CUCO_TRY_ASSIGN(const std::size_t place, changeable.place_of_header(text, names, first_use));
-  std::string header = lanes_header(calls, design);
-  if (changeable.regions().empty()) header = program::as_region("lanes", header);
-  edits.insert(place, "\n" + header);
+  edits.insert(place, "\n" + lanes_header(calls, design));
   return with_short_lines(edits.apply(), text);
 }
 

@@ -16,8 +16,8 @@
 
 namespace cuco::expert::lanes {
 
-/// Fails where a program orders its work itself or where it is not known what it touches, with the
-/// reason.
+/// A text without evolve regions gets none, so that all of it may go on changing. Fails where a
+/// program orders its work itself or where it is not known what it touches, with the reason.
 [[nodiscard]] Result<std::string> with_lanes(const analysis::CommunicationGraph& graph,
                                              std::string_view text,
                                              const Design& design);

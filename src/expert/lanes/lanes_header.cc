@@ -100,6 +100,8 @@ std::string lanes_header(const std::set<std::string_view>& calls, const Design& 
   const bool exchanges =
       std::ranges::any_of(calls, [](std::string_view name) { return name.starts_with("nccl"); });
   std::string text = filled("cuco_lanes.cuh", {});
+  if (exchanges) text += "\n#include <functional>\n";
+  text += "\nnamespace cuco {\n\n";
   if (exchanges) {
     text += filled("lane_exchanges.cuh",
                    {{"how", design.in_rounds

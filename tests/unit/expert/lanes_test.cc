@@ -2,11 +2,13 @@
 #include "expert/lanes/lanes.h"
 
 #include <cstdlib>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "analysis/analyse.h"
+#include "expert/lanes/lane_ideas.h"
 #include "program/regions.h"
 #include "support/require.h"
 #include "system/os/files.h"
@@ -56,7 +58,8 @@ int setup(const cuco_context& context, State** state) {
   *state = new State{context};
   cudaMalloc(&(*state)->a, 64);
   cudaMalloc(&(*state)->b, 64);
-  return cudaMalloc(&(*state)->c, 64) == cudaSuccess ? 0 : 1;
+  cudaMalloc(&(*state)->c, 64);
+  return 0;
 }
 int run(State& s, int set, cudaStream_t stream) {
 )" + std::string(run) +
@@ -163,10 +166,10 @@ TEST_F(Lanes, SayWhyAProgramStaysAsItIs) {
   EXPECT_EQ(with("copy<<<1, 1, 0, stream>>>(s.b, s.c, 1);"), "");
   EXPECT_EQ(with(""), "a run gives the GPU one piece of work: there is nothing beside it");
   EXPECT_THAT(with("copy<<<1, 1, 0, stream>>>(s.b, s.c, 1);\ncudaStreamSynchronize(stream);"),
-              HasSubstr("a run calls cudaStreamSynchronize in line 17: it orders its work itself"));
+              HasSubstr("a run calls cudaStreamSynchronize in line 18: it orders its work itself"));
   EXPECT_THAT(with("cudaEventRecord(s.event, stream);"), HasSubstr("cudaEventRecord"));
   EXPECT_THAT(with("copy<<<1, 1, 0, stream>>>(s.b++, s.c, 1);"),
-              HasSubstr("the argument 's.b++' of the launch in line 16 has side effects"));
+              HasSubstr("the argument 's.b++' of the launch in line 17 has side effects"));
   EXPECT_THAT(with("ncclGroupStart();\ncopy<<<1, 1, 0, stream>>>(s.b, s.c, 1);\nncclGroupEnd();"),
               HasSubstr("inside a group"));
   EXPECT_THAT(with("copy<<<1, 1>>>(s.b, s.c, 1);"), HasSubstr("several streams"));
@@ -185,10 +188,63 @@ TEST_F(Lanes, AreThereForEveryDistributedWorkload) {
     ASSERT_TRUE(graph) << graph.error().message();
     EXPECT_TRUE(graph->problems.empty()) << graph->problems[0];
     if (const char* folder = std::getenv("CUCO_KEEP_IDEAS")) {
-      ASSERT_TRUE(
-          system::write_file(system::Path(folder) / (std::string(name) + ".lanes.cu"), *made));
+      const auto ideas =
+          make_lane_ideas(*graph_of(seed), seed, {.ranks = 4, .lsa_ranks = 4}, {}, graph_of);
+      for (std::size_t i = 0; i < ideas.ideas.size(); ++i) {
+        const auto file = std::string(name) + "." + std::to_string(i) + ".cu";
+        ASSERT_TRUE(system::write_file(system::Path(folder) / file, ideas.ideas[i].source));
+      }
     }
   }
+}
+
+std::string ring() {
+  return workload(kCopy, R"(
+  for (int step = 0; step < 3; ++step) {
+    copy<<<1, 32, 0, stream>>>(s.a, s.c, 1);
+    ncclGroupStart();
+    ncclSend(s.a, 16, ncclFloat, 1, s.context.comm, stream);
+    ncclRecv(s.b, 16, ncclFloat, 1, s.context.comm, stream);
+    ncclGroupEnd();
+    copy<<<1, 32, 0, stream>>>(s.b, s.a, 1);
+  })");
+}
+
+TEST_F(Lanes, ComeWithTheHostsCallsAndWithOwnOnesEachInAGraph) {
+  const std::string text = ring();
+  const auto graph = graph_of(text);
+  ASSERT_TRUE(graph) << graph.error().message();
+  const auto made = make_lane_ideas(*graph, text, {.ranks = 4, .lsa_ranks = 4}, {}, graph_of);
+  for (const auto& discarded : made.discarded)
+    ADD_FAILURE() << discarded.design << ": " << discarded.reason;
+  std::vector<std::string> directives;
+  std::set<std::string> codes;
+  for (const Idea& idea : made.ideas) {
+    directives.push_back(design::to_text(idea.directive));
+    codes.insert(code_hash(idea));
+    EXPECT_THAT(idea.source, HasSubstr("const cuco::Joined joined(stream);"));
+    const bool host = idea.directive.backend == design::Backend::Host;
+    EXPECT_EQ(idea.source.find("cuco::comm_open(context.comm)") == std::string::npos, host);
+  }
+  EXPECT_EQ(codes.size(), made.ideas.size());
+  ASSERT_EQ(made.ideas.size(), 10U);
+  EXPECT_THAT(directives[0], HasSubstr("host · stream-split"));
+  EXPECT_THAT(made.ideas[0].source, HasSubstr("make_replays"));
+  EXPECT_THAT(directives[1], HasSubstr("LSA · stream-split · per-peer signal · block x 16"));
+  EXPECT_THAT(made.ideas[1].source, HasSubstr("cudaGraphLaunch"));
+  EXPECT_THAT(made.ideas[2].source, Not(HasSubstr("make_replays")));
+  EXPECT_THAT(directives[4], HasSubstr("LSA · put/wait split"));
+}
+
+TEST_F(Lanes, AreNoIdeaWhereNothingIsCommunicated) {
+  const std::string text = workload(kCopy, R"(
+  copy<<<1, 32, 0, stream>>>(s.a, s.b, 1);
+  copy<<<1, 32, 0, stream>>>(s.a, s.c, 1);)");
+  const auto made =
+      make_lane_ideas(*graph_of(text), text, {.ranks = 1, .lsa_ranks = 1}, {}, graph_of);
+  EXPECT_TRUE(made.ideas.empty());
+  ASSERT_EQ(made.discarded.size(), 1U);
+  EXPECT_EQ(made.discarded[0].reason, "the program does not communicate");
 }
 
 }  // namespace

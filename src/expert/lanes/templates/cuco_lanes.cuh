@@ -24,7 +24,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -364,3 +363,4 @@ class Joined {
   cudaStream_t stream_;
 };
 
+}  // namespace cuco
