@@ -35,6 +35,13 @@ std::string without_lines(const std::string& text, std::string_view word) {
   return result;
 }
 
+/// It stands in the same file: the device header has been included.
+std::string device_half_of_forwarding() {
+  std::string text = filled("cuco_forward.cuh", {});
+  text = without(text, "#pragma once\n\n");
+  return without(text, fmt::format("#include \"{}\"\n\n", emit::kDeviceHeaderName)) + "\n";
+}
+
 /// Writes the header, part by part.
 class Header {
  public:
@@ -44,12 +51,17 @@ class Header {
   Result<std::string> text() {
     text_ = fmt::format(
         "// Collectives that the GPUs of this program do themselves, for what it uses of NCCL.\n"
-        "#pragma once\n\n#include <map>\n#include <mutex>\n\n#include \"{}\"\n\n"
+        "#pragma once\n\n{}#include <map>\n#include <mutex>\n{}\n#include \"{}\"\n\n{}"
         "namespace cuco {{\n\nconstexpr Path kPath = {};\n"
         "constexpr Size kSize{{{}, {} << 10}};\n\n",
-        emit::kDeviceHeaderName, without(emit::path_of(design_.backend), "cuco::"), design_.blocks,
-        design_.box_kib);
-    text_ += filled("communicators.cuh", {});
+        design_.forwards ? "#include <algorithm>\n" : "",
+        design_.forwards ? "#include <set>\n#include <tuple>\n" : "", emit::kDeviceHeaderName,
+        design_.forwards ? device_half_of_forwarding() : "",
+        without(emit::path_of(design_.backend), "cuco::"), design_.blocks, design_.box_kib);
+    if (design_.forwards) text_ += filled("forwarding.cuh", {}) + "\n";
+    const std::string communicators = filled(
+        "communicators.cuh", {{"by_device", design_.forwards ? filled("by_device.cuh", {}) : ""}});
+    text_ += design_.forwards ? communicators : without_lines(communicators, "orwarding");
     CUCO_TRY(groups());
     // One thread calls, and may not even have the library for more.
     if (caller_ == Caller::SplitWorkload) {
@@ -85,7 +97,8 @@ class Header {
         uses_.functions.contains("ncclGroupStart") || uses_.functions.contains("ncclGroupEnd");
     if (sends) {
       CUCO_TRY(kernel(request_of(Collective::Exchange, "exchange")));
-      text_ += "\n" + filled("sending.cuh", {});
+      const auto* calls = design_.forwards ? "forward_calls.cuh" : "send_messages.cuh";
+      text_ += "\n" + filled("sending.cuh", {{"send_messages", filled(calls, {})}});
     }
     if (makes || sends || groups) {
       // NCCL has a part in a group only where communicators are made in it.
@@ -96,6 +109,7 @@ class Header {
     }
     if (makes) text_ += "\n" + filled("communicator_calls.cuh", {});
     if (sends) text_ += "\n" + filled("message_calls.cuh", {});
+    if (design_.forwards) text_ += "\n" + filled("forward_collectives.cuh", {});
     return {};
   }
 
@@ -113,15 +127,23 @@ class Header {
     CUCO_TRY(kernel(request_of(*call.collective, name + "_bytes")));
     const bool rooted = emit::has_root(*call.collective);
     const bool one_buffer = call.own == "bcast";
+    const std::string as_messages =
+        design_.forwards
+            ? fmt::format(
+                  "  if (is_forwarded(comm))\n    return {}_as_messages({}, {}, count * "
+                  "size_of(type), {}comm, stream);\n",
+                  name, one_buffer ? "data" : "from", one_buffer ? "data" : "to",
+                  rooted ? "root, " : "")
+            : "";
     text_ += fmt::format(
         "\ninline ncclResult_t {}({}, size_t count, ncclDataType_t type,{} "
-        "ncclComm_t comm, cudaStream_t stream) {{\n"
+        "ncclComm_t comm, cudaStream_t stream) {{\n{}"
         "  const Call call(comm, stream);\n"
         "  if (!call.is_known()) return ncclInvalidArgument;\n"
         "  return {}_bytes(call.site(), (const {}*){}, ({}*){}, count * size_of(type), {}stream);\n"
         "}}\n",
         call.own, one_buffer ? "void* data" : "const void* from, void* to",
-        rooted ? " int root," : "", name, emit::cuda_type(Element::Uint8),
+        rooted ? " int root," : "", as_messages, name, emit::cuda_type(Element::Uint8),
         one_buffer ? "data" : "from", emit::cuda_type(Element::Uint8), one_buffer ? "data" : "to",
         rooted ? "root, " : "");
     return {};
@@ -195,7 +217,11 @@ class Header {
 }  // namespace
 
 Result<std::string> collectives_header(const Uses& uses, const OwnDesign& design, Caller caller) {
-  CUCO_TRY_ASSIGN(const std::string text, Header(uses, design, caller).text());
+  Uses all = uses;
+  // What is planned is messages.
+  if (design.forwards)
+    all.functions.insert({"ncclSend", "ncclRecv", "ncclGroupStart", "ncclGroupEnd"});
+  CUCO_TRY_ASSIGN(const std::string text, Header(all, design, caller).text());
   return with_short_lines(text);
 }
 

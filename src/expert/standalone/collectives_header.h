@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "design/directive.h"
+#include "expert/edit.h"
 #include "expert/standalone/nccl_names.h"
 
 namespace cuco::expert {
@@ -21,6 +22,13 @@ struct OwnDesign {
   std::optional<emit::Shots> shots;  ///< Of all-reduces; nothing: few bytes in one, more in two.
   int blocks = 32;                   ///< At most; small calls take fewer.
   int box_kib = 32;                  ///< What a block sends to a peer in one round.
+  bool forwards = false;             ///< Kernels may send what they store: see forward/.
+};
+
+/// What else changes in a program that gets its own collectives.
+struct Additions {
+  Edits edits;
+  bool shares_outputs = false;  ///< Peers write the outputs of a workload.
 };
 
 /// Who calls: a whole program may from several threads, and makes its communicators itself; a split

@@ -14,6 +14,7 @@ struct Communicator {
   cudaEvent_t before;   // Ends what came before a call on another stream.
   Group<unsigned char> messages;
   cudaStream_t messages_on;
+  Forwarding forwarding;
 };
 
 class Communicators {
@@ -28,12 +29,16 @@ class Communicators {
     std::vector<Site> sites(n);
     const ncclResult_t opened = open<kPath>(comms, n, kSize, sites.data());
     if (opened != ncclSuccess) return opened;
+    std::vector<Forwarding> forwarding(n);
+    const ncclResult_t ready = Forwarding::open(comms, n, sites.data(), forwarding.data());
+    if (ready != ncclSuccess) return ready;  // for forwarding
     const DeviceGuard guard;
     const std::lock_guard<std::mutex> lock(mutex_);  // not while others are waited for
     ++families_;
     for (int i = 0; i < n; ++i) {
       Communicator& added = known_[comms[i]];
       added = Communicator{sites[i], 0, families_, false, nullptr, nullptr, {}, nullptr};
+      added.forwarding = std::move(forwarding[i]);
       if (ncclCommCuDevice(comms[i], &added.device) != ncclSuccess) return ncclInvalidArgument;
       if (cudaSetDevice(added.device) != cudaSuccess ||
           cudaEventCreateWithFlags(&added.before, cudaEventDisableTiming) != cudaSuccess) {
@@ -46,6 +51,7 @@ class Communicators {
   // Closes it and all that were made with it. Later calls for those find nothing to close.
   ncclResult_t remove(ncclComm_t comm) {
     std::vector<Site> sites;
+    std::vector<Forwarding> forwarding;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       const auto found = known_.find(comm);
@@ -54,6 +60,7 @@ class Communicators {
       for (auto it = known_.begin(); it != known_.end();) {
         if (it->second.family == family) {
           sites.push_back(it->second.site);
+          forwarding.push_back(std::move(it->second.forwarding));
           cudaEventDestroy(it->second.before);
           it = known_.erase(it);
         } else {
@@ -61,7 +68,9 @@ class Communicators {
         }
       }
     }
-    return close<kPath>(sites.data(), (int)sites.size());
+    const ncclResult_t closed = close<kPath>(sites.data(), (int)sites.size());
+    for (Forwarding& one : forwarding) one.close();
+    return closed;
   }
 
   // In the order in which they were made: it is the same on all ranks.
@@ -82,7 +91,7 @@ class Communicators {
     const auto found = known_.find(comm);
     return found == known_.end() ? nullptr : &found->second;
   }
-
+{{by_device}}
  private:
   std::mutex mutex_;
   std::map<ncclComm_t, Communicator> known_;

@@ -1,8 +1,4 @@
-inline ncclResult_t send_messages(Communicator& communicator) {
-  const Call call(communicator, communicator.messages_on);
-  return exchange(call.site(), communicator.messages, communicator.messages_on);
-}
-
+{{send_messages}}
 // All that a group has collected.
 inline ncclResult_t sent_messages(OpenGroup& group) {
   ncclResult_t result = ncclSuccess;
