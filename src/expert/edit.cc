@@ -22,6 +22,13 @@ void Edits::replace(std::size_t begin, std::size_t end, std::string text) {
   edits_.push_back({begin, end, std::move(text)});
 }
 
+std::vector<std::size_t> Edits::places() const {
+  std::vector<std::size_t> places;
+  for (const Edit& edit : edits_)
+    places.push_back(edit.begin);
+  return places;
+}
+
 std::string Edits::take(std::size_t begin, std::size_t end) {
   // Stable: insertions at one place keep the order in which they were made.
   std::stable_sort(edits_.begin(), edits_.end(),

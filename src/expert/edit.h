@@ -18,6 +18,9 @@ class Edits {
   void insert(std::size_t at, std::string text) { replace(at, at, std::move(text)); }
   void replace(std::size_t begin, std::size_t end, std::string text);
 
+  /// Where something changes.
+  [[nodiscard]] std::vector<std::size_t> places() const;
+
   /// The text of [begin, end) with the edits inside it, which are used up by this.
   [[nodiscard]] std::string take(std::size_t begin, std::size_t end);
 

@@ -48,11 +48,14 @@ std::string opening(std::string_view text, const Function& function, const std::
 Result<void> add_infrastructure(const analysis::CommunicationGraph& graph,
                                 std::string_view text,
                                 const Changeable& changeable,
+                                bool shares_outputs,
                                 Edits& edits) {
   const Syntax& syntax = graph.syntax;
-  const Function* setup = changeable.function_for(
-      syntax, "cuco_setup",
-      [&](const Function& function) { return !communicator_in(syntax, function).empty(); });
+  const Function* setup =
+      changeable.function_for(syntax, "cuco_setup", [&](const Function& function) {
+        const bool given = !access_through(syntax, function.parameters, "cuco_context").empty();
+        return !communicator_in(syntax, function).empty() && (given || !shares_outputs);
+      });
   if (setup == nullptr) {
     return no(
         "no function of set-up that may change is given the workload's context or its "
@@ -62,6 +65,14 @@ Result<void> add_infrastructure(const analysis::CommunicationGraph& graph,
       changeable.function_for(syntax, "cuco_teardown", [](const Function&) { return true; });
   if (teardown == nullptr) return no("no function of teardown may change");
   edits.insert(setup->body->span.begin + 1, opening(text, *setup, communicator_in(syntax, *setup)));
+  if (shares_outputs) {
+    const std::string context = access_through(syntax, setup->parameters, "cuco_context");
+    edits.insert(setup->body->span.begin + 1,
+                 fmt::format("\n  for (int i = 0; i < {0}sets * {0}n_outputs; ++i) {{\n"
+                             "    (void)cuco::comm_share({0}comm, {0}outputs[i], "
+                             "{0}output_bytes[i % {0}n_outputs]);\n  }}",
+                             context));
+  }
   edits.insert(teardown->body->span.begin + 1,
                "\n  (void)cuco::comm_close_all();  // the ranks meet, and nothing is on its way");
   return {};
@@ -71,15 +82,21 @@ Result<void> add_infrastructure(const analysis::CommunicationGraph& graph,
 
 Result<SplitStandalone> split_with_own_collectives(const analysis::CommunicationGraph& graph,
                                                    std::string_view text,
-                                                   const OwnDesign& design) {
+                                                   const OwnDesign& design,
+                                                   const Additions* additions) {
   const auto names = program::identifiers(text);
   CUCO_TRY_ASSIGN(const Uses uses, uses_of(names));
   CUCO_TRY_ASSIGN(auto regions, program::find_regions(text));
   const Changeable changeable(std::move(regions));
   SplitStandalone result;
   Edits prepared(text);
-  Edits replaced(text);
+  Edits replaced = additions == nullptr ? Edits(text) : additions->edits;
   std::size_t first_use = text.size();
+  for (const std::size_t at : replaced.places()) {
+    if (!changeable.holds(at))
+      return no(fmt::format("line {} is outside the evolve regions", line_of(text, at)));
+    first_use = std::min(first_use, at);
+  }
   for (const program::Identifier& name : names) {
     const DropIn* call = drop_in_for(name.name);
     if (call == nullptr) continue;
@@ -99,7 +116,8 @@ Result<SplitStandalone> split_with_own_collectives(const analysis::Communication
   if (changeable.regions().empty()) headers = program::as_region("collectives", headers);
   for (Edits* edits : {&prepared, &replaced}) {
     edits->insert(place, "\n" + headers);
-    CUCO_TRY(add_infrastructure(graph, text, changeable, *edits));
+    const bool shares = edits == &replaced && additions != nullptr && additions->shares_outputs;
+    CUCO_TRY(add_infrastructure(graph, text, changeable, shares, *edits));
   }
   result.infrastructure = prepared.apply();
   result.program = replaced.apply();

@@ -21,8 +21,11 @@ struct SplitStandalone {
   std::map<std::string, int> replaced;  ///< NCCL's functions, and how often they were named.
 };
 
-/// Fails where there is no such version, with the reason.
+/// `additions` go to the program only. Fails where there is no such version, with the reason.
 [[nodiscard]] Result<SplitStandalone> split_with_own_collectives(
-    const analysis::CommunicationGraph& graph, std::string_view text, const OwnDesign& design);
+    const analysis::CommunicationGraph& graph,
+    std::string_view text,
+    const OwnDesign& design,
+    const Additions* additions = nullptr);
 
 }  // namespace cuco::expert

@@ -19,13 +19,15 @@ std::string as_one_file(const Standalone& standalone, std::string_view text) {
   return one;
 }
 
-Result<Standalone> with_own_collectives(std::string_view program, const OwnDesign& design) {
+Result<Standalone> with_own_collectives(std::string_view program,
+                                        const OwnDesign& design,
+                                        const Additions* additions) {
   const auto names = program::identifiers(program);
   CUCO_TRY_ASSIGN(const Uses uses, uses_of(names));
   Standalone result;
   CUCO_TRY_ASSIGN(result.header, collectives_header(uses, design, Caller::WholeProgram));
   Edits prepared(program);
-  Edits replaced(program);
+  Edits replaced = additions == nullptr ? Edits(program) : additions->edits;
   for (Edits* edits : {&prepared, &replaced})
     edits->insert(place_of_include(program, names), include_line(kCollectivesHeaderName));
   for (const program::Identifier& name : names) {

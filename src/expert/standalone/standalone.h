@@ -26,8 +26,10 @@ struct Standalone {
 /// was generated may change: a text without evolve regions gets one around it.
 [[nodiscard]] std::string as_one_file(const Standalone& standalone, std::string_view text);
 
-/// Fails where a program uses what there is no such kernel for, with the reason.
+/// `additions` go to the program only. Fails where a program uses what there is no such kernel for,
+/// with the reason.
 [[nodiscard]] Result<Standalone> with_own_collectives(std::string_view program,
-                                                      const OwnDesign& design);
+                                                      const OwnDesign& design,
+                                                      const Additions* additions = nullptr);
 
 }  // namespace cuco::expert
