@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/journey/proposers.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include <fmt/format.h>
 
 #include "agents/model_proposer.h"
 #include "base/text.h"
+#include "expert/forward/forward_ideas.h"
 #include "expert/lanes/lane_ideas.h"
 #include "llm/command_provider.h"
 #include "llm/endpoint_provider.h"
@@ -102,6 +105,10 @@ expert::Ideas all_ideas(const Situation& situation) {
   const std::string& text = situation.subject.program;
   expert::Ideas ideas =
       expert::make_ideas(situation.graph, text, situation.target.facts, situation.nccl);
+  auto forwarded = expert::forward::make_forward_ideas(
+      situation.graph, text, situation.target.facts, situation.nccl, situation.read);
+  std::ranges::move(forwarded.ideas, std::back_inserter(ideas.ideas));
+  std::ranges::move(forwarded.discarded, std::back_inserter(ideas.discarded));
   const expert::StandaloneIdeas& own = situation.own;
   ideas.discarded.insert(ideas.discarded.end(), own.discarded.begin(), own.discarded.end());
   if (!own.fast_path) {

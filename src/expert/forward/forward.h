@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Stores into memory that is sent go straight to the receivers, from inside the kernels that make
+/// the data, for any messages: see emit/device/cuco_forward.cuh for how and why it is safe.
+///
+/// What is sent is known before the kernels start, so the exchange's own code runs once more to
+/// plan it, without doing anything. At its place it is compared with the plan and ended. The rest
+/// of the program's communication becomes kernels of its own.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/communication_graph.h"
+#include "base/result.h"
+
+namespace cuco::expert::forward {
+
+struct Forwarded {
+  std::string program;               ///< One file.
+  int sites = 0;                     ///< Exchanges that kernels do.
+  std::vector<std::string> refused;  ///< The others, with the reasons.
+};
+
+/// Fails where no exchange can be done by the kernels, with the reasons.
+[[nodiscard]] Result<Forwarded> forward_sends(const analysis::CommunicationGraph& graph,
+                                              std::string_view text);
+
+}  // namespace cuco::expert::forward

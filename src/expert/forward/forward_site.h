@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// An exchange whose sends the kernels can do that make the data, and why another one is not.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "analysis/communication_graph.h"
+#include "base/result.h"
+
+namespace cuco::expert::forward {
+
+struct ForwardSite {
+  std::set<int> producers;  ///< Launches, by their operation.
+  std::set<int> kernels;    ///< That they launch.
+  std::set<int> receivers;  ///< Buffers that peers write.
+  std::size_t plan_at = 0;  ///< Where the plan goes: before the first of them.
+  std::string calls;        ///< The exchange, for the plan's closure.
+};
+
+/// Holds what the order of operations and their buffers show; whether each
+/// kernel's stores can be forwarded is asked later.
+[[nodiscard]] Result<ForwardSite> find_forward_site(const analysis::CommunicationGraph& graph,
+                                                    std::string_view text,
+                                                    const analysis::Site& site);
+
+}  // namespace cuco::expert::forward

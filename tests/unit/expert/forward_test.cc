@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expert/forward/forward.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/analyse.h"
+#include "expert/forward/forward_ideas.h"
+#include "program/regions.h"
+#include "support/require.h"
+#include "system/os/files.h"
+
+namespace cuco::expert::forward {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+const system::Path kRoot = CUCO_SOURCE_DIR;
+
+Result<analysis::CommunicationGraph> graph_of(const std::string& text) {
+  return analysis::analyse("program.cu", text, {.include_paths = {kRoot / "include"}});
+}
+
+/// A program whose parts can be others.
+struct Parts {
+  std::string store = "out[i] = 2 * in[i];";
+  std::string device = "";  ///< Functions for the kernel.
+  std::string before = "";  ///< Between the kernel and the exchange.
+  std::string launch = "make<<<8, 64, 0, stream>>>(in, out, n);";
+  std::string exchange =
+      "ncclGroupStart();\n"
+      "    ncclSend(out, count, ncclFloat, to, comm, stream);\n"
+      "    ncclRecv(got, count, ncclFloat, from, comm, stream);\n"
+      "    ncclGroupEnd();";
+  std::string allocate = "cudaMalloc(&got, n * sizeof(float));";
+  std::string early = "";  ///< Before the communicator.
+
+  [[nodiscard]] std::string text() const {
+    return "#include <nccl.h>\n" + device +
+           "__global__ void make(const float* in, float* out, int n) {\n"
+           "  const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+           "  if (i >= n) return;\n  " +
+           store +
+           "\n}\n"
+           "__global__ void use(const float* got, float* sum, int n) { *sum = got[n - 1]; }\n"
+           "int main(int argc, char** argv) {\n"
+           "  const int rank = argc, ranks = 4, n = 512;\n"
+           "  const int to = (rank + 1) % ranks, from = (rank + ranks - 1) % ranks;\n"
+           "  float *in, *out, *got, *sum;\n"
+           "  ncclComm_t comm;\n  cudaStream_t stream, other;\n  ncclUniqueId id{};\n  " +
+           early +
+           "\n  ncclCommInitRank(&comm, ranks, id, rank);\n"
+           "  cudaStreamCreate(&stream);\n  cudaStreamCreate(&other);\n"
+           "  cudaMalloc(&in, n * sizeof(float));\n  cudaMalloc(&out, n * sizeof(float));\n"
+           "  cudaMalloc(&sum, sizeof(float));\n  " +
+           allocate + "\n  for (int step = 0; step < 3; ++step) {\n    " + launch +
+           "\n    const size_t count = n;\n    " + before + "\n    " + exchange +
+           "\n    use<<<1, 1, 0, stream>>>(got, sum, n);\n  }\n"
+           "  float host;\n"
+           "  cudaMemcpy(&host, sum, sizeof(float), cudaMemcpyDeviceToHost);\n"
+           "  cudaFree(got);\n  ncclCommDestroy(comm);\n}\n";
+  }
+};
+
+class Forwarding : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const auto graph = graph_of("int main() {}");
+    if (!graph && graph.error().kind() == ErrorKind::NotFound) missing_ = graph.error().message();
+  }
+  void SetUp() override { CUCO_NEEDS("libclang", missing_.empty(), missing_); }
+
+  static Result<Forwarded> forwarded(const std::string& text) {
+    const auto graph = graph_of(text);
+    if (!graph) return graph.error();
+    EXPECT_THAT(graph->problems, IsEmpty());
+    return forward_sends(*graph, text);
+  }
+  /// What comes behind the generated header.
+  static std::string program(const Parts& parts) {
+    const auto made = forwarded(parts.text());
+    EXPECT_TRUE(made) << made.error().message();
+    constexpr std::string_view kEnd = "// cuco: evolve end\n";
+    return made ? made->program.substr(made->program.find(kEnd) + kEnd.size()) : "";
+  }
+  static std::string reason(const Parts& parts) {
+    const auto made = forwarded(parts.text());
+    return made ? "" : made.error().message();
+  }
+
+  static inline std::string missing_;
+};
+
+TEST_F(Forwarding, PlansBeforeTheProducerWithWhatTheExchangeNeeds) {
+  const auto text = program({});
+  EXPECT_THAT(text, HasSubstr("    cuco::plan([&] {\n"
+                              "      const size_t count = n;\n"
+                              "      cuco::group_start();\n"
+                              "      cuco::send(out, count, ncclFloat, to, comm, stream);\n"
+                              "      cuco::recv(got, count, ncclFloat, from, comm, stream);\n"
+                              "      cuco::group_end();\n"
+                              "    });\n"
+                              "    make<<<8, 64, 0, stream>>>(in, out, n, cuco::forward());\n"));
+  EXPECT_THAT(text, HasSubstr("const __grid_constant__ cuco::Forward cuco_forward) {\n"
+                              "  cuco::Forwarder cuco_forwarder(cuco_forward);\n"));
+  EXPECT_THAT(text, HasSubstr("  cuco_forwarder.store(&(out[i]), 2 * in[i]);\n"));
+}
+
+TEST_F(Forwarding, MakesSymmetricWhatPeersWriteAndNothingElse) {
+  const auto text = program({});
+  EXPECT_THAT(text, HasSubstr("  cuco::malloc_shared(&got, n * sizeof(float));\n"));
+  EXPECT_THAT(text, HasSubstr("  cudaMalloc(&out, n * sizeof(float));\n"));
+  EXPECT_THAT(text, HasSubstr("  cuco::free_shared(got);\n"));
+}
+
+TEST_F(Forwarding, TakesStoresOfAnyForm) {
+  EXPECT_THAT(program({.store = "float* row = out + i; *row = in[i];"}),
+              HasSubstr("cuco_forwarder.store(&(*row), in[i]);"));
+  EXPECT_THAT(program({.store = "*reinterpret_cast<float2*>(&out[2 * i]) = make_float2(1, i);"}),
+              HasSubstr("cuco_forwarder.store(&(*reinterpret_cast<float2*>(&out[2 * i])), "
+                        "make_float2(1, i));"));
+  EXPECT_THAT(program({.store = "for (int k = 0; k < 2; ++k)\n    out[i + k] = in[i];"}),
+              HasSubstr("    cuco_forwarder.store(&(out[i + k]), in[i]);"));
+}
+
+TEST_F(Forwarding, LeavesLaunchesWithoutSendsAlone) {
+  const auto text = program({.before = "make<<<1, 64, 0, stream>>>(in, sum, 1);"});
+  EXPECT_THAT(text, HasSubstr("(in, out, n, cuco::forward());"));
+  EXPECT_THAT(text, HasSubstr("(in, sum, 1, cuco::Forward{});"));
+}
+
+TEST_F(Forwarding, TakesAnExchangeInAFunctionAndReturnsOfIt) {
+  const auto text = program({.device = "ncclResult_t shift(float* a, float* b, size_t n, int to, "
+                                       "ncclComm_t comm, cudaStream_t stream) {\n"
+                                       "  ncclGroupStart();\n"
+                                       "  ncclSend(a, n, ncclFloat, to, comm, stream);\n"
+                                       "  ncclRecv(b, n, ncclFloat, to, comm, stream);\n"
+                                       "  return ncclGroupEnd();\n}\n",
+                             .exchange = "if (shift(out, got, count, to ^ 1, comm, stream) != "
+                                         "ncclSuccess) return 1;"});
+  EXPECT_THAT(text, HasSubstr("      if (shift(out, got, count, to ^ 1, comm, stream) != "
+                              "ncclSuccess) return;\n    });\n"));
+}
+
+TEST_F(Forwarding, SaysWhichStoreCannotBeSent) {
+  EXPECT_THAT(reason({.store = "out[i] += in[i];"}),
+              HasSubstr("make line 5: what is sent is updated or stored by a call, not assigned"));
+  EXPECT_THAT(reason({.store = "atomicAdd(&out[i], in[i]);"}),
+              HasSubstr("updated or stored by a call"));
+  EXPECT_THAT(reason({.store = "put(out + i, in[i]);",
+                      .device = "__device__ void put(float* at, float v) { *at = v; }\n"}),
+              HasSubstr("a function that the kernel calls stores what is sent"));
+  EXPECT_THAT(reason({.store = "out[i] = out[i + 1] = in[i];"}), HasSubstr("changes more"));
+}
+
+TEST_F(Forwarding, SaysWhatStandsBetweenTheKernelAndTheExchange) {
+  EXPECT_THAT(reason({.before = "cudaMemsetAsync(out, 0, 4, stream);"}),
+              HasSubstr("cudaMemsetAsync in line 26 writes what is sent or received"));
+  EXPECT_THAT(reason({.before = "use<<<1, 1, 0, stream>>>(got, sum, n);"}),
+              HasSubstr("use in line 26 reads what may be received by then"));
+  EXPECT_THAT(reason({.launch = "make<<<8, 64, 0, other>>>(in, out, n);"}),
+              HasSubstr("make in line 24 is on another stream than the exchange"));
+}
+
+TEST_F(Forwarding, SaysWhyAnExchangeCannotBePlanned) {
+  EXPECT_THAT(reason({.before = "n2 = n2 + step;",
+                      .exchange = "ncclGroupStart();\n    ncclSend(out, n2, ncclFloat, to, comm, "
+                                  "stream);\n    ncclRecv(got, n2, ncclFloat, from, comm, stream);"
+                                  "\n    ncclGroupEnd();",
+                      .early = "int n2 = 4;"}),
+              HasSubstr("'n2', which the exchange needs, changes after the data is made"));
+  EXPECT_THAT(reason({.exchange = "ncclGroupStart();\n    ncclSend(out, calls++, ncclFloat, to, "
+                                  "comm, stream);\n    ncclRecv(got, count, ncclFloat, from, comm, "
+                                  "stream);\n    ncclGroupEnd();",
+                      .early = "int calls = 0;"}),
+              HasSubstr("its code changes 'calls', so it cannot run twice"));
+  EXPECT_THAT(reason({.exchange = "ncclAllReduce(out, got, count, ncclFloat, ncclSum, comm, "
+                                  "stream);"}),
+              HasSubstr("it reduces"));
+}
+
+TEST_F(Forwarding, SaysWhichBufferPeersCannotWrite) {
+  EXPECT_THAT(reason({.allocate = "if (rank == 0) cudaMalloc(&got, n * sizeof(float));"}),
+              HasSubstr("got is allocated under a condition"));
+  EXPECT_THAT(reason({.allocate = "", .early = "cudaMalloc(&got, n * sizeof(float));"}),
+              HasSubstr("got is allocated before the communicator is made"));
+  EXPECT_THAT(reason({.allocate = "cudaMallocManaged(&got, n * sizeof(float));"}),
+              HasSubstr("got receives, and is no output and not made by cudaMalloc"));
+}
+
+class ForwardingWorkloads : public Forwarding, public testing::WithParamInterface<const char*> {};
+
+TEST_P(ForwardingWorkloads, LeavesFrozenBytesAloneAloneAndInAGraph) {
+  const auto seed = *system::read_file(kRoot / "workloads" / GetParam() / "program.cu");
+  const auto graph = graph_of(seed);
+  ASSERT_TRUE(graph) << graph.error().message();
+  const auto made = make_forward_ideas(*graph, seed, {.ranks = 2, .lsa_ranks = 2}, {}, graph_of);
+  for (const auto& discarded : made.discarded)
+    ADD_FAILURE() << discarded.reason;
+  ASSERT_EQ(made.ideas.size(), 2U);
+  for (const Idea& idea : made.ideas) {
+    const auto edit = program::find_frozen_edit(seed, idea.source);
+    ASSERT_TRUE(edit) << edit.error().message();
+    EXPECT_FALSE(edit->has_value()) << (*edit)->line << ": " << (*edit)->is;
+    const auto anew = graph_of(idea.source);
+    ASSERT_TRUE(anew) << anew.error().message();
+    EXPECT_THAT(anew->problems, IsEmpty()) << idea.family;
+    EXPECT_THAT(anew->collectives, IsEmpty()) << idea.family;
+  }
+  const auto far = make_forward_ideas(*graph, seed, {.ranks = 8, .lsa_ranks = 4}, {}, graph_of);
+  EXPECT_THAT(far.ideas, IsEmpty());
+  EXPECT_EQ(far.discarded.at(0).reason, "a store reaches only ranks of the same node");
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         ForwardingWorkloads,
+                         testing::Values("kv_transfer", "moe_dispatch_combine", "gemm_allgather"));
+
+}  // namespace
+}  // namespace cuco::expert::forward
