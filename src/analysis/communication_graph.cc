@@ -204,6 +204,7 @@ class Builder {
                                .function = operation.function,
                                .configuration = seen.configuration,
                                .arguments = seen.arguments,
+                               .buffers = buffers_behind(seen),
                                .span = seen.span,
                                .outermost = seen.outermost});
     auto& parameters = graph_.kernels[static_cast<std::size_t>(operation.kernel)].parameters;
@@ -215,6 +216,25 @@ class Builder {
         if (found != buffers_.end() && parameter.buffer < 0) parameter.buffer = found->second;
       }
     }
+  }
+
+  /// Of a walk that ended early, or of a pointer that came from elsewhere, nothing is known.
+  std::vector<std::vector<int>> buffers_behind(const HostOperation& seen) const {
+    std::vector<std::vector<int>> behind(seen.values.size());
+    for (std::size_t i = 0; i < seen.values.size() && walk_.complete; ++i) {
+      for (const auto& place : seen.values[i]) {
+        const auto found = buffers_.find(place.object);
+        const bool known =
+            found != buffers_.end() &&
+            graph_.buffers[static_cast<std::size_t>(found->second)].role != BufferRole::Unknown;
+        if (!known) {
+          behind[i].clear();
+          break;
+        }
+        behind[i].push_back(found->second);
+      }
+    }
+    return behind;
   }
 
   void add_collective(int number, const HostOperation& seen) {

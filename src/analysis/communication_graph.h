@@ -99,6 +99,8 @@ struct Launch {
   std::string function;
   LaunchConfiguration configuration;
   std::vector<std::string> arguments;
+  /// Per argument, all buffers that it may lead to; none: not known, or no pointer.
+  std::vector<std::vector<int>> buffers;
   Span span;
   Span outermost;
 };

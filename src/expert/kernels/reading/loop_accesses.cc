@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "expert/kernels/reading/accumulators.h"
 #include "expert/kernels/reading/callee.h"
+#include "expert/kernels/reading/place.h"
 #include "expert/kernels/reading/subscript.h"
 #include "expert/kernels/reading/visit.h"
 
@@ -24,46 +26,6 @@ using analysis::StatementKind;
 
 Error no(std::string reason) {
   return {ErrorKind::InvalidInput, std::move(reason)};
-}
-
-/// p[s], *(p + s) or *p, taken apart.
-struct Place {
-  const Expression* pointer = nullptr;
-  const Expression* subscript = nullptr;
-};
-
-std::optional<Place> read_place(const Expression& expression) {
-  if (expression.kind == ExpressionKind::Index)
-    return Place{&expression.operands[0], &expression.operands[1]};
-  if (expression.kind != ExpressionKind::Unary || expression.name != "*") return std::nullopt;
-  const auto& address = expression.operands[0];
-  if (address.kind != ExpressionKind::Binary || address.name != "+")
-    return Place{&address, nullptr};
-  const bool second = address.operands[1].type.ends_with("*");
-  return Place{&address.operands[second ? 1 : 0], &address.operands[second ? 0 : 1]};
-}
-
-std::string element_type(std::string type) {
-  if (const auto bracket = type.rfind('['); bracket != std::string::npos) type.erase(bracket);
-  while (!type.empty() && (type.back() == '*' || type.back() == ' '))
-    type.pop_back();
-  if (type.starts_with("const ")) type.erase(0, 6);
-  return type;
-}
-
-/// "T" of "const T* __restrict__ x"; empty if the declaration says more.
-std::string written_type(std::string_view declaration, std::string_view name) {
-  std::string type(trim(declaration));
-  if (!type.ends_with(name)) return "";
-  type.erase(type.size() - name.size());
-  for (const std::string_view word : {"__restrict__", "__restrict", "const"}) {
-    for (auto at = type.find(word); at != std::string::npos; at = type.find(word))
-      type.erase(at, word.size());
-  }
-  if (std::ranges::count(type, '*') != 1) return "";
-  type.erase(type.find('*'), 1);
-  type = std::string(trim(type));
-  return type.find_first_of("*&([,=") == std::string::npos && type != "auto" ? type : "";
 }
 
 enum class How { Read, Write, Update };
@@ -81,7 +43,7 @@ class Finder {
   Result<LoopAccesses> find() {
     for (const auto* statement : loop_.body)
       CUCO_TRY(walk(*statement, false));
-    CUCO_TRY(check_scalars());
+    CUCO_TRY_ASSIGN(found_.reductions, find_accumulators(kernel_, loop_));
     CUCO_TRY(check_outside());
     CUCO_TRY(check_order());
     for (const auto& late : left_scalar_) {
@@ -312,7 +274,7 @@ class Finder {
            fmt::format("'{}' is read in some rounds only", shortened(whole.text))});
       return {};
     }
-    return add(key, whole, *array, how);
+    return add(key, whole, place, how);
   }
 
   /// The subscript without the index, if that leaves something that is the same in all rounds.
@@ -352,7 +314,9 @@ class Finder {
     return is_restricted(pointer) && kernel_.variable(pointer.variable).type.starts_with("const ");
   }
 
-  Result<void> add(const Key& key, const Expression& whole, const Expression& array, How how) {
+  Result<void> add(const Key& key, const Expression& whole, const Place& place, How how) {
+    const auto& array = *place.pointer;
+    const auto& subscript = *place.subscript;
     auto* known = find_known(key);
     if (known == nullptr) {
       VectorAccess made{.pointer = key.first, .rest = key.second};
@@ -361,6 +325,8 @@ class Finder {
       if (made.element_bytes == 0)
         return no(fmt::format("elements of type {} make no vectors", made.element));
       made.restricted = is_restricted(array);
+      made.array = &array;
+      made.subscript = &subscript;
       made.type_text = type_text(array);
       found_.accesses.push_back(std::move(made));
       known = &found_.accesses.back();
@@ -403,47 +369,6 @@ class Finder {
       }
     }
     return {};
-  }
-
-  /// A scalar that goes from round to round may only be accumulated into.
-  Result<void> check_scalars() {
-    for (const int id : changed_) {
-      if (inside_.contains(id) || id == loop_.index) continue;
-      const auto& variable = kernel_.variable(id);
-      if (variable.canonical.find('[') != std::string::npos) continue;
-      int uses = 0;
-      int updates = 0;
-      for (const auto* statement : loop_.body) {
-        for_each_expression(*statement, [&](const Expression& part) {
-          if (part.kind == ExpressionKind::Variable && part.variable == id) ++uses;
-          if (const int own = uses_in_update(part, id); own > 0) updates += own;
-        });
-      }
-      if (uses != updates)
-        return no(fmt::format("'{}' goes from one round to the next", variable.name));
-      found_.reductions.insert(id);
-    }
-    return {};
-  }
-
-  /// How often an update of the accumulator names it: x += v once, x = max(x, v) twice.
-  static int uses_in_update(const Expression& expression, int id) {
-    const auto names = [&](const Expression& operand) {
-      return operand.kind == ExpressionKind::Variable && operand.variable == id;
-    };
-    if (expression.kind == ExpressionKind::Unary && expression.name == "++")
-      return names(expression.operands[0]) ? 1 : 0;
-    if (expression.kind != ExpressionKind::Assign || !names(expression.operands[0])) return 0;
-    constexpr std::array<std::string_view, 5> kUpdates = {"+=", "*=", "|=", "&=", "^="};
-    if (std::ranges::find(kUpdates, expression.name) != kUpdates.end()) return 1;
-    const auto& value = expression.operands[1];
-    constexpr std::array<std::string_view, 8> kCombine = {"max",  "min",  "fmaxf", "fminf",
-                                                          "fmax", "fmin", "+",     "*"};
-    const bool combines =
-        value.kind == ExpressionKind::Call || value.kind == ExpressionKind::Binary;
-    if (expression.name != "=" || !combines || value.operands.size() != 2) return 0;
-    if (std::ranges::find(kCombine, value.name) == kCombine.end()) return 0;
-    return names(value.operands[0]) != names(value.operands[1]) ? 2 : 0;
   }
 
   /// What was made of the index outside of the loop still has its old value inside.
@@ -495,32 +420,6 @@ Result<LoopAccesses> find_accesses(const KernelBody& kernel,
 
 int widest_element(const LoopAccesses& accesses) {
   return std::ranges::max(accesses.accesses, {}, &VectorAccess::element_bytes).element_bytes;
-}
-
-int bytes_of_type(std::string_view canonical) {
-  static const std::map<std::string_view, int> kBytes = {{"char", 1},
-                                                         {"signed char", 1},
-                                                         {"unsigned char", 1},
-                                                         {"bool", 1},
-                                                         {"short", 2},
-                                                         {"unsigned short", 2},
-                                                         {"__half", 2},
-                                                         {"__nv_bfloat16", 2},
-                                                         {"int", 4},
-                                                         {"unsigned int", 4},
-                                                         {"float", 4},
-                                                         {"__half2", 4},
-                                                         {"__nv_bfloat162", 4},
-                                                         {"long", 8},
-                                                         {"unsigned long", 8},
-                                                         {"long long", 8},
-                                                         {"unsigned long long", 8},
-                                                         {"double", 8},
-                                                         {"float2", 8},
-                                                         {"int2", 8},
-                                                         {"uint2", 8}};
-  const auto found = kBytes.find(canonical);
-  return found == kBytes.end() ? 0 : found->second;
 }
 
 }  // namespace cuco::expert::kernels

@@ -23,6 +23,7 @@ struct VectorAccess {
   bool written = false;
   bool restricted = false;             ///< Nothing else leads to the memory.
   std::vector<analysis::Span> places;  ///< The expressions that stand for the element.
+  const analysis::Expression *array = nullptr, *subscript = nullptr;  ///< Of the first of them.
 };
 
 struct LoopAccesses {
@@ -37,8 +38,5 @@ struct LoopAccesses {
 [[nodiscard]] Result<LoopAccesses> find_accesses(const KernelBody& kernel,
                                                  const ElementLoop& loop,
                                                  std::string_view text);
-
-/// Of the element types that vectors are made of; 0 for all others.
-[[nodiscard]] int bytes_of_type(std::string_view canonical);
 
 }  // namespace cuco::expert::kernels

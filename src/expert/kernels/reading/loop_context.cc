@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "expert/kernels/reading/place.h"
 #include "expert/kernels/reading/visit.h"
 
 namespace cuco::expert::kernels {
@@ -21,14 +22,6 @@ Error no(std::string reason) {
 bool is_place(const Expression& expression) {
   return expression.kind == ExpressionKind::Index ||
          (expression.kind == ExpressionKind::Unary && expression.name == "*");
-}
-
-/// The variable that a place, an address or a pointer leads from; -1 if there is none.
-int root_of(const Expression& expression) {
-  const Expression* at = &expression;
-  while (at->kind != ExpressionKind::Variable && !at->operands.empty())
-    at = &at->operands[0];
-  return at->kind == ExpressionKind::Variable ? at->variable : -1;
 }
 
 class Context {

@@ -99,7 +99,8 @@ class Rewriter {
         emit_as_it_is(found.loop);
         continue;
       }
-      const auto length = name_of_length(vector_length(*found.accesses, design_.vector_bytes));
+      const auto length =
+          name_of_length(vector_length(found.accesses->accesses, design_.vector_bytes));
       const VectorLoop wanted{&found.loop, &*found.accesses, sharing_of(found.loop), results_};
       replace_loop(found.loop,
                    emit_vector_loop(wanted, kernel_, text_, length, names_.vectors, fresh_));

@@ -8,34 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "expert/kernels/reading/loop_accesses.h"
-#include "expert/kernels/writing/fresh_names.h"
-#include "expert/kernels/writing/rendering.h"
+#include "expert/kernels/writing/loop_text.h"
 
 namespace cuco::expert::kernels {
 
-/// How the threads share a loop, as expressions: usually what the program says itself.
-struct Sharing {
-  std::string start, step;
-};
-
-/// Names of what the program is given once: see templates/vector.cu.
-struct VectorNames {
-  std::string vector = "Vector";
-  std::string load = "load_vector";
-  std::string store = "store_vector";
-  std::string aligned = "is_aligned";
-};
-
-struct VectorLoop {
-  const ElementLoop* loop;
-  const LoopAccesses* accesses;
-  Sharing sharing;
-  std::vector<Replacement> everywhere;  ///< Replacements that other moves make in the kernel.
-};
-
 /// The number of elements in `bytes` bytes, as an expression that holds for every instantiation.
-[[nodiscard]] std::string vector_length(const LoopAccesses& accesses, int bytes);
+[[nodiscard]] std::string vector_length(const std::vector<VectorAccess>& accesses, int bytes);
 
 /// `length` is the name of that number.
 [[nodiscard]] std::string emit_vector_loop(const VectorLoop& wanted,
