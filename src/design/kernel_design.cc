@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "design/kernel_design.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <vector>
@@ -19,10 +20,21 @@ struct Numbered {
 };
 
 constexpr std::array kNumbered{Numbered{&KernelDesign::vector_bytes, "-byte vectors"},
+                               Numbered{&KernelDesign::rounds, " rounds in registers"},
                                Numbered{&KernelDesign::threads, " threads"},
                                Numbered{&KernelDesign::blocks_per_row, " blocks a row"},
                                Numbered{&KernelDesign::rows_per_block, " rows a block"}};
-constexpr std::string_view kShuffles = "shuffles";
+
+/// A dimension that is there or not.
+struct Flag {
+  bool KernelDesign::* value;
+  std::string_view name;
+};
+
+constexpr std::array kFlags{Flag{&KernelDesign::shuffles, "shuffles"},
+                            Flag{&KernelDesign::fast_math, "fast math"},
+                            Flag{&KernelDesign::read_only, "read-only loads"},
+                            Flag{&KernelDesign::fitted, "fitted launches"}};
 constexpr int kMost = 4096;
 
 }  // namespace
@@ -33,12 +45,19 @@ std::string to_text(const KernelDesign& design) {
     if (design.*dimension.value != 0)
       parts.push_back(fmt::format("{}{}", design.*dimension.value, dimension.unit));
   }
-  if (design.shuffles) parts.emplace_back(kShuffles);
+  for (const auto& flag : kFlags) {
+    if (design.*flag.value) parts.emplace_back(flag.name);
+  }
   return join(parts, " · ");
 }
 
 bool read_part(std::string_view part, KernelDesign& design) {
-  if (part == kShuffles && !design.shuffles) return design.shuffles = true;
+  for (const auto& flag : kFlags) {
+    std::string spaced(flag.name);
+    std::ranges::replace(spaced, '-', ' ');
+    if ((part == flag.name || part == spaced) && !(design.*flag.value))
+      return design.*flag.value = true;
+  }
   int number = 0;
   const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
   if (error != std::errc() || number <= 0 || number > kMost) return false;

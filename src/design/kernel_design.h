@@ -13,7 +13,11 @@ namespace cuco::design {
 
 struct KernelDesign {
   int vector_bytes = 0;    ///< Bytes that a thread loads and stores at once.
+  int rounds = 0;          ///< Rounds of a loop whose vectors are in registers at once.
   bool shuffles = false;   ///< Blocks reduce with shuffles, not with a tree in shared memory.
+  bool fast_math = false;  ///< Approximate division, exponential and logarithm.
+  bool read_only = false;  ///< Loads of what nobody writes go past the coherent path.
+  bool fitted = false;     ///< Each launch gets a grid and blocks that fit its sizes.
   int threads = 0;         ///< Of a block, along x.
   int blocks_per_row = 0;  ///< Blocks that share what was one block's.
   int rows_per_block = 0;  ///< Blocks of the original that one block now does.

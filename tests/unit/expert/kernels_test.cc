@@ -44,7 +44,7 @@ TEST(KernelLibrary, SaysForEachKernelWhetherItTakesVectors) {
     if (function.kind != analysis::FunctionKind::Kernel) continue;
     ++kernels;
     const auto made =
-        rewrite_kernel(KernelBody(graph->syntax, function), {}, text, {.vector_bytes = 16}, {});
+        rewrite_kernel(KernelBody(graph->syntax, function), {}, {}, text, {.vector_bytes = 16}, {});
     const auto refused = made.refused.find("vectors");
     EXPECT_EQ(refused == made.refused.end() ? "vectors" : refused->second,
               comment_above(text, function.span.begin))
@@ -135,7 +135,7 @@ TEST(KernelGeometry, IsRefusedWhereTheKernelCountsOnItsOwn) {
     const auto function =
         std::ranges::find(graph->syntax.functions, name, &analysis::Function::name);
     ASSERT_NE(function, graph->syntax.functions.end()) << name;
-    const auto made = rewrite_kernel(KernelBody(graph->syntax, *function), {launch},
+    const auto made = rewrite_kernel(KernelBody(graph->syntax, *function), {launch}, {},
                                      kGeometryKernels, design, {});
     EXPECT_EQ(made.refused.empty() ? "" : made.refused.begin()->second, refusal)
         << name << ": " << to_text(design);

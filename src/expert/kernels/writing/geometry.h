@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "expert/kernels/reading/distinct_memory.h"
 #include "expert/kernels/reading/found_loops.h"
 #include "expert/kernels/reading/kernel_facts.h"
 #include "expert/kernels/reading/launch_text.h"

@@ -24,6 +24,7 @@ class Rewriter {
  public:
   Rewriter(const KernelBody& kernel,
            const std::vector<LaunchText>& launches,
+           const LaunchBuffers& buffers,
            std::string_view text,
            const design::KernelDesign& design,
            const HelperNames& names)
@@ -38,6 +39,8 @@ class Rewriter {
                  find_facts(kernel, text),
                  find_element_loops(kernel, text),
                  find_tree_reductions(kernel)},
+        memory_(kernel, buffers),
+        groups_(find_row_groups(kernel, reading_.loops, memory_)),
         loops_(reading_.loops.loops),
         why_(reading_.loops.why_not),
         fresh_(text.substr(kernel.function().span.begin,
@@ -47,6 +50,7 @@ class Rewriter {
     if (design_.shuffles) decide("shuffles", use_shuffles());
     if (design_.blocks_per_row > 1) decide("blocks a row", share_rows());
     if (design_.vector_bytes > 0) decide("vectors", use_vectors());
+    if (design_.rounds > 0) decide("rounds", keep_rounds());
     if (design_.vector_bytes == 0 || !made_.vectors) emit_loops_as_they_are();
     if (design_.threads > 0) decide("threads", resize_blocks());
     if (design_.rows_per_block > 1) decide("rows a block", join_rows());
@@ -91,6 +95,11 @@ class Rewriter {
 
   Result<void> use_vectors() {
     int done = 0;
+    if (design_.rounds > 0) {
+      for (const auto& group : groups_.groups)
+        done += emit_group(group) ? 1 : 0;
+      return finish_vectors(done);
+    }
     for (const auto& found : loops_) {
       if (!found.accesses) continue;
       const int widest = widest_element(*found.accesses);
@@ -110,11 +119,67 @@ class Rewriter {
       before_.strided.insert(&found.loop);
       ++done;
     }
+    return finish_vectors(done);
+  }
+
+  Result<void> finish_vectors(int done) {
     made_.vectors = done > 0;
     if (done == 0) return no(why_.empty() ? "no loop over elements" : why_);
     for (const auto& found : loops_) {
       if (!found.accesses) emit_as_it_is(found.loop);
     }
+    return {};
+  }
+
+  // --- Rows in registers -------------------------------------------------------------------------
+
+  bool emit_group(const RowGroup& group) {
+    int widest = 0;
+    std::vector<VectorAccess> all;
+    for (const auto& loop : group.loops) {
+      const auto& accesses = loop.found->accesses->accesses;
+      all.insert(all.end(), accesses.begin(), accesses.end());
+      widest = std::max(widest, widest_element(*loop.found->accesses));
+    }
+    if (widest * 2 > design_.vector_bytes) {
+      why_ = fmt::format("an element has {} bytes already", widest);
+      for (const auto& loop : group.loops)
+        emit_as_it_is(loop.found->loop);
+      return false;
+    }
+    if (rounds_.empty()) rounds_ = fresh_.make("kRounds");
+    const RowLoopNames names{name_of_length(vector_length(all, design_.vector_bytes)), rounds_,
+                             names_.vectors};
+    const auto& first = group.loops.front().found->loop;
+    auto made =
+        emit_row_loops(group, sharing_of(first), results_, kernel_, text_, names, fresh_);
+    if (group.at < first.statement->span.begin) {
+      insert(group.at, made.before);
+    } else {
+      made.loops.front() = made.before + made.loops.front();
+    }
+    for (std::size_t i = 0; i < made.loops.size(); ++i) {
+      replace_loop(group.loops[i].found->loop, made.loops[i]);
+      before_.strided.insert(&group.loops[i].found->loop);
+    }
+    if (first.form == LoopForm::Guarded && loops_.size() == 1 &&
+        reading_.facts.builtins.contains("blockIdx.x"))
+      made_.grid_divisor = design_.vector_bytes / widest * design_.rounds;
+    return true;
+  }
+
+  /// Lines of their own in front of a statement.
+  void insert(std::size_t at, const std::string& code) {
+    const auto column = indentation(text_, at);
+    const auto placed = at_column(code, column).substr(column);
+    replacements_.push_back({at, at, placed + "\n" + std::string(column, ' ')});
+  }
+
+  Result<void> keep_rounds() const {
+    if (design_.vector_bytes == 0) return no("only vectors are kept in registers");
+    if (!made_.vectors) return no(why_.empty() ? "no loop over elements" : why_);
+    const bool one_by_one = groups_.groups.size() > 1 && !groups_.why_apart.empty();
+    if (one_by_one && design_.rounds == 1) return no(groups_.why_apart);
     return {};
   }
 
@@ -194,6 +259,10 @@ class Rewriter {
     std::string top;
     for (const auto& [expression, name] : lengths_)
       top += fmt::format("\n  constexpr int {} = {};", name, expression);
+    if (!rounds_.empty()) {
+      top += fmt::format("\n  constexpr int {} = {};  // whose vectors are in registers at once",
+                         rounds_, design_.rounds);
+    }
     auto replacements = std::move(replacements_);
     if (made_.rows_per_block > 1) {
       const auto row = fresh_.make("block");
@@ -235,12 +304,15 @@ class Rewriter {
   const design::KernelDesign& design_;
   const HelperNames& names_;
   KernelReading reading_;
+  DistinctMemory memory_;
+  RowGroups groups_;
   const std::vector<FoundLoop>& loops_;
   std::string why_;
   FreshNames fresh_;
   std::vector<Replacement> replacements_;
   std::vector<Replacement> results_;  ///< Of reductions, which loops read.
   std::map<std::string, std::string> lengths_;
+  std::string rounds_;  ///< The name of their number.
   MovesBefore before_;
   RewrittenKernel made_;
 };
@@ -249,10 +321,11 @@ class Rewriter {
 
 RewrittenKernel rewrite_kernel(const KernelBody& kernel,
                                const std::vector<LaunchText>& launches,
+                               const LaunchBuffers& buffers,
                                std::string_view text,
                                const design::KernelDesign& design,
                                const HelperNames& names) {
-  return Rewriter(kernel, launches, text, design, names).rewrite();
+  return Rewriter(kernel, launches, buffers, text, design, names).rewrite();
 }
 
 }  // namespace cuco::expert::kernels

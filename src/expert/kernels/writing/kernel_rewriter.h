@@ -11,6 +11,7 @@
 
 #include "design/kernel_design.h"
 #include "expert/kernels/writing/geometry.h"
+#include "expert/kernels/writing/row_loops.h"
 #include "expert/kernels/writing/shuffle_reduction.h"
 #include "expert/kernels/writing/vector_loop.h"
 
@@ -35,9 +36,10 @@ struct RewrittenKernel {
   bool operator==(const RewrittenKernel&) const = default;
 };
 
-/// `launches` are all that the program has of the kernel.
+/// `launches` are all that the program has of the kernel, and `buffers` what they give it.
 [[nodiscard]] RewrittenKernel rewrite_kernel(const KernelBody& kernel,
                                              const std::vector<LaunchText>& launches,
+                                             const LaunchBuffers& buffers,
                                              std::string_view text,
                                              const design::KernelDesign& design,
                                              const HelperNames& names);

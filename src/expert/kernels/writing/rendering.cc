@@ -23,7 +23,10 @@ std::string render(std::string_view text,
                    std::size_t end,
                    std::vector<Replacement> replacements) {
   std::ranges::stable_sort(replacements, [](const Replacement& a, const Replacement& b) {
-    return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+    if (a.begin != b.begin) return a.begin < b.begin;
+    // What is put in front of a place stands in front of what replaces it.
+    const bool inserts = a.begin == a.end;
+    return inserts != (b.begin == b.end) ? inserts : a.end > b.end;
   });
   std::string result;
   std::size_t at = begin;

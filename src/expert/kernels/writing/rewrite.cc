@@ -26,6 +26,7 @@ Error no(std::string reason) {
 struct SourceKernel {
   std::vector<const Function*> functions;
   std::vector<LaunchText> launches;  ///< Each place in the text once.
+  LaunchBuffers buffers;             ///< What every launch gives it, also of one place in the text.
   bool all_launches = true;          ///< None is written by a macro.
 };
 
@@ -41,7 +42,9 @@ std::map<std::size_t, SourceKernel> find_kernels(const CommunicationGraph& graph
   for (const auto& launch : graph.launches) {
     const auto& body = graph.kernels[static_cast<std::size_t>(launch.kernel)].body;
     const auto known = kernels.find(body.begin);
-    if (known == kernels.end() || !seen.insert(launch.span.begin).second) continue;
+    if (known == kernels.end()) continue;
+    known->second.buffers.push_back(launch.buffers);
+    if (!seen.insert(launch.span.begin).second) continue;
     if (auto read = read_launch(graph, launch, text)) {
       known->second.launches.push_back(*std::move(read));
     } else {
@@ -147,6 +150,7 @@ HelperNames helper_names(const CommunicationGraph& graph,
 std::vector<std::string> dimensions(const design::KernelDesign& design) {
   std::vector<std::string> names;
   if (design.vector_bytes > 0) names.emplace_back("vectors");
+  if (design.rounds > 0) names.emplace_back("rounds");
   if (design.shuffles) names.emplace_back("shuffles");
   if (design.threads > 0) names.emplace_back("threads");
   if (design.blocks_per_row > 1) names.emplace_back("blocks a row");
@@ -182,8 +186,8 @@ Result<RewrittenKernel> rewrite_source(const CommunicationGraph& graph,
                                        const HelperNames& names) {
   const auto rewritten = [&](const Function& function) {
     return rewrite_kernel(KernelBody(graph.syntax, function),
-                          source.all_launches ? source.launches : std::vector<LaunchText>{}, text,
-                          design, names);
+                          source.all_launches ? source.launches : std::vector<LaunchText>{},
+                          source.buffers, text, design, names);
   };
   auto first = rewritten(*source.functions.front());
   for (std::size_t i = 1; i < source.functions.size(); ++i) {
