@@ -47,6 +47,7 @@ std::vector<std::string> server_arguments(const ServerOptions& options,
   if (options.check) add("--check", place(kFindings));
   if (options.reports) add("--report", place(kReport));
   if (options.timeline) add("--timeline", "on");
+  if (options.blocks) add("--blocks", "on");
   if (options.logs_copies) add("--copy-log", (records / kCopies).string());
   if (options.keep_copies != 0) add("--keep-copies", std::to_string(options.keep_copies));
   if (options.variation.key != 0) {

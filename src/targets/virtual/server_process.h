@@ -31,6 +31,7 @@ struct ServerOptions {
   bool completions_on_time = false;    ///< The delay is not for completions of puts.
   bool reports = false;                ///< See ServerProcess::report.
   bool timeline = false;               ///< The report has what a timeline shows.
+  bool blocks = false;                 ///< The report has which blocks touch which bytes.
   bool logs_copies = false;            ///< See ServerProcess::copy_log.
   std::uint64_t keep_copies = 0;       ///< Keep so many bytes of what they carry.
   vcluster::InputVariation variation;  ///< Of what the program sends to devices.

@@ -57,6 +57,7 @@ Result<std::unique_ptr<Target>> start_virtual_target(const VirtualSpec& spec) {
                             .schedule_seed = spec.schedule_seed,
                             .reports = spec.profile,
                             .timeline = spec.timeline,
+                            .blocks = spec.blocks,
                             .check = spec.check,
                             .fenced = true,
                             .memory = spec.memory,

@@ -23,6 +23,7 @@ struct VirtualSpec {
   std::uint64_t memory = std::uint64_t{8} << 30U;  ///< That the server may use, devices' included.
   bool profile = false;                            ///< See Target::profile.
   bool timeline = false;                           ///< The profile has what a timeline shows.
+  bool blocks = false;                             ///< And which blocks touch which bytes.
   bool check = false;  ///< Watch every access; see Target::findings. Many times slower.
 };
 

@@ -46,6 +46,7 @@ Result<void> Cluster::make_parts() {
     watchers_->join(environment);
   });
   allocations_ = std::make_unique<Allocations>(*devices_, works_, check_.get());
+  if (watchers_->blocks() != nullptr) watchers_->blocks()->know(*allocations_);
   nccl_ = std::make_unique<NcclWorld>(NcclServices{
       .timeline = timeline_,
       .works = works_,
@@ -61,13 +62,14 @@ Result<void> Cluster::make_parts() {
       .deliveries = watchers_->deliveries(),
       .check = check_.get(),
       .types = devices_->written_types(),
+      .trace = watchers_->blocks(),
       .take_sms =
           [this](int device, int sms, VTime until) {
             devices_->gpu(device).take_sms(static_cast<std::uint32_t>(sms), until);
           }});
-  operations_ = std::make_unique<Operations>(OperationParts{timeline_, works_, *devices_,
-                                                            *allocations_, sessions_, processes_,
-                                                            *nccl_, ids_, check_.get()});
+  operations_ = std::make_unique<Operations>(
+      OperationParts{timeline_, works_, *devices_, *allocations_, sessions_, processes_, *nccl_,
+                     ids_, check_.get(), watchers_->blocks()});
   return {};
 }
 

@@ -27,6 +27,7 @@ struct ClusterOptions {
   std::uint64_t keep_copies = 0;  ///< So many bytes of what came back are kept beside the log.
   InputVariation variation;       ///< Of what programs send to devices: see varied_inputs.h.
   bool timeline = false;          ///< The report has what a timeline shows: see timeline_log.h.
+  bool blocks = false;            ///< The report has what blocks touch: see block_trace.h.
   bool check = false;             ///< Watch every access: see run_check.h.
 };
 

@@ -23,6 +23,7 @@
 namespace cuco::vcluster {
 
 class Allocations;
+class BlockTrace;
 class Devices;
 class GraphMemory;
 class Ids;
@@ -147,7 +148,8 @@ struct OperationParts {
   Processes& processes;
   NcclWorld& nccl;
   Ids& ids;
-  RunCheck* check = nullptr;  ///< Null: an ordinary run.
+  RunCheck* check = nullptr;    ///< Null: an ordinary run.
+  BlockTrace* trace = nullptr;  ///< Null: nobody asks which blocks touch what.
 };
 
 /// Reads operations from messages, and hands them to streams.

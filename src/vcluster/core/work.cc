@@ -30,6 +30,7 @@ WorkPtr WorkGraph::make(std::string what, std::function<void(const WorkPtr&)> st
 // predecessors knew at their ends, and what the host thread that handed it in knew.
 void WorkGraph::submit(const WorkPtr& work, std::span<const WorkPtr> after) {
   work->submitted_at = timeline_.now();
+  work->order = ++submitted_;
   if (is_checked) {
     work->known = check::Clock::join(work->known, host.known);
     if (work->call == nullptr) work->call = host.call;

@@ -35,6 +35,7 @@ struct Work {
   State state = State::Waiting;
   std::uint32_t unmet = 0;
   VTime submitted_at = 0;
+  std::uint64_t order = 0;  ///< Of all that was handed in.
   bool in_graph = false;
   std::int32_t device = -1;  ///< Whose stream it was handed to.
   std::string stream;        ///< Its name, where finished works are logged.
@@ -102,6 +103,7 @@ class WorkGraph {
   std::deque<std::function<void()>> ready_;
   bool draining_ = false;
   check::ChainId next_chain_ = 1;
+  std::uint64_t submitted_ = 0;
 };
 
 }  // namespace cuco::vcluster

@@ -26,6 +26,7 @@ struct Allocation {
   std::uint32_t flags = 0;
   std::uint32_t process = 0;
   std::uint64_t pool = 0;
+  std::uint64_t number = 0;      ///< Of all that there ever were; by process, then by order.
   std::uint32_t imports = 0;     ///< Other processes that opened it.
   GraphMemory* graph = nullptr;  ///< The node that it belongs to, if any.
   bool orphaned = false;         ///< Its graph is gone; work in flight may still use it.
@@ -58,7 +59,9 @@ class Allocations {
   /// From now on only device memory is given out: judged ranks get no other.
   void forbid_host_memory() { device_only_ = true; }
   /// Enters memory that somebody else has taken: a module's variable, a window.
-  void add(std::uint64_t address, const Allocation& allocation) {
+  void add(std::uint64_t address, Allocation allocation) {
+    // Processes ask at the same time, so that only the order within one is the same every time.
+    allocation.number = (std::uint64_t{allocation.process} << 32U) + ++made_[allocation.process];
     allocations_[address] = allocation;
   }
   /// Takes it out of the list; the memory itself stays.
@@ -77,6 +80,7 @@ class Allocations {
   const WorkGraph& works_;
   RunCheck* check_;
   std::map<std::uint64_t, Allocation> allocations_;  ///< By base address.
+  std::map<std::uint32_t, std::uint64_t> made_;      ///< By process: how many so far.
   bool device_only_ = false;
 };
 

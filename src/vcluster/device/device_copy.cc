@@ -13,6 +13,7 @@
 #include "vcluster/device/kernel_launch.h"
 #include "vcluster/host/processes.h"
 #include "vcluster/host/sessions.h"
+#include "vcluster/watch/block_trace.h"
 #include "vcluster/watch/run_check.h"
 #include "vgpu/memory/address_map.h"
 
@@ -140,6 +141,53 @@ Place resolve(const OperationParts& parts,
   return {};
 }
 
+/// What a copy or a fill reads or writes on devices, row by row.
+std::vector<ByteRange> rows_of(const OperationParts& parts,
+                               const CopyOperation& copy,
+                               const wire::CopyEnd& end) {
+  std::vector<ByteRange> rows;
+  if (!device_of(parts.devices, end)) return rows;
+  for_rows(copy.height, copy.depth, [&](std::uint64_t z, std::uint64_t y) {
+    const std::uint64_t begin = end.address + z * end.slice + y * end.pitch;
+    rows.push_back({begin, begin + copy.width});
+  });
+  return merged(std::move(rows));
+}
+
+void trace_copy(const OperationParts& parts,
+                const Context& context,
+                const CopyOperation& copy,
+                const Work& work,
+                VTime finished) {
+  if (parts.trace == nullptr) return;
+  parts.trace->add(work, {.kind = "copy",
+                          .name = "copy",
+                          .device = context.device,
+                          .started = work.started_at,
+                          .finished = finished,
+                          .read = rows_of(parts, copy, copy.from),
+                          .written = rows_of(parts, copy, copy.to)});
+}
+
+void trace_fill(const OperationParts& parts,
+                const Context& context,
+                const FillOperation& fill,
+                const Work& work) {
+  if (parts.trace == nullptr) return;
+  std::vector<ByteRange> rows;
+  for_rows(fill.height, fill.depth, [&](std::uint64_t z, std::uint64_t y) {
+    const std::uint64_t begin = fill.address + z * fill.slice + y * fill.pitch;
+    rows.push_back({begin, begin + fill.width * fill.element_bytes});
+  });
+  parts.trace->add(work, {.kind = "fill",
+                          .name = "fill",
+                          .device = context.device,
+                          .started = work.started_at,
+                          .finished = parts.timeline.now(),
+                          .read = {},
+                          .written = merged(std::move(rows))});
+}
+
 /// What the host got: it is the same under every schedule, or the program depends on one.
 void log_copy(const OperationParts& parts, int device, const CopyOperation& copy, const Place& to) {
   std::vector<std::byte> packed(copy.bytes());
@@ -220,6 +268,7 @@ void start_host_copy(const OperationParts& parts,
   const VTime arrival = end_of_copy(parts, copy, *work);
   const auto finish = [&parts, &context, copy, work, arrival](Session&) {
     if (parts.check != nullptr) parts.check->on_copy(*work, context, copy);
+    trace_copy(parts, context, copy, *work, std::max(arrival, parts.timeline.now()));
     parts.works.finish(work, arrival);
   };
   if (reads) {
@@ -306,6 +355,7 @@ WorkPtr make_copy_work(const OperationParts& parts, Context& context, CopyOperat
         parts.timeline.at(end, [&parts, &context, copy, work] {
           move_bytes(parts, copy);
           if (parts.check != nullptr) parts.check->on_copy(*work, context, copy);
+          trace_copy(parts, context, copy, *work, parts.timeline.now());
           parts.works.finish(work, parts.timeline.now());
         });
       });
@@ -320,6 +370,7 @@ WorkPtr make_fill_work(const OperationParts& parts, Context& context, FillOperat
     parts.timeline.at(end, [&parts, &context, fill, work] {
       fill_bytes(parts, fill);
       if (parts.check != nullptr) parts.check->on_fill(*work, context, fill);
+      trace_fill(parts, context, fill, *work);
       parts.works.finish(work, parts.timeline.now());
     });
   });

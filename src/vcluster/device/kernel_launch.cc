@@ -10,6 +10,7 @@
 #include "vcluster/device/loaded_module.h"
 #include "vcluster/host/processes.h"
 #include "vcluster/nccl/nccl_world.h"
+#include "vcluster/watch/block_trace.h"
 #include "vcluster/watch/run_check.h"
 
 namespace cuco::vcluster {
@@ -215,6 +216,11 @@ WorkPtr make_kernel_work(const OperationParts& parts, Context& context, KernelOp
       context.grids.insert(*grid);
       if (parts.check != nullptr)
         parts.check->start_grid(*work, context, kernel.function->name, *grid);
+      if (parts.trace != nullptr) {
+        const auto index = (*program)->find_kernel(kernel.function->name).value_or(0);
+        parts.trace->start_grid(*work, context.device, *grid, kernel,
+                                (*program)->kernel_info(index));
+      }
     } else {
       // Everything that CUDA refuses was refused at the call; what is left is ours to report.
       context.error = wire::kLaunchFailure;

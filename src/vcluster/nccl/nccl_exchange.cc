@@ -11,6 +11,7 @@
 #include "fabric/collective_cost.h"
 #include "vcluster/nccl/nccl_meeting.h"
 #include "vcluster/nccl/nccl_window.h"
+#include "vcluster/watch/block_trace.h"
 #include "vcluster/watch/run_check.h"
 #include "vcluster/watch/written_types.h"
 
@@ -255,6 +256,8 @@ void Exchange::try_start(Round& round) {
     if (slot.part == nullptr || !slot.part->is_ready) return;
   }
   round.is_running = true;
+  for (const Slot& slot : round.slots)
+    slot.part->started = services_.timeline.now();
   const Call& call = round.slots.front().part->call;
   // The data moves in one step at the end; until then only the links are busy.
   const std::vector<int> gpus = clique_.devices();
@@ -316,8 +319,10 @@ void Exchange::finish_round(std::uint64_t number) {
     services_.memory.notify_write(written.address, written.bytes, now);
     note_type(written, calls.front());
   }
-  for (const Slot& slot : round.slots)
+  for (const Slot& slot : round.slots) {
+    tell_trace(slot);
     finish_part(slot);
+  }
 }
 
 void Exchange::try_channel(int source, int destination) {
@@ -328,6 +333,7 @@ void Exchange::try_channel(int source, int destination) {
     if (!send.part->is_ready || !receive.part->is_ready) return;
     channel.sends.pop_front();
     channel.receives.pop_front();
+    send.part->started = receive.part->started = services_.timeline.now();
     const Call& call = send.part->call;
     const std::uint64_t bytes = call.count * nccl_core::size_of(call.type);
     const int from = clique_.device_of(source);
@@ -356,6 +362,8 @@ void Exchange::try_channel(int source, int destination) {
         tell_check(send, {});
         tell_check(receive, {sent});
       }
+      tell_trace(send);
+      tell_trace(receive);
       finish_part(send);
       finish_part(receive);
     });
@@ -393,6 +401,26 @@ void Exchange::tell_check(const Slot& slot, const std::vector<check::ClockPtr>& 
   const Range written = nccl_core::write_range(call, rank, clique_.ranks());
   if (read.bytes != 0) run.checker.read(id, run.canonical(read.address), read.bytes);
   if (written.bytes != 0) run.checker.write(id, run.canonical(written.address), written.bytes);
+}
+
+void Exchange::tell_trace(const Slot& slot) {
+  if (services_.trace == nullptr) return;
+  const Call& call = slot.part->call;
+  const int rank = slot.part->rank;
+  MovedBytes moved{.kind = "collective",
+                   .name = std::string(nccl_core::name_of(call.kind)),
+                   .device = clique_.device_of(rank),
+                   .started = slot.part->started,
+                   .finished = services_.timeline.now(),
+                   .read = {},
+                   .written = {}};
+  if (call.count != 0) {
+    const Range read = nccl_core::read_range(call, rank, clique_.ranks());
+    const Range written = nccl_core::write_range(call, rank, clique_.ranks());
+    moved.read.push_back({read.address, read.address + read.bytes});
+    moved.written.push_back({written.address, written.address + written.bytes});
+  }
+  services_.trace->add(*slot.group->work, moved);
 }
 
 void Exchange::break_up(Problem why) {

@@ -28,6 +28,7 @@
 
 namespace cuco::vcluster {
 
+class BlockTrace;
 class RunCheck;
 class WindowRegistry;
 class WrittenTypes;
@@ -40,6 +41,7 @@ struct ExchangePart {
   nccl_core::Call call;
   std::uint64_t scalar_address = 0;  ///< 0: the scalar is in the call.
   int rank = 0;
+  VTime started = 0;      ///< When all whom it needs were there.
   bool is_ready = false;  ///< Its stream has reached it.
   bool is_done = false;
 };
@@ -54,6 +56,7 @@ struct ExchangeServices {
   std::function<void(const std::string&)> log;
   RunCheck* check = nullptr;      ///< Null: an ordinary run.
   WrittenTypes* types = nullptr;  ///< Null: nobody compares contents.
+  BlockTrace* trace = nullptr;    ///< Null: nobody asks what is read and written.
   /// A kernel has SMs of a device to itself until then. Empty: nobody minds.
   std::function<void(int device, int sms, VTime until)> take_sms;
   const WindowRegistry* windows = nullptr;  ///< Null: none of the memory is registered.
@@ -125,6 +128,7 @@ class Exchange {
   void look_for_overlap(int rank, std::span<const ExchangePart> parts);
   /// Tells the checker what the rank's part read and wrote, and whom it comes after.
   void tell_check(const Slot& slot, const std::vector<check::ClockPtr>& after);
+  void tell_trace(const Slot& slot);
 
   Clique& clique_;
   ExchangeServices services_;

@@ -59,7 +59,7 @@ Exchange& NcclWorld::exchange(Clique& clique) {
   if (slot == nullptr) {
     slot = std::make_unique<Exchange>(
         clique, ExchangeServices{services_.timeline, services_.works, services_.memory, fabric_,
-                                 services_.log, services_.check, services_.types,
+                                 services_.log, services_.check, services_.types, services_.trace,
                                  services_.take_sms, &windows_});
   }
   return *slot;

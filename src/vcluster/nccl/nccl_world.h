@@ -36,6 +36,7 @@ struct NcclServices {
   std::vector<vgpu::Delivery>* deliveries = nullptr;
   RunCheck* check = nullptr;      ///< Null: an ordinary run.
   WrittenTypes* types = nullptr;  ///< Null: nobody compares contents.
+  BlockTrace* trace = nullptr;    ///< Null: nobody asks what is read and written.
   /// A collective's kernel has SMs of a device to itself until then. Empty: nobody minds.
   std::function<void(int device, int sms, VTime until)> take_sms;
 };

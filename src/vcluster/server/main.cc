@@ -4,7 +4,7 @@
 //                 [--divide MATH,MEMORY,LINKS]
 //                 [--processes N] [--seed N] [--judge FD] [--check FILE|-]
 //                 [--schedule-seed N] [--delivery-delay PS [--completions on-time]] [--report FILE
-//                 [--timeline on]]
+//                 [--timeline on] [--blocks on]]
 //                 [--copy-log FILE [--keep-copies BYTES]] [--patience MS]
 //                 [--vary-inputs KEY --vary-types BITS]
 #include <sys/prctl.h>
@@ -75,6 +75,7 @@ Result<ClusterOptions> cluster_options(const Options& options) {
                         .types = static_cast<WrittenAs>(number(options, "--vary-types", 0))};
   }
   result.timeline = options.contains("--timeline");
+  result.blocks = options.contains("--blocks");
   result.seed = static_cast<std::uint64_t>(number(options, "--seed", 0));
   result.check = options.contains("--check");
   result.expected_processes = static_cast<std::uint32_t>(number(options, "--processes", 1));

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "vcluster/record/block_record.h"
 #include "vcluster/watch/timeline_log.h"
 
 namespace cuco::vcluster {
@@ -169,6 +170,7 @@ std::string report_of(const RunRecord& record) {
                             {"finished_ps", work.finished}});
   }
   if (record.timeline != nullptr) out["timeline"] = json_of(*record.timeline);
+  if (record.blocks != nullptr) out["blocks"] = to_json(*record.blocks);
   if (record.deliveries == nullptr) return to_text(out);
   for (const vgpu::Delivery& delivery : *record.deliveries) {
     out["deliveries"].push_back({{"address", delivery.address},

@@ -25,13 +25,14 @@
 ///        "places": [{"device", "kernel", "file", "line"}],
 ///        "waits": [{"place", "from_ps", "to_ps", "times"}],
 ///        "traffic": [{"place", "peer", "is_load", "from_ps", "to_ps", "bytes"}],
-///        "arrows": [{"delivery", "from", "sent_ps", "to", "seen_ps"}]}}
+///        "arrows": [{"delivery", "from", "sent_ps", "to", "seen_ps"}]},
+///      "blocks": see record/block_record.h}
 ///
 /// A phase is a launch, as its device saw it; a work is anything that a stream was given: kernels,
 /// copies, collectives, each from when its turn had come. Transfers are all that the links carried
 /// between GPUs; deliveries are those that kernels sent, and the completions that they can poll.
-/// The timeline is there where one was asked for: see timeline_log.h. `place`, and `from` and `to`
-/// of an arrow, count in places; `delivery` counts in deliveries.
+/// Timeline and blocks are there where they were asked for: see timeline_log.h. `place`, and `from`
+/// and `to` of an arrow, count in places; `delivery` counts in deliveries.
 #pragma once
 
 #include <string>
@@ -43,6 +44,7 @@
 namespace cuco::vcluster {
 
 class TimelineLog;
+struct BlockRecord;
 
 struct RunRecord {
   std::string gpu;
@@ -51,6 +53,7 @@ struct RunRecord {
   std::uint64_t transfers = 0;
   const std::vector<vgpu::Delivery>* deliveries = nullptr;  ///< Null: neither these nor addresses.
   const TimelineLog* timeline = nullptr;
+  const BlockRecord* blocks = nullptr;
 };
 
 [[nodiscard]] std::string report_of(const RunRecord& record);

@@ -35,6 +35,14 @@ Watchers::Watchers(const ClusterOptions& options, Devices& devices, WorkGraph& w
                                               options.topology.load_store.latency);
     observers_.push_back(timeline_.get());
   }
+  if (options.blocks && profiler_ != nullptr) {
+    blocks_ = std::make_unique<BlockTrace>(devices.memory());
+    observers_.push_back(blocks_.get());
+  }
+}
+
+const BlockRecord* Watchers::blocks_record() const {
+  return blocks_ != nullptr ? &blocks_->record() : nullptr;
 }
 
 Result<void> Watchers::write_report() const {
@@ -43,16 +51,18 @@ Result<void> Watchers::write_report() const {
   if (weak_ != nullptr) {
     all.insert(all.end(), weak_->remote_stores().begin(), weak_->remote_stores().end());
   }
-  return system::write_file(options_.report,
-                            report_of({options_.gpu.key, *profiler_, works_,
-                                       devices_.fabric().deliveries(), &all, timeline_.get()}));
+  return system::write_file(options_.report, report_of({options_.gpu.key, *profiler_, works_,
+                                                        devices_.fabric().deliveries(), &all,
+                                                        timeline_.get(), blocks_record()}));
 }
 
 std::string Watchers::brief_report() const {
   if (profiler_ == nullptr) return "{}";
-  if (timeline_ == nullptr) return report_of({options_.gpu.key, *profiler_, works_});
+  if (timeline_ == nullptr) {
+    return report_of({options_.gpu.key, *profiler_, works_, 0, nullptr, nullptr, blocks_record()});
+  }
   return report_of({options_.gpu.key, *profiler_, works_, devices_.fabric().deliveries(),
-                    &deliveries_, timeline_.get()});
+                    &deliveries_, timeline_.get(), blocks_record()});
 }
 
 void Watchers::forget() {
@@ -60,6 +70,7 @@ void Watchers::forget() {
   deliveries_.clear();
   if (profiler_ != nullptr) profiler_->forget();
   if (timeline_ != nullptr) timeline_->forget();
+  if (blocks_ != nullptr) blocks_->forget();
 }
 
 void Watchers::join(vgpu::Environment& environment) {

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "vcluster/core/cluster_options.h"
 #include "vcluster/core/work.h"
+#include "vcluster/watch/block_trace.h"
 #include "vcluster/watch/timeline_log.h"
 #include "vgpu/gpu/gpu.h"
 #include "vgpu/gpu/observer_list.h"
@@ -38,14 +39,19 @@ class Watchers {
 
   /// Where host threads note what they call; null: nobody wants to know.
   [[nodiscard]] CallLog* calls() { return timeline_ != nullptr ? &timeline_->calls : nullptr; }
+  /// Where launches, copies and collectives are noted; null: nobody wants to know.
+  [[nodiscard]] BlockTrace* blocks() { return blocks_.get(); }
 
  private:
+  [[nodiscard]] const BlockRecord* blocks_record() const;
+
   const ClusterOptions& options_;
   Devices& devices_;
   std::unique_ptr<vgpu::Profiler> profiler_;
   std::vector<vgpu::Delivery> deliveries_;
   std::vector<FinishedWork> works_;
   std::unique_ptr<TimelineLog> timeline_;
+  std::unique_ptr<BlockTrace> blocks_;
   std::unique_ptr<vgpu::WeakMemory> weak_;
   std::vector<vgpu::AccessObserver*> observers_;
   std::vector<std::unique_ptr<vgpu::ObserverList>> lists_;
