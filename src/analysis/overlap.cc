@@ -2,37 +2,21 @@
 #include "analysis/overlap.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "analysis/trace/kernel_symbol.h"
+
 namespace cuco::analysis {
 namespace {
-
-std::string demangled(const std::string& symbol) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
-  const std::string name = status == 0 && text != nullptr ? text : symbol;
-  std::free(text);
-  return name;
-}
 
 /// "kernel _Z4fillIfEvPT_i" is the kernel fill, "ncclAllReduce of rank 0 …" the call.
 std::string plain_name(const std::string& what) {
   constexpr std::string_view kKernel = "kernel ";
   if (!what.starts_with(kKernel)) return what.substr(0, what.find(' '));
-  auto name = demangled(what.substr(kKernel.size()));
-  // "void fill<float>(float*, int)", "(anonymous namespace)::pack(…)".
-  if (const auto scope = name.find("(anonymous namespace)::"); scope != std::string::npos) {
-    name.erase(0, scope + std::string_view("(anonymous namespace)::").size());
-  }
-  name = name.substr(0, name.find_first_of("<("));
-  if (const auto space = name.rfind(' '); space != std::string::npos) name.erase(0, space + 1);
-  if (const auto colon = name.rfind("::"); colon != std::string::npos) name.erase(0, colon + 2);
-  return name;
+  return read_symbol(what.substr(kKernel.size())).name;
 }
 
 double time_of(const Times& times, const std::string& name) {
