@@ -3,11 +3,14 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "analysis/overlap.h"
+#include "analysis/trace/observed_json.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/journey/program_reading.h"
+#include "cli/journey/traced_program.h"
 #include "cli/terminal/command.h"
 
 namespace cuco::cli {
@@ -25,12 +28,18 @@ class AnalyzeCommand final : public Command {
         .option("--profile", profile_, "FILE",
                 "what overlap could gain, from a file of: cuco run --profile-json")
         .completes(Completion::File);
+    arguments.flag("--no-trace", no_trace_, "read the source only: run nothing");
+    arguments.option("--ranks", ranks_, "N", "number of GPUs to run a program on (default: 4)");
     arguments.option("--include", includes_, "DIR", "header folder that it needs; may be repeated")
         .completes(Completion::Folder);
     arguments.option("--nvcc", flags_, "FLAG", "compiler flag that it needs; may be repeated");
+    arguments.rest("ARGS", arguments_, "arguments for the program");
   }
 
   Result<ExitCode> run(Context& context) override {
+    constexpr int kMostRanks = 64;
+    if (ranks_ < 1 || ranks_ > kMostRanks)
+      return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", ranks_)};
     context.terminal.progress("reading the program …");
     auto read = read_program(program_, includes_, flags_);
     context.terminal.clear_progress();
@@ -47,20 +56,79 @@ class AnalyzeCommand final : public Command {
       CUCO_TRY_ASSIGN(const auto times, analysis::read_times(text));
       overlaps = analysis::find_overlaps(program.graph, times);
     }
+    const auto observed = trace(context, program);
+    const Observations* seen = observed ? &*observed : nullptr;
     if (context.json) {
-      context.terminal.write(analysis::to_json(program.graph, overlaps));
+      context.terminal.write(as_json(program, overlaps, seen));
     } else if (dot_) {
-      context.terminal.write(analysis::to_dot(program.graph));
+      context.terminal.write(seen != nullptr
+                                 ? analysis::to_dot(program.graph, seen->maps, seen->overlaps)
+                                 : analysis::to_dot(program.graph));
     } else {
-      context.terminal.write(as_text(context.terminal, program, overlaps));
+      context.terminal.write(as_text(context.terminal, program, overlaps, seen));
     }
-    return ExitCode::Done;
+    if (observed || no_trace_) return ExitCode::Done;
+    // The source's own graph is worth having without a run, but that is not what was asked for.
+    context.terminal.error(fmt::format("{} was not traced: {} (--no-trace reads the source only)",
+                                       program_.string(), observed.error().message()));
+    return observed.error().kind() == ErrorKind::InvalidInput ? ExitCode::JobFailed
+                                                              : ExitCode::Environment;
   }
 
  private:
+  Result<Observations> trace(Context& context, const ReadProgram& program) const {
+    if (no_trace_) return Error{ErrorKind::NotFound, "it was not asked for"};
+    auto observed = observe(
+        {.program = program_,
+         .ranks = ranks_,
+         .includes = includes_,
+         .flags = flags_,
+         .arguments = arguments_,
+         .progress = [&](std::string_view what) { context.terminal.progress(std::string(what)); }},
+        program.graph);
+    context.terminal.clear_progress();
+    return observed;
+  }
+
+  static std::string as_json(const ReadProgram& program,
+                             const std::vector<analysis::Overlap>& overlaps,
+                             const Observations* seen) {
+    const std::string text = analysis::to_json(program.graph, overlaps);
+    if (seen == nullptr) return text;
+    auto json = nlohmann::ordered_json::parse(text);
+    json["trace"] = {{"gpu", seen->gpu}, {"left_out", seen->left_out}};
+    json["trace"]["maps"] = nlohmann::ordered_json::array();
+    for (const auto& map : seen->maps)
+      json["trace"]["maps"].push_back(nlohmann::ordered_json(analysis::to_json(map)));
+    for (std::size_t i = 0; i < seen->overlaps.size() && i < json["sites"].size(); ++i)
+      json["sites"][i]["observed"] = nlohmann::ordered_json(analysis::to_json(seen->overlaps[i]));
+    return json.dump(2) + "\n";
+  }
+
+  static std::string maps_text(const Terminal& terminal, const Observations& seen) {
+    auto text = fmt::format("\n{}  {}\n", terminal.styled(Style::Accent, "blocks"),
+                            terminal.styled(Style::Dim, "as seen on virtual GPUs"));
+    std::string kernel;
+    for (const auto& map : seen.maps) {
+      if (map.kernel != kernel) text += fmt::format("  {}\n", map.kernel);
+      kernel = map.kernel;
+      text += fmt::format("    {} {}: {}\n", map.writes ? "writes" : "reads ",
+                          map.buffer.empty() || map.buffer == map.name
+                              ? map.name
+                              : fmt::format("{} = {}", map.name, map.buffer),
+                          analysis::to_text(map));
+      text += fmt::format("           {}\n", terminal.styled(Style::Dim, analysis::remarks(map)));
+    }
+    if (seen.maps.empty()) text += "  no kernel touches memory that a pointer of it leads to\n";
+    for (const std::string& what : seen.left_out)
+      text += fmt::format("  {}\n", what);
+    return text;
+  }
+
   static std::string as_text(const Terminal& terminal,
                              const ReadProgram& program,
-                             const std::vector<analysis::Overlap>& overlaps) {
+                             const std::vector<analysis::Overlap>& overlaps,
+                             const Observations* seen) {
     const auto& graph = program.graph;
     const std::vector<std::string> counts = {
         counted(graph.sites.size(), "site"), counted(graph.launches.size(), "launch", "es"),
@@ -68,9 +136,16 @@ class AnalyzeCommand final : public Command {
         graph.timed ? "timed by " + graph.timed->clock : std::string("not timed")};
     auto text =
         fmt::format("{}  {}\n", terminal.styled(Style::Bold, program.name), join(counts, " · "));
-    for (std::size_t i = 0; i < graph.sites.size(); ++i)
+    for (std::size_t i = 0; i < graph.sites.size(); ++i) {
       text +=
           site_text(terminal, graph, graph.sites[i], i < overlaps.size() ? &overlaps[i] : nullptr);
+      if (seen != nullptr) {
+        text += fmt::format("  {} {} (predicted, {})\n",
+                            terminal.styled(Style::Dim, padded("observed", 12)),
+                            analysis::to_text(seen->overlaps[i]), seen->gpu);
+      }
+    }
+    if (seen != nullptr) text += maps_text(terminal, *seen);
     text += fmt::format("\n{}\n", terminal.styled(Style::Accent, "buffers"));
     for (const auto& buffer : graph.buffers) {
       std::vector<std::string> facts;
@@ -156,8 +231,10 @@ class AnalyzeCommand final : public Command {
   }
 
   std::filesystem::path program_, profile_;
-  std::vector<std::string> includes_, flags_;
+  std::vector<std::string> includes_, flags_, arguments_;
+  int ranks_ = 4;
   bool dot_ = false;
+  bool no_trace_ = false;
 };
 
 }  // namespace

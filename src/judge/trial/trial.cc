@@ -240,7 +240,7 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
   if (spec_.machine.profile) {
     CUCO_TRY_ASSIGN(std::string report, target_.profile());
     CUCO_TRY_ASSIGN(times_.profile, read_profile(report, {last->rank, begin, end}));
-    if (spec_.machine.timeline) {
+    if (spec_.machine.timeline || spec_.machine.blocks) {
       times_.profile.report = std::move(report);
       times_.profile.begin_ps = begin;
     }
