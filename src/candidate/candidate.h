@@ -19,11 +19,13 @@ inline constexpr Number kSeed = 0;
 
 struct Lineage {
   std::string proposer;  ///< "seed", "expert", "model:NAME", "command:NAME".
-  std::string island;    ///< Group that it competes in first; the backend's name for now.
-  std::string phase;     ///< "fast path", "explore", "exploit".
+  std::string island;    ///< Group that it competes in first.
+  std::string phase;     ///< "fast path", "enumerate", "explore", "exploit".
   std::optional<Number> parent;
   std::vector<Number> inspirations;
-  std::string because;  ///< One or two sentences: why this was worth trying.
+  std::string because;                     ///< One or two sentences: why this was worth trying.
+  std::string operation = {};              ///< What was done with the parent: name(Operation).
+  std::optional<int> plan = std::nullopt;  ///< The plan that it implements.
   bool operator==(const Lineage&) const = default;
 };
 

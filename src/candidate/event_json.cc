@@ -119,7 +119,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Exchange,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Declined, decision, proposer, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Reserved, decision, question, tokens)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BestChanged, candidate, seconds)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RunFinished, reason)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Noted, notes)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RunFinished, reason, repeatable)
 
 inline void to_json(Json& json, const Finding& finding) {
   json = {{"kind", finding.kind},
@@ -170,20 +171,43 @@ inline void to_json(Json& json, const Lineage& lineage) {
   json = {{"proposer", lineage.proposer},
           {"island", lineage.island},
           {"phase", lineage.phase},
+          {"operation", lineage.operation},
           {"inspirations", lineage.inspirations},
           {"because", lineage.because}};
   if (lineage.parent) json["parent"] = *lineage.parent;
+  if (lineage.plan) json["plan"] = *lineage.plan;
 }
 inline void from_json(const Json& json, Lineage& lineage) {
   lineage.proposer = json.value("proposer", "");
   lineage.island = json.value("island", "");
   lineage.phase = json.value("phase", "");
+  lineage.operation = json.value("operation", "");
+  lineage.plan = optional_field<int>(json, "plan");
   lineage.inspirations = json.value("inspirations", std::vector<Number>{});
   lineage.because = json.value("because", "");
   lineage.parent = optional_field<Number>(json, "parent");
 }
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(
     Candidate, number, source, directive, lineage, code_hash)
+
+inline void to_json(Json& json, const Planned& event) {
+  const Plan& plan = event.plan;
+  json = {{"number", plan.number},
+          {"directive", plan.directive},
+          {"reason", plan.reason},
+          {"expected_gain", plan.expected_gain},
+          {"preconditions", plan.preconditions}};
+  if (plan.parent) json["parent"] = *plan.parent;
+}
+inline void from_json(const Json& json, Planned& event) {
+  Plan& plan = event.plan;
+  plan.number = json.value("number", 0);
+  plan.directive = json.value("directive", design::Directive{});
+  plan.reason = json.value("reason", "");
+  plan.expected_gain = json.value("expected_gain", 1.0);
+  plan.preconditions = json.value("preconditions", std::vector<std::string>{});
+  plan.parent = optional_field<PlanNumber>(json, "parent");
+}
 
 inline void to_json(Json& json, const Proposed& proposed) {
   json = {{"candidate", proposed.candidate}, {"decision", proposed.decision}};
@@ -314,6 +338,8 @@ std::string_view kind(const EventBody& body) {
     std::string_view operator()(const Evaluated&) const { return "evaluated"; }
     std::string_view operator()(const SetAside&) const { return "set-aside"; }
     std::string_view operator()(const Compared&) const { return "compared"; }
+    std::string_view operator()(const Planned&) const { return "planned"; }
+    std::string_view operator()(const Noted&) const { return "noted"; }
     std::string_view operator()(const BestChanged&) const { return "best"; }
     std::string_view operator()(const RunFinished&) const { return "run-finished"; }
   };

@@ -34,7 +34,11 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
-/// Seconds by what they were spent on, on the slowest rank ("compute", "communication exposed", …).
+/// Phases of communication that nothing hides; the others are for people alone.
+inline constexpr std::string_view kNotHidden = "collectives and copies, not hidden";
+inline constexpr std::string_view kPolling = "polling for signals";
+
+/// Seconds by what they were spent on, on the slowest rank ("instructions", "at barriers", …).
 struct PhaseTime {
   std::string phase;
   double seconds = 0;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
 #include "candidate/candidate.h"
@@ -29,6 +30,15 @@ class Proposer {
   virtual ~Proposer() = default;
 
   [[nodiscard]] virtual std::string name() const = 0;
+
+  /// Its ideas are a finite list of its own, whatever the task says: all of them are raced before
+  /// anybody is asked to go on from one.
+  [[nodiscard]] virtual bool enumerates() const { return false; }
+
+  /// What it can be asked to do with a parent.
+  [[nodiscard]] virtual std::vector<Operation> operations() const {
+    return {Operation::Rewrite, Operation::Edit, Operation::Crossover, Operation::Repair};
+  }
 
   /// The next proposal; nothing when it has no more ideas. An Error means that it could not be
   /// asked (no network, deadline); the run tries again, and it costs no candidate.

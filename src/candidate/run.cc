@@ -22,8 +22,18 @@ std::string_view name(Operation operation) {
       return "crossover";
     case Operation::Repair:
       return "repair";
+    case Operation::Tune:
+      return "tune";
   }
   return "?";
+}
+
+std::optional<Operation> parse_operation(std::string_view word) {
+  for (const auto operation : {Operation::Rewrite, Operation::Edit, Operation::Crossover,
+                               Operation::Repair, Operation::Tune}) {
+    if (name(operation) == word) return operation;
+  }
+  return std::nullopt;
 }
 
 Result<Run> Run::open(CandidateStore& store,
@@ -157,6 +167,9 @@ Result<std::optional<Number>> Run::record(Decision decision,
     }
   }
   candidate.lineage.phase = task.phase;
+  candidate.lineage.operation = name(task.operation);
+  if (!task.island.empty()) candidate.lineage.island = task.island;
+  if (task.plan) candidate.lineage.plan = task.plan->number;
   candidate.lineage.inspirations = task.inspirations;
   CUCO_TRY_ASSIGN(const Number number,
                   record({std::move(candidate), std::move(verdict), decision}));
@@ -279,9 +292,21 @@ Result<void> Run::record_step(StepDone step) {
   return {};
 }
 
-Result<void> Run::finish(std::string reason) {
+Result<PlanNumber> Run::record_plan(Plan plan) {
+  plan.number = static_cast<PlanNumber>(plans_);
+  if (plans_ < state_.plans.size()) return static_cast<PlanNumber>(plans_++);
+  CUCO_TRY(append(Planned{std::move(plan)}));
+  return static_cast<PlanNumber>(plans_++);
+}
+
+Result<void> Run::record_notes(std::vector<std::string> notes) {
+  if (notes_++ < state_.notes.size()) return {};
+  return append(Noted{std::move(notes)});
+}
+
+Result<void> Run::finish(std::string reason, bool repeatable) {
   if (state_.finished) return {};
-  return append(RunFinished{std::move(reason)});
+  return append(RunFinished{std::move(reason), repeatable});
 }
 
 }  // namespace cuco::candidate

@@ -80,13 +80,19 @@ class Run {
 
   [[nodiscard]] Result<void> set_best(Number number);
   [[nodiscard]] Result<void> record_step(StepDone step);
-  [[nodiscard]] Result<void> finish(std::string reason);
+  /// Plans and notes are replayed by their order, like steps. The plan's number is the run's.
+  [[nodiscard]] Result<PlanNumber> record_plan(Plan plan);
+  [[nodiscard]] Result<void> record_notes(std::vector<std::string> notes);
+  [[nodiscard]] Result<void> finish(std::string reason, bool repeatable = true);
 
   [[nodiscard]] const RunState& state() const { return state_; }
   [[nodiscard]] const Entry& entry(Number number) const;
   [[nodiscard]] Evaluator& evaluator() { return *evaluator_; }
   [[nodiscard]] const Clock& clock() const { return *clock_; }
   [[nodiscard]] bool stop_requested() const;
+  [[nodiscard]] std::uint64_t seed() const { return settings_.seed; }
+  /// The number of the next decision.
+  [[nodiscard]] Decision next_decision() const { return next_; }
   /// Candidates that came up in this process, replayed ones included.
   [[nodiscard]] int candidates() const { return static_cast<int>(known_.size()); }
 
@@ -128,6 +134,8 @@ class Run {
   std::map<std::pair<const Proposer*, std::string>, int> turns_;
   std::size_t steps_ = 0;
   std::size_t bests_ = 0;
+  std::size_t plans_ = 0;
+  std::size_t notes_ = 0;
   /// Guards the store and the state's growth: exchanges are stored from the proposers' threads.
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
 };

@@ -90,6 +90,11 @@ struct Apply {
     }
   }
   void operator()(const Compared& event) { state.comparisons.push_back(event); }
+  void operator()(const Planned& event) {
+    if (event.plan.number == static_cast<PlanNumber>(state.plans.size()))
+      state.plans.push_back(event.plan);
+  }
+  void operator()(const Noted& event) { state.notes.push_back(event.notes); }
   void operator()(const BestChanged& event) {
     if (entry(event.candidate) == nullptr) return;
     state.best = event.candidate;

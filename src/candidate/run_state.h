@@ -52,7 +52,9 @@ struct RunState {
   std::vector<BestChanged> bests;  ///< In order.
   std::optional<Number> best;
   std::vector<Compared> comparisons;
-  std::optional<RunFinished> finished;  ///< Cleared when a resumed run goes on.
+  std::vector<Plan> plans;                      ///< By number.
+  std::vector<std::vector<std::string>> notes;  ///< In order; each replaces the one before.
+  std::optional<RunFinished> finished;          ///< Cleared when a resumed run goes on.
   /// Answers that were paid for by decisions without a candidate (yet).
   std::map<Decision, std::vector<Exchange>> unused_exchanges;
   std::map<std::string, std::int64_t> reservations;  ///< Tokens by question; not answered (yet).

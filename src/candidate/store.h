@@ -98,6 +98,18 @@ struct Compared {
   bool operator==(const Compared&) const = default;
 };
 
+/// Something to try came up.
+struct Planned {
+  Plan plan;
+  bool operator==(const Planned&) const = default;
+};
+
+/// What the run has taught so far, in a few sentences: part of later tasks.
+struct Noted {
+  std::vector<std::string> notes;
+  bool operator==(const Noted&) const = default;
+};
+
 /// The incumbent changed.
 struct BestChanged {
   Number candidate = 0;
@@ -107,6 +119,8 @@ struct BestChanged {
 
 struct RunFinished {
   std::string reason;  ///< "no more ideas", "candidate budget used up", …
+  /// The same seed gives the same run. Not where a limit of time has decided when to stop.
+  bool repeatable = true;
   bool operator==(const RunFinished&) const = default;
 };
 
@@ -119,6 +133,8 @@ using EventBody = std::variant<RunStarted,
                                Evaluated,
                                SetAside,
                                Compared,
+                               Planned,
+                               Noted,
                                BestChanged,
                                RunFinished>;
 

@@ -61,6 +61,10 @@ class Expert final : public candidate::Proposer {
   Expert(Ideas ideas, std::string path) : ideas_(std::move(ideas)), path_(std::move(path)) {}
 
   [[nodiscard]] std::string name() const override { return "expert"; }
+  [[nodiscard]] bool enumerates() const override { return true; }
+  [[nodiscard]] std::vector<candidate::Operation> operations() const override {
+    return {candidate::Operation::Rewrite};
+  }
 
   /// One idea a turn, in order, without those that an earlier phase has tried; then a move from the
   /// best kernel design.

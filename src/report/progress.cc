@@ -89,6 +89,10 @@ struct Describe {
                      event.incumbent, event.comparison.speedup.low, event.comparison.speedup.high,
                      event.comparison.samples.size())}};
   }
+  std::vector<Line> operator()(const candidate::Planned&) const { return {}; }
+  std::vector<Line> operator()(const candidate::Noted& event) const {
+    return {{"learnt", join(event.notes, "; ")}};
+  }
   std::vector<Line> operator()(const candidate::StepDone& event) const {
     return {{"fast path", fmt::format("{} {}  {}", event.step, tick(event.ok), event.detail)}};
   }
@@ -126,6 +130,12 @@ std::string checks_text(const Scored& scored) {
   if (scored.checked_schedules > 1)
     text += fmt::format(" × {} schedules", scored.checked_schedules);
   return text;
+}
+
+std::string not_repeatable(const RunState& state) {
+  return state.finished && !state.finished->repeatable
+             ? "   (a limit of time ended the search: it cannot be repeated exactly)"
+             : "";
 }
 
 }  // namespace
@@ -176,7 +186,7 @@ std::vector<Line> closing(const RunState& state, std::string_view run, std::stri
   }
   const auto number = best->candidate.number;
   return {{"done", text + " · " + checks_text(scored)},
-          {"", fmt::format("#{}  {}", number, design_of(*best))},
+          {"", fmt::format("#{}  {}{}", number, design_of(*best), not_repeatable(state))},
           {"", fmt::format("winner  {}     why  cuco explain {} {}     continue  cuco resume {}",
                            folder, run, number, run)}};
 }
@@ -223,6 +233,7 @@ std::string result_json(const RunState& state, std::string_view run, std::string
     result["verdict"] = candidate::verdict(*best->latest());
   }
   result["candidates"] = state.entries.size();
+  result["repeatable"] = !state.finished || state.finished->repeatable;
   return to_text(Json{{"result", result}});
 }
 

@@ -95,8 +95,8 @@ std::vector<PhaseTime> phases_of(const Json& report, const ProfiledSpan& span) {
       {"instructions", in_kernels - each * warps.waits()},
       {"waiting for memory", each * warps.loads},
       {"at barriers", each * warps.barriers},
-      {"polling for signals", each * warps.polls},
-      {"collectives and copies, not hidden", in_all - in_kernels},
+      {std::string(candidate::kPolling), each * warps.polls},
+      {std::string(candidate::kNotHidden), in_all - in_kernels},
       {"launches and host", all - in_all},
   };
   std::erase_if(phases, [&](const PhaseTime& phase) { return phase.seconds < 0.001 * all; });

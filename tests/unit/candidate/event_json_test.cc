@@ -64,6 +64,9 @@ TEST(EventJson, EventsSurviveARoundTrip) {
   Candidate candidate{.number = 3, .source = program::single_file("program.cu", "int x;\n")};
   candidate.directive = {design::Backend::Lsa, design::Placement::StreamSplit, {}, {}, {}};
   candidate.lineage = {"expert", "LSA", "explore", 0, {1, 2}, "because"};
+  candidate.lineage.operation = "repair";
+  candidate.lineage.plan = 2;
+  const Plan plan{1, 0, candidate.directive, "rows are final early", 1.2, {"LSA reaches all"}};
   const std::vector<EventBody> bodies = {
       RunStarted{"workloads/x",
                  7,
@@ -82,8 +85,11 @@ TEST(EventJson, EventsSurviveARoundTrip) {
       SetAside{6, std::nullopt, {}, 3, "no network"},
       SetAside{7, 4, {TargetKind::Loopback, Fidelity::Final}, 3, "disk full"},
       Compared{3, 1, {TargetKind::Gpu, Fidelity::Quick}, {true, {1.02, 1.08}, {1.05, 1.04}}},
+      Planned{plan},
+      Noted{{"LSA: #3 reaches 1.40x", "GIN: 3 of 4 failed"}},
       BestChanged{3, 1e-3},
-      RunFinished{"budget"}};
+      RunFinished{"budget"},
+      RunFinished{"time budget used up", false}};
   for (const auto& body : bodies) {
     const auto parsed = parse_event(kind(body), to_json(body));
     ASSERT_TRUE(parsed) << parsed.error().message();
