@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// Where a candidate stands in the grid of an archive: facts of its design, and one that was
+/// measured. Bins are fixed, so that a cell means the same at the end of a run as at its start.
+#pragma once
+
+#include <compare>
+#include <string>
+
+#include "candidate/outcome.h"
+#include "design/directive.h"
+
+namespace cuco::search {
+
+/// Designs that differ in nothing but knobs are of one region.
+struct Region {
+  design::Backend backend = design::Backend::Host;
+  design::Placement placement = design::Placement::HostOrdered;
+  design::SyncScope sync = design::SyncScope::GlobalBarrier;
+  auto operator<=>(const Region&) const = default;
+};
+
+/// How much of the time is communication that nothing hides.
+enum class Exposed { Unknown, Little, Some, Much };
+
+struct Cell {
+  Region region;
+  Exposed exposed = Exposed::Unknown;
+  auto operator<=>(const Cell&) const = default;
+};
+
+[[nodiscard]] Region region_of(const design::Directive& directive);
+[[nodiscard]] Cell cell_of(const design::Directive& directive, const candidate::Scored& scored);
+
+/// The share of all timed shapes' time that is spent on collectives and copies that nothing hides,
+/// or on polling for signals; negative where nothing was profiled.
+[[nodiscard]] double exposed_share(const candidate::Scored& scored);
+
+/// "LSA · producer-fused · per-chunk flag".
+[[nodiscard]] std::string to_text(const Region& region);
+
+}  // namespace cuco::search
