@@ -17,11 +17,13 @@ class ScriptedProposer final : public candidate::Proposer {
   explicit ScriptedProposer(std::vector<std::string> lines) : lines_(std::move(lines)) {}
 
   [[nodiscard]] std::string name() const override { return "script"; }
+  [[nodiscard]] bool enumerates() const override { return finite; }
 
   Result<std::optional<candidate::ProposerAnswer>> propose(const candidate::Task& task,
                                                            candidate::ExchangeLog& log) override {
     ++asked;
     parents.push_back(task.parent);
+    phases.push_back(task.phase);
     seen.push_back(task.history.size());
     const auto turn = static_cast<std::size_t>(task.turn);
     if (turn >= lines_.size()) return std::optional<candidate::ProposerAnswer>();
@@ -41,7 +43,9 @@ class ScriptedProposer final : public candidate::Proposer {
     return std::optional(candidate::ProposerAnswer(std::move(proposal)));
   }
 
+  bool finite = false;  ///< Its lines are a space of its own.
   int asked = 0;
+  std::vector<std::string> phases;
   std::vector<candidate::Number> parents;
   std::vector<std::size_t> seen;  ///< Candidates in the history of each task.
 

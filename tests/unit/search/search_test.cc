@@ -34,6 +34,23 @@ candidate::Proposal seed() {
   return proposal;
 }
 
+/// One proposer, one island, always from the fastest: what a test shows is the run, not the policy.
+SearchOptions plain() {
+  SearchOptions options;
+  options.policy = *parse_policy("greedy,no-bandit,no-plans,no-repair,no-inspirations");
+  options.policy.islands = 1;
+  options.policy.explore_share = 1;
+  options.policy.stagnation = 0;
+  options.policy.round = 1000;
+  return options;
+}
+
+SearchOptions plain_with(int finalists) {
+  SearchOptions options = plain();
+  options.finalists = finalists;
+  return options;
+}
+
 /// The whole search with a scripted proposer; the store may hold an earlier part of the run.
 Result<SearchResult> travel(candidate::CandidateStore& store,
                             FakeEvaluator& evaluator,
@@ -53,7 +70,7 @@ Result<SearchResult> travel(candidate::CandidateStore& store,
 
 class Searching : public testing::Test {
  protected:
-  SearchResult go(std::vector<std::string> lines, const SearchOptions& options = {}) {
+  SearchResult go(std::vector<std::string> lines, const SearchOptions& options = plain()) {
     proposer = std::make_unique<ScriptedProposer>(std::move(lines));
     auto result = travel(store, evaluator, *proposer, options, &state);
     EXPECT_TRUE(result) << result.error().message();
@@ -77,7 +94,7 @@ TEST_F(Searching, FindsTheFastestThatSurvivesTheFinalCheck) {
 TEST_F(Searching, SendsTheBestOfEveryDesignOnBeforeTheSecondOfAny) {
   go({"time 1e-4", "time 2e-4", "time 3e-4", "time 4e-4 GIN", "time 8e-4", "time 8e-4 b",
       "time 8e-4 c", "time 8e-4 d"},
-     {.finalists = 2});
+     plain_with(2));
   const auto scaled = [&](std::size_t number) {
     return state.entries[number].outcomes.contains(Rung{.fidelity = Fidelity::Scaled});
   };
@@ -87,9 +104,74 @@ TEST_F(Searching, SendsTheBestOfEveryDesignOnBeforeTheSecondOfAny) {
   EXPECT_TRUE(scaled(4));
 }
 
+TEST_F(Searching, RacesFiniteSpacesBeforeAnybodyGoesOnFromThem) {
+  const ManualClock still;
+  auto run = Run::open(store, evaluator, still, {});
+  ASSERT_TRUE(run->add_candidate(seed()));
+  ASSERT_TRUE(run->evaluate(candidate::kSeed, Rung{.fidelity = Fidelity::Standard}));
+  ScriptedProposer later({"time 4e-4"});
+  ScriptedProposer first({"time 8e-4", "time 6e-4", "time 7e-4 GIN"});
+  first.finite = true;
+  candidate::Proposer* const proposers[] = {&later, &first};
+  const auto result = search(*run, proposers, plain());
+  ASSERT_TRUE(result) << result.error().message();
+  EXPECT_EQ(result->winner, 4);
+  EXPECT_EQ(first.phases, std::vector<std::string>(4, "enumerate"));
+  // The other one goes on from what has survived, full shapes included.
+  EXPECT_EQ(later.parents.front(), 2);
+  EXPECT_EQ(later.seen.front(), 4U);
+  EXPECT_EQ(run->entry(4).candidate.lineage.operation, "rewrite");
+}
+
+TEST_F(Searching, LeavesHalfOfTheBudgetToThoseWhoCanGoOn) {
+  const ManualClock still;
+  auto run = Run::open(store, evaluator, still, {});
+  ASSERT_TRUE(run->add_candidate(seed()));
+  ASSERT_TRUE(run->evaluate(candidate::kSeed, Rung{.fidelity = Fidelity::Standard}));
+  ScriptedProposer first({"a", "b", "c", "d", "e", "f", "g"});
+  ScriptedProposer later({"h", "i", "j", "k", "l", "m", "n"});
+  first.finite = true;
+  candidate::Proposer* const proposers[] = {&first, &later};
+  SearchOptions options = plain();
+  options.budget.candidates = 9;
+  ASSERT_TRUE(search(*run, proposers, options));
+  EXPECT_EQ(first.asked, 4);
+  EXPECT_EQ(later.asked, 4);
+}
+
+TEST_F(Searching, JudgesACrowdOnceMoreBeforeItGetsFullShapes) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 24; ++i)
+    lines.push_back("time " + std::to_string(9e-4 - 1e-5 * i) + " // " + std::to_string(i));
+  go(lines, plain_with(3));
+  int standard = 0;
+  int scaled = 0;
+  for (const auto& entry : state.entries) {
+    if (entry.candidate.number == candidate::kSeed) continue;
+    standard += entry.outcomes.contains(Rung{.fidelity = Fidelity::Standard}) ? 1 : 0;
+    scaled += entry.outcomes.contains(Rung{.fidelity = Fidelity::Scaled}) ? 1 : 0;
+  }
+  EXPECT_EQ(standard, 12);
+  EXPECT_EQ(scaled, 3);
+}
+
+TEST_F(Searching, IsRepeatableUnlessALimitOfTimeEndedIt) {
+  EXPECT_TRUE(go({"time 9e-4"}).repeatable);
+  store::MemoryStore other(clock);
+  ScriptedProposer script({"time 9e-4"});
+  SearchOptions options = plain();
+  options.budget.wall_seconds = 0;
+  const auto timed = travel(other, evaluator, script, options);
+  ASSERT_TRUE(timed);
+  EXPECT_EQ(timed->reason, "time budget used up");
+  EXPECT_FALSE(timed->repeatable);
+}
+
 TEST_F(Searching, StartsFromWhatTheFastPathMadeUntilSomethingIsFaster) {
   // Candidate 1 is slower than the seed: it is where proposals start, and never the best.
-  const auto result = go({"time 2e-3", "time 15e-4", "time 6e-4", "time 5e-4"}, {.start = 1});
+  SearchOptions options = plain();
+  options.start = 1;
+  const auto result = go({"time 2e-3", "time 15e-4", "time 6e-4", "time 5e-4"}, options);
   EXPECT_EQ(result.winner, 4);
   EXPECT_EQ(proposer->parents, (std::vector<candidate::Number>{1, 1, 1, 3, 4}));
 }
@@ -110,7 +192,7 @@ TEST_F(Searching, HasNoWinnerWhenNothingBeatsTheSeed) {
 }
 
 TEST_F(Searching, StopsAtTheBudget) {
-  SearchOptions options;
+  SearchOptions options = plain();
   options.budget.candidates = 3;
   const auto result = go({"time 9e-4", "time 8e-4", "time 7e-4", "time 6e-4"}, options);
   EXPECT_EQ(state.entries.size(), 3U);
@@ -125,7 +207,7 @@ TEST_F(Searching, OffersTheIncumbentAsParent) {
 
 TEST_F(Searching, DecidesFromWhatTheWindowShows) {
   ScriptedProposer script({"time 5e-4", "time 6e-4", "time 4e-4", "time 3e-4", "time 2e-4"});
-  ASSERT_TRUE(travel(store, evaluator, script, {}, &state, {.jobs = 3, .window = 3}));
+  ASSERT_TRUE(travel(store, evaluator, script, plain(), &state, {.jobs = 3, .window = 3}));
   // Decision 1 sees the seed, 2 and 3 nothing more, 4 what 1 gave, and so on; then all.
   EXPECT_EQ(script.seen, (std::vector<std::size_t>{1, 1, 1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(script.parents, (std::vector<candidate::Number>{0, 0, 0, 1, 1, 3, 4, 5}));
@@ -145,7 +227,7 @@ TEST_F(Searching, GivesTheSameRunWhateverTheNumberOfJobs) {
     store::MemoryStore other(clock);
     ScriptedProposer script(lines);
     evaluator.jitter = true;  // verdicts come in any order
-    ASSERT_TRUE(travel(other, evaluator, script, {}, &state, {.jobs = jobs, .window = 5}));
+    ASSERT_TRUE(travel(other, evaluator, script, plain(), &state, {.jobs = jobs, .window = 5}));
     auto& candidates = runs.emplace_back();
     for (const auto& entry : state.entries)
       candidates.push_back(entry.candidate);
@@ -191,7 +273,7 @@ TEST_F(Searching, SurvivesAnEvaluatorThatFailsEveryFifthTime) {
 TEST_F(Searching, EndsWithoutAResultWhenTheSeedCannotBeEvaluated) {
   evaluator.fails_every = 1;
   ScriptedProposer never({"time 5e-4"});
-  const auto result = travel(store, evaluator, never, {});
+  const auto result = travel(store, evaluator, never, plain());
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message(), "the disk is full");
   EXPECT_EQ(never.asked, 0);
@@ -231,7 +313,7 @@ TEST_F(Searching, AsksAFailingProposerAgainWithoutPayingTwice) {
   ASSERT_TRUE(run->evaluate(candidate::kSeed, Rung{.fidelity = Fidelity::Standard}));
   FlakyProposer flaky(2);
   candidate::Proposer* const proposers[] = {&flaky};
-  const auto result = search(*run, proposers, {});
+  const auto result = search(*run, proposers, plain());
   ASSERT_TRUE(result) << result.error().message();
   EXPECT_EQ(run->state().entries.size(), 3U);
   EXPECT_EQ(flaky.plans, 3);
@@ -245,7 +327,7 @@ TEST_F(Searching, DropsAProposerThatCannotBeAskedTimeAfterTime) {
   FlakyProposer dead(1'000'000);
   ScriptedProposer alive({"time 8e-4", "time 7e-4", "time 6e-4", "time 5e-4"});
   candidate::Proposer* const proposers[] = {&dead, &alive};
-  const auto result = search(*run, proposers, {});
+  const auto result = search(*run, proposers, plain());
   ASSERT_TRUE(result) << result.error().message();
   EXPECT_EQ(result->winner, 4);
   EXPECT_EQ(result->reason, "no proposer left: no network");
@@ -253,7 +335,8 @@ TEST_F(Searching, DropsAProposerThatCannotBeAskedTimeAfterTime) {
 
 TEST_F(Searching, StopsAskingWhenTheBudgetOfCallsIsSpent) {
   ScriptedProposer script({"time 8e-4", "time 7e-4", "time 6e-4"});
-  const auto result = travel(store, evaluator, script, {}, &state, {.exchanges = {.calls = 2}});
+  const auto result =
+      travel(store, evaluator, script, plain(), &state, {.exchanges = {.calls = 2}});
   ASSERT_TRUE(result);
   EXPECT_EQ(result->winner, 2);
   EXPECT_EQ(state.entries.size(), 3U);
@@ -317,7 +400,7 @@ TEST_F(Searching, PromotesOnHardwareByPairedTestAlone) {
       run->evaluate(candidate::kSeed, Rung{candidate::TargetKind::Gpu, Fidelity::Standard}));
   ScriptedProposer script({"a", "b", "c"});
   candidate::Proposer* const proposers[] = {&script};
-  const auto result = search(*run, proposers, {});
+  const auto result = search(*run, proposers, plain());
   ASSERT_TRUE(result) << result.error().message();
   // By its time #3 looked best; side by side only #2 was faster.
   EXPECT_EQ(result->winner, 2);
@@ -358,7 +441,7 @@ TEST(Resuming, EndsTheSameWhereverTheRunWasKilled) {
   store::MemoryStore whole(clock);
   FakeEvaluator counted;
   ScriptedProposer straight(lines);
-  const auto expected = travel(whole, counted, straight, {});
+  const auto expected = travel(whole, counted, straight, plain());
   ASSERT_TRUE(expected);
   const auto total = static_cast<int>(whole.events(0)->size());
   for (int killed_after = 0; killed_after < total; ++killed_after) {
@@ -366,9 +449,9 @@ TEST(Resuming, EndsTheSameWhereverTheRunWasKilled) {
     FakeEvaluator evaluator;
     ScriptedProposer first(lines);
     DyingStore dying(store, killed_after);
-    EXPECT_FALSE(travel(dying, evaluator, first, {}));
+    EXPECT_FALSE(travel(dying, evaluator, first, plain()));
     ScriptedProposer second(lines);
-    const auto resumed = travel(store, evaluator, second, {});
+    const auto resumed = travel(store, evaluator, second, plain());
     ASSERT_TRUE(resumed) << killed_after << ": " << resumed.error().message();
     EXPECT_EQ(resumed->winner, expected->winner) << killed_after;
     // A question that was cut off is reserved once more; nothing else is there twice.
@@ -390,7 +473,7 @@ TEST(Framework, NeedsLittleTimePerCandidate) {
   }
   FakeEvaluator evaluator;
   ScriptedProposer proposer(lines);
-  SearchOptions options;
+  SearchOptions options = plain();
   options.budget.candidates = 301;
   const auto start = clock.now();
   const auto cpu_start = std::clock();

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/evolve/search_memory.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cuco::search {
+namespace {
+using candidate::Number;
+using candidate::Outcome;
+using candidate::PlanNumber;
+
+constexpr int kMostRepairs = 2;  ///< In a row.
+constexpr std::size_t kMostNearMisses = 16;
+
+/// With few candidates more islands would only divide them.
+int islands_for(const Policy& policy, int budget) {
+  if (policy.islands > 0) return policy.islands;
+  return budget < 24 ? 1 : budget < 120 ? 2 : 4;
+}
+
+IslandRules island_rules(const Policy& policy, int budget) {
+  return {.count = islands_for(policy, budget),
+          .migration = policy.migration,
+          .stagnation = policy.islands == 1 ? 0 : policy.stagnation};
+}
+
+/// Its finding says what is wrong, and code is there to mend.
+bool can_be_mended(const Outcome& outcome) {
+  return std::holds_alternative<candidate::BuildFailed>(outcome) ||
+         std::holds_alternative<candidate::Crashed>(outcome) ||
+         std::holds_alternative<candidate::Deadlock>(outcome) ||
+         std::holds_alternative<candidate::WrongResult>(outcome) ||
+         std::holds_alternative<candidate::Findings>(outcome) ||
+         std::holds_alternative<candidate::ScreenRejected>(outcome);
+}
+
+double tokens_of(const candidate::Entry& entry) {
+  double tokens = 0;
+  for (const auto& exchange : entry.exchanges)
+    tokens += exchange.prompt_tokens + exchange.answer_tokens;
+  return tokens;
+}
+
+}  // namespace
+
+Memory::Memory(candidate::Run& run, candidate::Rung rung, const Policy& policy, int budget)
+    : islands(island_rules(policy, budget)), run_(run), rung_(rung), policy_(policy) {}
+
+candidate::Rung Memory::full() const {
+  return {rung_.target, candidate::Fidelity::Scaled};
+}
+
+double Memory::fitness(Number number) const {
+  if (number == candidate::kSeed) return 1;
+  if (const double scaled = run_.speedup(number, full()); scaled > 0) return scaled;
+  const double small = run_.speedup(number, rung_);
+  return small > 0 ? forecast_.expect(region_of(run_.entry(number).candidate.directive), small) : 0;
+}
+
+std::optional<Member> Memory::member(Number number) const {
+  const candidate::Scored* scored = run_.scored(number, full());
+  if (scored == nullptr) scored = run_.scored(number, rung_);
+  if (scored == nullptr) return std::nullopt;
+  return Member{number, cell_of(run_.entry(number).candidate.directive, *scored), fitness(number)};
+}
+
+Result<void> Memory::start() {
+  reassess();
+  std::vector<Member> survivors;
+  for (Number number = candidate::kSeed + 1; number < run_.candidates(); ++number) {
+    if (auto known = member(number)) survivors.push_back(*known);
+    CUCO_TRY(take_plan(number, std::nullopt));
+  }
+  islands.start_from(std::move(survivors));
+  return {};
+}
+
+void Memory::begin(const Pending& pending, Number parent) {
+  ++children_[parent];
+  bandit.begin(pending.arm);
+  if (pending.follows) plans.begin(*pending.follows);
+}
+
+void Memory::abandon(const Pending& pending) {
+  bandit.abandon(pending.arm);
+  if (pending.follows) plans.abandon(*pending.follows);
+}
+
+Result<void> Memory::see(const Pending& pending, Number number) {
+  const candidate::Entry& entry = run_.entry(number);
+  const auto known = member(number);
+  const double reached = known ? known->fitness : 0;
+  // By the name that is stored: in a resumed run somebody else may have been asked.
+  Arm arm = pending.arm;
+  if (!entry.candidate.lineage.proposer.empty()) arm.proposer = entry.candidate.lineage.proposer;
+  if (arm != pending.arm) bandit.abandon(pending.arm);
+  if (arm != pending.arm) bandit.begin(arm);
+  const auto parent = entry.candidate.lineage.parent;
+  const double before = std::max(parent ? fitness(*parent) : 1.0, 1.0);
+  bandit.end(arm, reached > before ? std::log(reached / before) : 0, tokens_of(entry));
+  if (pending.follows) plans.end(*pending.follows, reached);
+  islands.see(pending.island, known);
+  CUCO_TRY(take_plan(number, pending.follows));
+  if (!known) take_failure(number, pending);
+  return {};
+}
+
+Result<void> Memory::take_plan(Number number, std::optional<PlanNumber> follows) {
+  const candidate::Candidate& candidate = run_.entry(number).candidate;
+  if (!policy_.plans || candidate.source.empty()) return {};
+  const PlanBook::Node* known = plans.find(candidate.directive);
+  PlanNumber plan = 0;
+  if (known != nullptr) {
+    plan = known->plan.number;
+  } else {
+    candidate::Plan made{.parent = follows ? follows : std::nullopt,
+                         .directive = candidate.directive,
+                         .reason = candidate.lineage.because};
+    // What nobody could implement is nothing to go on from.
+    if (made.parent && !plans[*made.parent].best) made.parent = plans[*made.parent].plan.parent;
+    CUCO_TRY_ASSIGN(made.number, run_.record_plan(made));
+    plan = made.number;
+    plans.add(std::move(made));
+  }
+  plan_of_[number] = plan;
+  plans.implemented(plan, number, fitness(number));
+  return {};
+}
+
+void Memory::take_failure(Number number, const Pending& pending) {
+  const candidate::Entry& entry = run_.entry(number);
+  const Outcome* outcome = entry.latest();
+  if (outcome == nullptr || entry.candidate.source.empty()) return;
+  failures_[region_of(entry.candidate.directive)] = number;
+  if (!can_be_mended(*outcome) || pending.repairs >= kMostRepairs) return;
+  const auto parent = entry.candidate.lineage.parent;
+  near_misses_.push_back(
+      {number, pending.island, pending.repairs, parent ? fitness(*parent) : 1.0});
+  if (near_misses_.size() > kMostNearMisses) near_misses_.erase(near_misses_.begin());
+}
+
+void Memory::reassess() {
+  forecast_ = {};
+  for (Number number = candidate::kSeed + 1; number < run_.candidates(); ++number) {
+    const double small = run_.speedup(number, rung_);
+    const double scaled = run_.speedup(number, full());
+    if (small > 0 && scaled > 0)
+      forecast_.learn(region_of(run_.entry(number).candidate.directive), small, scaled);
+  }
+  for (std::size_t i = 0; i < islands.size(); ++i) {
+    for (const Member& old : islands[i].archive.members()) {
+      if (const auto known = member(old.number)) islands.reassess(*known);
+    }
+  }
+}
+
+std::optional<NearMiss> Memory::take_near_miss() {
+  if (near_misses_.empty()) return std::nullopt;
+  const auto best =
+      std::max_element(near_misses_.begin(), near_misses_.end(),
+                       [](const NearMiss& a, const NearMiss& b) { return a.promise < b.promise; });
+  const NearMiss taken = *best;
+  near_misses_.erase(best);
+  return taken;
+}
+
+int Memory::children(Number number) const {
+  const auto found = children_.find(number);
+  return found == children_.end() ? 0 : found->second;
+}
+
+std::optional<PlanNumber> Memory::plan_of(Number number) const {
+  const auto found = plan_of_.find(number);
+  return found == plan_of_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<Number> Memory::failure_in(const Region& region) const {
+  const auto found = failures_.find(region);
+  return found == failures_.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace cuco::search
