@@ -34,7 +34,8 @@ class OptimizeCommand final : public Command {
     arguments.option("--endpoint", endpoint_, "URL", "OpenAI-compatible service");
     arguments.option("--candidates", candidates_, "N",
                      "maximum number of candidates (default: 40)");
-    arguments.option("--budget", budget_, "TIME", "maximum duration: 90s, 30m, 2h");
+    arguments.option("--budget", budget_, "TIME",
+                     "maximum duration: 90s, 30m, 2h (default: no limit)");
     arguments.option("--seed", seed_, "N", "seed of the search; the same seed repeats it");
     arguments.option("--jobs", jobs_, "N", "number of candidates to evaluate in parallel");
     arguments.option("--window", window_, "N",

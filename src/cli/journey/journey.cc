@@ -173,7 +173,8 @@ Result<ExitCode> travel(Context& context,
   CUCO_TRY_ASSIGN(const ProposerSet proposers, make_proposers(options, situation, clock));
   show_discarded(context, proposers);
   search::SearchOptions race;
-  race.budget = {options.candidates, options.budget_seconds};
+  race.budget.candidates = options.candidates;
+  if (options.budget_seconds > 0) race.budget.wall_seconds = options.budget_seconds;
   if (proposers.expert != nullptr) {
     CUCO_TRY(walk_fast_path(run, situation, &race));
   }
@@ -184,7 +185,7 @@ Result<ExitCode> travel(Context& context,
   if (const auto* winner = report::winner(run.state())) {
     CUCO_TRY(write_candidate(run.state(), winner->candidate.number, folder.name, folder.best()));
   }
-  CUCO_TRY(run.finish(result.reason));
+  CUCO_TRY(run.finish(result.reason, result.repeatable));
   return show_closing(context, run.state(), folder);
 }
 

@@ -33,7 +33,7 @@ struct JourneyOptions {
   std::string replay;
   std::string topology;
   int candidates = 40;
-  double budget_seconds = 600;
+  double budget_seconds = 0;  ///< 0: no limit of time.
   int jobs = 1;
   int window = 1;  ///< See candidate::RunStarted.
 };
