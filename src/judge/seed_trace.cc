@@ -12,7 +12,7 @@
 #include "judge/builder.h"
 #include "judge/trial/bench.h"
 #include "judge/trial/trial.h"
-#include "targets/virtual/topology_file.h"
+#include "targets/virtual/machine_files.h"
 #include "toolchain/object_builder.h"
 
 namespace cuco::judge {

@@ -18,7 +18,7 @@
 #include "ptx/container/executable.h"
 #include "run/program_build.h"
 #include "targets/virtual/kept_run.h"
-#include "targets/virtual/topology_file.h"
+#include "targets/virtual/machine_files.h"
 
 namespace cuco::cli {
 namespace {
