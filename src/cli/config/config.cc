@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/text.h"
+#include "base/words.h"
 
 namespace cuco::cli {
 namespace {
@@ -36,6 +37,8 @@ bool takes(ConfigType type, FileEntry::Kind kind) {
       return kind == FileEntry::Kind::Number || kind == FileEntry::Kind::Integer;
     case ConfigType::Flag:
       return kind == FileEntry::Kind::Flag;
+    case ConfigType::List:
+      return kind == FileEntry::Kind::List || kind == FileEntry::Kind::Text;
     default:
       return kind == FileEntry::Kind::Text;
   }
@@ -53,6 +56,8 @@ std::string_view expected_by(const ConfigKey& key) {
       return "a duration like \"90s\", \"30m\" or \"2h\"";
     case ConfigType::Variable:
       return "the name of an environment variable, like \"MY_KEY\" (never the key itself)";
+    case ConfigType::List:
+      return "a list like [\"a\", \"b c\"], or a text with quotes as in a shell: a 'b c'";
     default:
       return "a string";
   }
@@ -139,6 +144,9 @@ std::optional<std::string> complaint_about(const ConfigKey& key, std::string_vie
     case ConfigType::Duration:
       right = parse_duration(value).has_value();
       break;
+    case ConfigType::List:
+      right = split_words(value).has_value();
+      break;
     case ConfigType::Variable:
       // The value is not repeated: somebody may have put the secret itself here.
       if (is_variable_name(value)) return std::nullopt;
@@ -213,6 +221,12 @@ double Config::number(std::string_view key) const {
 
 double Config::seconds(std::string_view key) const {
   return parse_duration(text(key)).value_or(0);
+}
+
+std::vector<std::string> Config::words(std::string_view key) const {
+  // Checked when it was set.
+  auto words = split_words(text(key));
+  return words ? *std::move(words) : std::vector<std::string>();
 }
 
 Result<std::vector<ConfigSources::File>> find_config_files(const system::Path& folder,

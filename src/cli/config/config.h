@@ -29,6 +29,7 @@ enum class ConfigType {
   Duration,  ///< "90s", "30m", "2h".
   Path,
   Variable,  ///< The name of an environment variable that holds a secret.
+  List,      ///< ["a", "b c"] in a file; a 'b c' (quoted as in a shell) elsewhere.
 };
 
 /// One key that may be set. The table of them is in config_keys.cc.
@@ -84,6 +85,7 @@ class Config {
   [[nodiscard]] double number(std::string_view key) const;
   [[nodiscard]] bool flag(std::string_view key) const { return text(key) == "true"; }
   [[nodiscard]] double seconds(std::string_view key) const;
+  [[nodiscard]] std::vector<std::string> words(std::string_view key) const;
 
  private:
   Result<void> apply(std::string_view key, std::string value, std::string origin);

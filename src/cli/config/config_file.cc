@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/config/config_file.h"
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "base/toml.h"
+#include "base/words.h"
 
 namespace cuco::cli {
 namespace {
+
+/// The words of a list of texts; nothing if something else is in it.
+std::optional<std::vector<std::string>> words_in(const toml::node& node) {
+  const toml::array* list = node.as_array();
+  if (list == nullptr) return std::nullopt;
+  std::vector<std::string> words;
+  for (const toml::node& item : *list) {
+    const auto text = item.value_exact<std::string>();
+    if (!text) return std::nullopt;
+    words.push_back(*text);
+  }
+  return words;
+}
 
 FileEntry entry_of(std::string key, const toml::node& node) {
   FileEntry entry{.key = std::move(key), .line = node.source().begin.line};
@@ -22,6 +38,9 @@ FileEntry entry_of(std::string key, const toml::node& node) {
   } else if (const auto flag = node.value_exact<bool>()) {
     entry.kind = FileEntry::Kind::Flag;
     entry.value = *flag ? "true" : "false";
+  } else if (const auto words = words_in(node)) {
+    entry.kind = FileEntry::Kind::List;
+    entry.value = join_words(*words);
   }
   return entry;
 }

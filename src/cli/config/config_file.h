@@ -13,11 +13,11 @@ namespace cuco::cli {
 
 /// One "table.key = value" of a TOML file.
 struct FileEntry {
-  enum class Kind { Text, Integer, Number, Flag, Other };
+  enum class Kind { Text, Integer, Number, Flag, List, Other };
 
   std::string key;
   Kind kind = Kind::Other;
-  std::string value;  ///< As text; empty for Other (arrays, dates).
+  std::string value;  ///< As text, lists as join_words() writes them; empty for Other (dates).
   unsigned line = 0;
 };
 

@@ -72,6 +72,21 @@ TEST(Config, WrongTypeNamesWhatIsExpected) {
             "mean 'virtual'?)");
 }
 
+TEST(Config, ListsAreArraysInFilesAndQuotedWordsElsewhere) {
+  const auto words = [](const ConfigSources& sources) {
+    const auto config = Config::from(sources);
+    EXPECT_TRUE(config) << config.error().message();
+    return config->words("llm.command");
+  };
+  EXPECT_THAT(words({}), testing::ElementsAre());
+  EXPECT_THAT(words({.files = {{"cuco.toml", "llm.command = ['a', 'b c', '']\n"}}}),
+              testing::ElementsAre("a", "b c", ""));
+  EXPECT_THAT(words({.overrides = {{"llm.command", "a 'b c'"}}}), testing::ElementsAre("a", "b c"));
+  EXPECT_THAT(error_in_file("llm.command = [1]\n"), testing::HasSubstr("must be a list"));
+  EXPECT_THAT(error_of({.overrides = {{"llm.command", "a 'b"}}}),
+              testing::HasSubstr("must be a list"));
+}
+
 TEST(Config, BrokenFileNamesTheLine) {
   EXPECT_THAT(error_in_file("[search]\nseed =\n"), ::testing::StartsWith("cuco.toml:2: "));
 }
