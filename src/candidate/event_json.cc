@@ -115,6 +115,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Exchange,
                                                 answer,
                                                 prompt_tokens,
                                                 answer_tokens,
+                                                cached_tokens,
+                                                reasoning_tokens,
+                                                lost_tokens,
+                                                dollars,
+                                                answered_by,
                                                 seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Declined, decision, proposer, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Reserved, decision, question, tokens)

@@ -36,6 +36,11 @@ struct Exchange {
   std::string answer;
   int prompt_tokens = 0;
   int answer_tokens = 0;
+  int cached_tokens = 0;     ///< Of the prompt's.
+  int reasoning_tokens = 0;  ///< Of the answer's.
+  int lost_tokens = 0;       ///< Of attempts that broke off: paid for, beside the others.
+  double dollars = -1;       ///< Negative: nobody knows the price.
+  std::string answered_by;   ///< "PROVIDER:MODEL" where that is not who was asked.
   double seconds = 0;
   bool operator==(const Exchange&) const = default;
 };

@@ -67,7 +67,8 @@ struct Apply {
     } else {
       ++state.calls;
     }
-    state.tokens += event.exchange.prompt_tokens + event.exchange.answer_tokens;
+    state.tokens +=
+        event.exchange.prompt_tokens + event.exchange.answer_tokens + event.exchange.lost_tokens;
     const bool known =
         event.decision >= 0 && event.decision < static_cast<Decision>(state.decisions.size());
     const auto candidate =
