@@ -12,6 +12,13 @@ namespace {
 using candidate::ProposalRejected;
 
 constexpr std::size_t kShown = 600;
+constexpr std::size_t kBytesPerToken = 3;  // of code; prose has more
+
+/// What is reserved before the call: the answer's limit, and more than the prompt will be.
+std::int64_t tokens_at_most(const llm::Request& request) {
+  const auto bytes = request.system.size() + request.prompt.size();
+  return request.max_tokens + static_cast<std::int64_t>(bytes / kBytesPerToken);
+}
 
 Error unusable(std::string reason) {
   return {ErrorKind::InvalidInput, std::move(reason)};
@@ -48,24 +55,39 @@ Result<candidate::Proposal> ModelProposer::read(const std::string& answer,
   return proposal;
 }
 
+llm::Request ModelProposer::request_for(const candidate::Task& task) const {
+  llm::Request request{.system = system_prompt(), .prompt = proposal_prompt(problem_, task)};
+  request.shared_prefix = shared_prefix(problem_);
+  request.max_tokens = call_.max_tokens;
+  request.effort = call_.effort;
+  request.seed = task.seed;
+  request.deadline = call_.deadline;
+  request.site.decision = static_cast<int>(task.seed - call_.run_seed);
+  request.site.role = "propose";
+  request.stopped = call_.stopped;
+  return request;
+}
+
 Result<std::optional<candidate::ProposerAnswer>> ModelProposer::propose(
     const candidate::Task& task, candidate::ExchangeLog& log) {
-  const llm::Request request{.system = system_prompt(),
-                             .prompt = proposal_prompt(problem_, task),
-                             .seed = task.seed,
-                             .deadline = deadline_};
+  const llm::Request request = request_for(task);
   const candidate::Question question{.provider = provider_.name(),
                                      .model = provider_.model(),
-                                     .role = "propose",
+                                     .role = request.site.role,
                                      .system = request.system,
                                      .prompt = request.prompt,
                                      .seed = request.seed,
-                                     .most_tokens = request.max_tokens};
+                                     .most_tokens = tokens_at_most(request)};
   const auto exchange = log.ask(question, [&]() -> Result<candidate::Exchange> {
     CUCO_TRY_ASSIGN(llm::Reply reply, provider_.complete(request));
     return candidate::Exchange{.answer = std::move(reply.text),
-                               .prompt_tokens = reply.prompt_tokens,
-                               .answer_tokens = reply.answer_tokens,
+                               .prompt_tokens = reply.usage.prompt,
+                               .answer_tokens = reply.usage.answer,
+                               .cached_tokens = reply.usage.cached,
+                               .reasoning_tokens = reply.usage.reasoning,
+                               .lost_tokens = reply.lost.prompt + reply.lost.answer,
+                               .dollars = reply.dollars,
+                               .answered_by = reply.answered_by,
                                .seconds = reply.seconds};
   });
   if (!exchange) {

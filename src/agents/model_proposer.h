@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include "agents/prompt.h"
@@ -12,17 +13,23 @@
 
 namespace cuco::agents {
 
+/// How a model is asked.
+struct ModelCall {
+  std::chrono::seconds deadline{600};
+  int max_tokens = 16384;
+  std::string effort;             ///< Empty: the model's own default.
+  std::uint64_t run_seed = 0;     ///< Tasks are numbered from it.
+  std::function<bool()> stopped;  ///< The user wants to stop; may be empty.
+};
+
 class ModelProposer final : public candidate::Proposer {
  public:
   /// `provider` must outlive it. `file` is the seed's file that evolves.
-  ModelProposer(llm::Provider& provider,
-                Problem problem,
-                std::string file,
-                std::chrono::seconds deadline)
+  ModelProposer(llm::Provider& provider, Problem problem, std::string file, ModelCall call)
       : provider_(provider),
         problem_(std::move(problem)),
         file_(std::move(file)),
-        deadline_(deadline) {}
+        call_(std::move(call)) {}
 
   [[nodiscard]] std::string name() const override;
 
@@ -31,6 +38,9 @@ class ModelProposer final : public candidate::Proposer {
   Result<std::optional<candidate::ProposerAnswer>> propose(const candidate::Task& task,
                                                            candidate::ExchangeLog& log) override;
 
+  /// What the model is asked for this task.
+  [[nodiscard]] llm::Request request_for(const candidate::Task& task) const;
+
  private:
   [[nodiscard]] Result<candidate::Proposal> read(const std::string& answer,
                                                  const candidate::Task& task) const;
@@ -38,7 +48,7 @@ class ModelProposer final : public candidate::Proposer {
   llm::Provider& provider_;
   Problem problem_;
   std::string file_;
-  std::chrono::seconds deadline_;
+  ModelCall call_;
 };
 
 }  // namespace cuco::agents

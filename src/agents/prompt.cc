@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents/prompt.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -18,13 +19,17 @@ namespace {
 
 constexpr std::size_t kMaxVerdict = 3000;
 
-/// Values are not scanned again: a program may contain "{{".
-std::string filled(std::string_view name,
-                   const std::map<std::string, std::string, std::less<>>& values) {
+using Values = std::map<std::string, std::string, std::less<>>;
+
+std::string_view template_text(std::string_view name) {
   const auto found = resource(name);
   CUCO_ASSERT(found.has_value());
+  return *found;
+}
+
+/// Values are not scanned again: a program may contain "{{".
+std::string filled(std::string_view rest, const Values& values) {
   std::string result;
-  std::string_view rest = *found;
   for (auto open = rest.find("{{"); open != std::string_view::npos; open = rest.find("{{")) {
     const auto close = rest.find("}}", open);
     const auto value = values.find(rest.substr(open + 2, close - open - 2));
@@ -34,6 +39,15 @@ std::string filled(std::string_view name,
     rest.remove_prefix(close + 2);
   }
   return result += rest;
+}
+
+/// What is the same in all prompts of a run.
+Values constant_values(const Problem& problem) {
+  return {{"summary", problem.summary},
+          {"target", problem.target},
+          {"analysis", problem.analysis},
+          {"space", design::describe_space(problem.program, problem.topology, problem.nccl)},
+          {"api", problem.api}};
 }
 
 /// One line a candidate: enough to see what was tried and why it failed.
@@ -52,7 +66,15 @@ std::string history_text(const candidate::History& history) {
 }  // namespace
 
 std::string system_prompt() {
-  return filled("system.md", {});
+  return filled(template_text("system.md"), {});
+}
+
+std::size_t shared_prefix(const Problem& problem) {
+  const auto text = template_text("propose.md");
+  std::size_t end = text.size();
+  for (const std::string_view own : {"history", "parent", "directive", "verdict", "source"})
+    end = std::min(end, text.find(fmt::format("{{{{{}}}}}", own)));
+  return filled(text.substr(0, end), constant_values(problem)).size();
 }
 
 std::string proposal_prompt(const Problem& problem, const candidate::Task& task) {
@@ -61,17 +83,13 @@ std::string proposal_prompt(const Problem& problem, const candidate::Task& task)
   std::string source;
   for (const auto& file : parent.candidate.source.files())
     source += file.text;
-  return filled("propose.md",
-                {{"summary", problem.summary},
-                 {"target", problem.target},
-                 {"analysis", problem.analysis},
-                 {"space", design::describe_space(problem.program, problem.topology, problem.nccl)},
-                 {"history", history_text(task.history)},
-                 {"parent", std::to_string(task.parent)},
-                 {"directive", design::to_text(parent.candidate.directive)},
-                 {"verdict", verdict.substr(0, kMaxVerdict)},
-                 {"source", std::string(trim(source))},
-                 {"api", problem.api}});
+  Values values = constant_values(problem);
+  values["history"] = history_text(task.history);
+  values["parent"] = std::to_string(task.parent);
+  values["directive"] = design::to_text(parent.candidate.directive);
+  values["verdict"] = verdict.substr(0, kMaxVerdict);
+  values["source"] = std::string(trim(source));
+  return filled(template_text("propose.md"), values);
 }
 
 std::vector<std::string> api_headers() {

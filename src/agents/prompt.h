@@ -26,6 +26,10 @@ struct Problem {
 [[nodiscard]] std::string system_prompt();
 [[nodiscard]] std::string proposal_prompt(const Problem& problem, const candidate::Task& task);
 
+/// Bytes at the begin of every proposal_prompt() that do not depend on the task: services that
+/// cache prompts are told.
+[[nodiscard]] std::size_t shared_prefix(const Problem& problem);
+
 /// The declarations of header texts, without comments, preprocessor lines and empty lines.
 [[nodiscard]] std::string cut_api(const std::vector<std::string>& headers);
 

@@ -60,7 +60,8 @@ Result<std::string> find_gpu(const workload::Workload& workload) {
 Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
   CUCO_TRY_ASSIGN(workload::Workload workload, workload::load_workload(options.workload));
   CUCO_TRY_ASSIGN(const workload::Secret secret,
-                  workload::Secret::load(options.cache, options.seed));
+                  options.secret.empty() ? workload::Secret::load(options.cache, options.seed)
+                                         : workload::Secret::from(options.secret, options.seed));
   CUCO_TRY_ASSIGN(const auto drawn, workload::draw_shapes(workload, secret));
   workload.shapes.insert(workload.shapes.end(), drawn.begin(), drawn.end());
   JudgeParts parts{.workload = std::move(workload), .secret = secret};

@@ -22,6 +22,7 @@ struct JudgeOptions {
   system::Path cache;     ///< Built objects and the machine's secret; must outlive runs.
   system::Path timeline;  ///< A trace of seed and candidate goes there; empty: none.
   std::uint64_t seed = 0;
+  std::string secret;  ///< Instead of the machine's: a recorded run has the same on every machine.
   system::Tier tier = system::Tier::Hostile;
   std::string topology;  ///< Empty: the workload's.
   bool on_gpu = false;   ///< This machine's GPU instead of virtual ones; single-GPU workloads.

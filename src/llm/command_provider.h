@@ -4,24 +4,33 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "llm/provider.h"
 
 namespace cuco::llm {
 
-/// The program gets a bare environment: no keys, no settings of the user. It may use the network
-/// only if it needs none of those; what it writes to standard error is shown when it fails.
+struct CommandLine {
+  std::vector<std::string> words;  ///< The program, found along PATH, and its arguments.
+  /// Variables of ours that it gets, by name; everything else stays behind. Programs that have a
+  /// login of their own need HOME, and PATH if they start others.
+  std::vector<std::string> variables;
+};
+
+/// The program gets a bare environment with the variables that are named, runs in the current
+/// folder, and may use the network. What it writes to standard error is shown when it fails; values
+/// of variables that look like secrets are cut out of everything that it says.
 class CommandProvider final : public Provider {
  public:
-  /// `command` is a program with arguments, separated by spaces; it is found along PATH.
-  explicit CommandProvider(std::string command) : command_(std::move(command)) {}
+  explicit CommandProvider(CommandLine command) : command_(std::move(command)) {}
 
   [[nodiscard]] std::string name() const override { return "command"; }
-  [[nodiscard]] std::string model() const override { return command_; }
+  /// The words, quoted where they must be.
+  [[nodiscard]] std::string model() const override;
   Result<Reply> complete(const Request& request) override;
 
  private:
-  std::string command_;
+  CommandLine command_;
 };
 
 }  // namespace cuco::llm

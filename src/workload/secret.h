@@ -18,7 +18,7 @@ class Secret {
  public:
   /// Reads the machine's secret from `folder`, making it (only for this user) if there is none.
   [[nodiscard]] static Result<Secret> load(const system::Path& folder, std::uint64_t run_seed);
-  /// For tests.
+  /// From a secret that is not the machine's: of a recorded run, or of a test.
   [[nodiscard]] static Secret from(std::string_view text, std::uint64_t run_seed);
 
   /// A key for one purpose: "input gemm_allgather/small fp32 iteration 2".

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The endpoint provider against the mock server @copilotkit/aimock.
-#include <signal.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+// Every HTTP service's provider against a server that was not written here: @copilotkit/aimock.
 #include <cstdlib>
 #include <string>
 
-#include <arpa/inet.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 
-#include "llm/endpoint_provider.h"
+#include "llm/catalogue/catalogue.h"
+#include "llm/http/endpoint_provider.h"
 #include "support/require.h"
 #include "system/os/files.h"
 #include "system/os/system_clock.h"
+#include "test_server.h"
 
 namespace cuco::llm {
 namespace {
@@ -23,29 +19,6 @@ namespace {
 const system::Path kHere = system::Path(CUCO_SOURCE_DIR) / "tests/llm";
 const system::Path kInstalled = system::Path(CUCO_BINARY_DIR) / "llm_mock";
 const std::string kKey = "sk-test-0123456789";
-
-int free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ::bind(fd, reinterpret_cast<sockaddr*>(&address), size);
-  ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  ::close(fd);
-  return ntohs(address.sin_port);
-}
-
-bool answers(int port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const bool up = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  ::close(fd);
-  return up;
-}
 
 bool install_mock() {
   const auto server = kInstalled / "node_modules/@copilotkit/aimock/dist/cli.js";
@@ -68,7 +41,6 @@ class Endpoints : public testing::Test {
     CUCO_NEEDS("npm", installed, "node and npm are not installed; the endpoint is NOT tested");
     CUCO_NEEDS("npm", install_mock(), "npm ci failed; the endpoint is NOT tested");
   }
-  void TearDown() override { stop(); }
 
   /// Starts the server with extra options and gives its address.
   std::string serve(std::vector<std::string> extra = {}) {
@@ -78,47 +50,65 @@ class Endpoints : public testing::Test {
         "-p",   std::to_string(port),
         "-f",   (kHere / "fixtures.json").string()};
     words.insert(words.end(), extra.begin(), extra.end());
-    std::vector<char*> argv;
-    for (auto& word : words)
-      argv.push_back(word.data());
-    argv.push_back(nullptr);
-    child_ = ::fork();
-    if (child_ == 0) {
-      if (std::freopen("/dev/null", "w", stdout) == nullptr) ::_exit(1);
-      ::execvp(argv[0], argv.data());
-      ::_exit(127);
-    }
-    for (int i = 0; i < 200 && !answers(port); ++i)
-      ::usleep(100'000);
-    return "http://127.0.0.1:" + std::to_string(port) + "/v1";
-  }
-
-  void stop() {
-    if (child_ <= 0) return;
-    ::kill(child_, SIGKILL);
-    ::waitpid(child_, nullptr, 0);
-    child_ = -1;
+    EXPECT_TRUE(server_.start(words, port));
+    return "http://127.0.0.1:" + std::to_string(port);
   }
 
   Result<Reply> ask(const std::string& url,
                     const std::string& prompt,
                     int attempts = 1,
                     std::chrono::seconds deadline = std::chrono::seconds(30)) {
-    EndpointProvider provider({.url = url, .model = "mock", .key = kKey},
-                              {.attempts = attempts, .first_pause = std::chrono::milliseconds(10)},
-                              clock_);
+    return ask_service("openai", url + "/v1", prompt, attempts, deadline);
+  }
+
+  Result<Reply> ask_service(const std::string& service,
+                            const std::string& url,
+                            const std::string& prompt,
+                            int attempts = 1,
+                            std::chrono::seconds deadline = std::chrono::seconds(30)) {
+    Endpoint endpoint{.service = *Catalogue::shipped().service(service), .model = "mock"};
+    endpoint.service.url = url;
+    endpoint.credentials = {.key = kKey, .access_id = "AKIDEXAMPLE"};
+    EndpointProvider provider(
+        endpoint, {.attempts = attempts, .first_pause = std::chrono::milliseconds(10)}, clock_);
     return provider.complete({.system = "s", .prompt = prompt, .deadline = deadline});
   }
 
   system::SystemClock clock_;
-  pid_t child_ = -1;
+  TestServer server_;
 };
 
-TEST_F(Endpoints, StreamAnAnswer) {
-  const auto reply = ask(serve({"--chunk-size", "3"}), "please optimise this");
-  ASSERT_TRUE(reply) << reply.error().message();
-  EXPECT_EQ(reply->text, "Here is a faster kernel:\n```cuda\n__global__ void k() {}\n```\n");
-  EXPECT_GT(reply->seconds, 0);
+TEST_F(Endpoints, OfEveryProtocolStreamAnAnswer) {
+  const auto url = serve({"--chunk-size", "3"});
+  const std::pair<const char*, std::string> kServices[] = {
+      {"openai", url + "/v1"},
+      {"openai-responses", url + "/v1"},
+      {"anthropic", url + "/v1"},
+      {"gemini", url + "/v1beta"},
+      {"azure", url},
+      {"bedrock", url},
+  };
+  for (const auto& [service, base] : kServices) {
+    const auto reply = ask_service(service, base, "please optimise this");
+    ASSERT_TRUE(reply) << service << ": " << reply.error().message();
+    EXPECT_EQ(reply->text, "Here is a faster kernel:\n```cuda\n__global__ void k() {}\n```\n")
+        << service;
+    EXPECT_TRUE(reply->streamed) << service;
+    EXPECT_GT(reply->seconds, 0) << service;
+  }
+}
+
+TEST_F(Endpoints, OfEveryProtocolAreTriedAgainWhenBusy) {
+  const auto url = serve();
+  for (const auto* service : {"openai", "openai-responses", "anthropic", "azure", "bedrock"}) {
+    const bool bare =
+        std::string_view(service) == "azure" || std::string_view(service) == "bedrock";
+    const auto reply =
+        ask_service(service, bare ? url : url + "/v1", "busy", 2, std::chrono::seconds(20));
+    ASSERT_FALSE(reply) << service;
+    EXPECT_EQ(reply.error().kind(), ErrorKind::Unavailable)
+        << service << ": " << reply.error().message();
+  }
 }
 
 TEST_F(Endpoints, SayWhatTheServerSaysButNeverTheKey) {
@@ -154,7 +144,7 @@ TEST_F(Endpoints, AreLeftAtTheDeadline) {
 }
 
 TEST_F(Endpoints, AreUnavailableWhereNobodyListens) {
-  const auto url = "http://127.0.0.1:" + std::to_string(free_port()) + "/v1";
+  const auto url = "http://127.0.0.1:" + std::to_string(free_port());
   const auto reply = ask(url, "optimise", 2);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().kind(), ErrorKind::Unavailable) << reply.error().message();

@@ -8,6 +8,7 @@
 #include "cli/journey/journey.h"
 #include "cli/journey/opened_program.h"
 #include "cli/journey/program_reading.h"
+#include "cli/models/recordings.h"
 #include "cli/terminal/command.h"
 #include "store/run_folder.h"
 
@@ -29,9 +30,9 @@ class OptimizeCommand final : public Command {
         .completes(Completion::Folder);
     arguments.option("--nvcc", flags_, "FLAG", "compiler flag that it needs; may be repeated");
     arguments.option("--proposer", proposers_, "WHO",
-                     "expert, model or command:PROGRAM; may be repeated");
-    arguments.option("--model", model_, "NAME", "model to ask (implies --proposer model)");
-    arguments.option("--endpoint", endpoint_, "URL", "OpenAI-compatible service");
+                     "expert, model, command:PROGRAM or mailbox:FOLDER; may be repeated");
+    arguments.option("--model", model_, "NAME", "NAME or SERVICE:NAME (implies --proposer model)");
+    arguments.option("--endpoint", endpoint_, "URL", "base URL of the service");
     arguments.option("--candidates", candidates_, "N",
                      "maximum number of candidates (default: 40)");
     arguments.option("--budget", budget_, "TIME",
@@ -57,7 +58,8 @@ class OptimizeCommand final : public Command {
       return described_twice();
     }
     CUCO_TRY(check_exists(workload_));
-    CUCO_TRY_ASSIGN(const JourneyOptions options, chosen(context.config));
+    CUCO_TRY_ASSIGN(JourneyOptions options, chosen(context.config));
+    CUCO_TRY_ASSIGN(options.secret, settle_secret({options.record, options.replay}));
     return start_journey(context, options,
                          [&] { return store::create_run(context.config.text("store.folder")); });
   }
@@ -74,10 +76,9 @@ class OptimizeCommand final : public Command {
     if (options.proposers.empty()) {
       options.proposers = {model_.empty() ? config.text("search.proposer") : "model"};
     }
-    options.model = model_.empty() ? config.text("llm.model") : model_;
-    options.endpoint = endpoint_.empty() ? config.text("llm.endpoint") : endpoint_;
-    options.key_variable = config.text("llm.key_variable");
-    options.key_file = config.text("llm.key_file");
+    options.models = model_options(config);
+    if (!model_.empty()) options.models.model = model_;
+    if (!endpoint_.empty()) options.models.endpoint = endpoint_;
     options.record = record_;
     options.replay = replay_;
     options.topology = topology_;

@@ -92,9 +92,10 @@ Finding slurm(const Machine& machine) {
 
 Finding models(const Machine& machine) {
   if (machine.model.name.empty()) {
-    return {"models", "none configured", State::Absent,
-            "the built-in expert proposes; to add a model, set llm.endpoint and llm.model, or "
-            "search.proposer to command:PROGRAM"};
+    return {
+        "models", "none configured", State::Absent,
+        "the built-in expert proposes; to add a model, set llm.model (services: cuco llm list), or "
+        "search.proposer to command:PROGRAM"};
   }
   if (!machine.model.problem.empty()) {
     return {"models", machine.model.name, State::Bad, machine.model.problem};

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cli/doctor/machine_driver.h"
+#include "cli/models/model_providers.h"
 #include "system/jobs/process.h"
 #include "toolchain/cuda_toolkit.h"
 
@@ -61,21 +62,22 @@ std::optional<NcclHeaders> inspect_nccl(const system::Path& folder) {
 
 ModelFacts inspect_model(const Config& config, const system::Environment& environment) {
   const std::string& proposer = config.text("search.proposer");
-  if (proposer.starts_with("command:")) return {.name = proposer, .problem = ""};
-  const std::string& model = config.text("llm.model");
-  const std::string& endpoint = config.text("llm.endpoint");
-  if (model.empty() && endpoint.empty()) return {};
-  ModelFacts facts{.name = fmt::format("{} at {}", model.empty() ? "?" : model,
-                                       endpoint.empty() ? "?" : endpoint),
-                   .problem = ""};
-  if (model.empty()) facts.problem = "set llm.model";
-  if (endpoint.empty()) facts.problem = "set llm.endpoint";
-  const std::string& variable = config.text("llm.key_variable");
-  const std::string& file = config.text("llm.key_file");
-  if (file.empty() && !environment.get(variable)) {
-    facts.problem = fmt::format("no key: set {}, or llm.key_file to a file", variable);
-  } else if (!file.empty() && !std::filesystem::exists(file)) {
-    facts.problem = "llm.key_file: no such file";
+  if (proposer.starts_with("command") || proposer.starts_with("mailbox"))
+    return {.name = proposer, .problem = ""};
+  const ModelOptions options = model_options(config);
+  if (options.model.empty() && options.endpoint.empty()) return {};
+  ModelFacts facts{.name = options.model.empty() ? "?" : options.model, .problem = ""};
+  const auto catalogue = load_catalogue(options, environment);
+  if (!catalogue) {
+    facts.problem = catalogue.error().message();
+    return facts;
+  }
+  const auto endpoint = find_endpoint(options.model, options, *catalogue, environment);
+  if (!endpoint) {
+    facts.problem = endpoint.error().message();
+  } else {
+    facts.name =
+        fmt::format("{}:{} at {}", endpoint->service.name, endpoint->model, endpoint->service.url);
   }
   return facts;
 }

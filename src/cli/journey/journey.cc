@@ -27,6 +27,9 @@ constexpr int kLabelWidth = 16;
 /// The run itself knows neither terminal nor signals: both reach it through these hooks.
 candidate::RunSettings settings(Context& context, const JourneyOptions& options) {
   candidate::RunSettings made{.seed = options.seed, .jobs = options.jobs, .window = options.window};
+  const ModelOptions& models = options.models;
+  if (models.call_budget > 0) made.exchanges.calls = models.call_budget;
+  if (models.token_budget > 0) made.exchanges.tokens = models.token_budget;
   made.stop_requested = [] { return InterruptScope::requested(); };
   made.observer = [&context, candidates = options.candidates](const candidate::Event& event,
                                                               const candidate::RunState& state) {
@@ -52,16 +55,6 @@ Result<void> judge_seed(Run& run, const Subject& subject) {
   if (std::holds_alternative<candidate::Scored>(outcome)) return {};
   return Error{ErrorKind::InvalidInput,
                fmt::format("the seed itself was rejected: {}", candidate::explanation(outcome))};
-}
-
-/// How programs are analysed: the seed, and what becomes of it.
-Result<ReadText> reader(const Subject& subject, const system::Path& cuda) {
-  CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
-  analysis::AnalysisOptions options{cuda, subject.includes, subject.flags};
-  options.include_paths.push_back(include);
-  return ReadText([options](const std::string& text) {
-    return analysis::analyse("program.cu", text, options);
-  });
 }
 
 /// A step of the journey, so its result is recorded and shown even if nothing follows from it.
@@ -165,7 +158,7 @@ Result<ExitCode> travel(Context& context,
   show_bound(context, *run.entry(kSeed).scored());
   CUCO_TRY_ASSIGN(const auto toolkit, toolchain::find_cuda(system::Environment::current()));
   const system::Path& cuda = toolkit.root;
-  CUCO_TRY_ASSIGN(const ReadText read, reader(subject, cuda));
+  CUCO_TRY_ASSIGN(const ReadText read, make_reader(subject, cuda));
   CUCO_TRY_ASSIGN(const analysis::CommunicationGraph graph, analyse_seed(run, subject, read));
   const design::NcclVersion nccl = installed_nccl(cuda);
   const auto own = expert::make_standalone_ideas(graph, subject.program, target.facts, nccl);

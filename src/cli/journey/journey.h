@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "candidate/evaluator.h"
 #include "candidate/run_state.h"
+#include "cli/models/model_options.h"
 #include "cli/terminal/command.h"
 #include "store/run_folder.h"
 
@@ -24,13 +25,12 @@ struct JourneyOptions {
   int ranks = 4;         ///< This and the next three: of such a program.
   std::vector<std::string> args, includes, flags;
   std::uint64_t seed = 1;
-  std::vector<std::string> proposers;  ///< "expert", "model", "command:PROGRAM".
-  std::string model;
-  std::string endpoint;
-  std::string key_variable;  ///< Name of the variable that holds the key.
-  std::string key_file;      ///< Or of the file that does.
+  std::vector<std::string> proposers;  ///< "expert", "model", "command:PROGRAM", "mailbox:FOLDER".
+  ModelOptions models;
   std::string record;
   std::string replay;
+  std::string
+      secret;  ///< The judge's, for runs that are recorded or replayed; empty: the machine's.
   std::string topology;
   int candidates = 40;
   double budget_seconds = 0;  ///< 0: no limit of time.
@@ -63,6 +63,11 @@ struct Subject {
                                            candidate::Number number,
                                            std::string_view run,
                                            const system::Path& folder);
+
+/// Makes the judge that the options ask for, and hands it to `use`. What cannot be judged at all is
+/// named before that.
+using UseOfJudge = std::function<Result<ExitCode>(const Subject&, candidate::Evaluator&)>;
+[[nodiscard]] Result<ExitCode> with_judge(const JourneyOptions& options, const UseOfJudge& use);
 
 /// Makes the judge that the options ask for, and travels. `folder` is asked for when it is clear
 /// that there is something to judge: what cannot be optimised leaves no run behind.

@@ -7,6 +7,22 @@
 
 namespace cuco::cli {
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ModelOptions,
+                                                service,
+                                                model,
+                                                endpoint,
+                                                key_variable,
+                                                key_file,
+                                                models_file,
+                                                fallback,
+                                                command,
+                                                command_environment,
+                                                mailbox,
+                                                effort,
+                                                deadline_seconds,
+                                                max_tokens,
+                                                call_budget,
+                                                token_budget)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JourneyOptions,
                                                 workload,
                                                 ranks,
@@ -15,12 +31,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JourneyOptions,
                                                 flags,
                                                 seed,
                                                 proposers,
-                                                model,
-                                                endpoint,
-                                                key_variable,
-                                                key_file,
+                                                models,
                                                 record,
                                                 replay,
+                                                secret,
                                                 topology,
                                                 candidates,
                                                 budget_seconds,
@@ -34,7 +48,10 @@ std::string to_json(const JourneyOptions& options) {
 Result<JourneyOptions> parse_journey_options(std::string_view text) {
   CUCO_TRY_ASSIGN(const Json json, parse_json(text));
   try {
-    return json.get<JourneyOptions>();
+    auto options = json.get<JourneyOptions>();
+    // Older runs have the same names one level up.
+    if (!json.contains("models")) options.models = json.get<ModelOptions>();
+    return options;
   } catch (const Json::exception& error) {
     return Error{ErrorKind::InvalidInput,
                  fmt::format("stored options of the run: {}", error.what())};

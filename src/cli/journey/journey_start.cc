@@ -24,6 +24,7 @@ judge::JudgeOptions judge_options(const JourneyOptions& options) {
   made.workload = options.workload;
   made.cache = system::cache_folder(system::Environment::current());
   made.seed = options.seed;
+  made.secret = options.secret;
   made.topology = options.topology;
   made.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / options.jobs);
   // What the expert writes is ours; what a model or a program answers is anybody's.
@@ -49,26 +50,31 @@ Result<void> check_program(const JourneyOptions& options, const OpenedProgram& o
 
 }  // namespace
 
-Result<ExitCode> start_journey(Context& context,
-                               const JourneyOptions& options,
-                               const std::function<Result<store::RunFolder>()>& folder) {
+Result<ExitCode> with_judge(const JourneyOptions& options, const UseOfJudge& use) {
   if (!std::filesystem::is_directory(options.workload)) {
     CUCO_TRY_ASSIGN(const OpenedProgram opened,
                     open_program({options.workload, options.ranks, options.args, options.includes,
                                   options.flags},
                                  judge_options(options)));
     CUCO_TRY(check_program(options, opened));
-    CUCO_TRY_ASSIGN(const store::RunFolder made, folder());
     Subject subject{opened.judge->name(), "a program with main()", opened.source};
     subject.includes = include_folders(options.workload, options.includes);
     subject.flags = options.flags;
-    return travel(context, options, made, subject, *opened.judge);
+    return use(subject, *opened.judge);
   }
   CUCO_TRY_ASSIGN(const auto judge, judge::Judge::create(judge_options(options)));
-  CUCO_TRY_ASSIGN(const store::RunFolder made, folder());
   const auto& workload = judge->workload();
-  return travel(context, options, made, {workload.name, workload.summary, workload.program},
-                *judge);
+  return use({workload.name, workload.summary, workload.program}, *judge);
+}
+
+Result<ExitCode> start_journey(Context& context,
+                               const JourneyOptions& options,
+                               const std::function<Result<store::RunFolder>()>& folder) {
+  return with_judge(
+      options, [&](const Subject& subject, candidate::Evaluator& evaluator) -> Result<ExitCode> {
+        CUCO_TRY_ASSIGN(const store::RunFolder made, folder());
+        return travel(context, options, made, subject, evaluator);
+      });
 }
 
 }  // namespace cuco::cli

@@ -7,89 +7,15 @@
 
 #include <fmt/format.h>
 
-#include "agents/model_proposer.h"
+#include "analysis/analyse.h"
 #include "base/text.h"
+#include "cli/models/recordings.h"
+#include "cli/terminal/interrupt.h"
 #include "expert/forward/forward_ideas.h"
 #include "expert/lanes/lane_ideas.h"
-#include "llm/command_provider.h"
-#include "llm/endpoint_provider.h"
-#include "llm/exchange_recording.h"
-#include "system/os/environment.h"
 
 namespace cuco::cli {
 namespace {
-
-constexpr std::string_view kCommand = "command:";
-constexpr auto kDeadline = std::chrono::seconds(300);
-
-Result<std::unique_ptr<llm::Provider>> make_endpoint(const JourneyOptions& options, Clock& clock) {
-  llm::Endpoint endpoint;
-  if (!options.endpoint.empty()) endpoint.url = options.endpoint;
-  endpoint.model = options.model;
-  if (endpoint.model.empty()) {
-    return Error{ErrorKind::InvalidInput,
-                 "no model given: use --model NAME, or set llm.model in cuco.toml"};
-  }
-  endpoint.key = system::Environment::current().get(options.key_variable).value_or("");
-  if (endpoint.key.empty() && !options.key_file.empty()) {
-    CUCO_TRY_ASSIGN(const std::string text, system::read_file(options.key_file, 4096));
-    endpoint.key = std::string(trim(text));
-  }
-  // A local endpoint may need no key; the default one does.
-  if (endpoint.key.empty() && options.endpoint.empty()) {
-    return Error{
-        ErrorKind::Unavailable,
-        fmt::format("provider 'openai' has no key: set {}, or use --proposer expert (needs "
-                    "none)",
-                    options.key_variable)};
-  }
-  return std::unique_ptr<llm::Provider>(
-      std::make_unique<llm::EndpointProvider>(std::move(endpoint), llm::RetryPolicy{}, clock));
-}
-
-/// A replay stands in for whatever was recorded; a recording wraps whatever answers.
-Result<std::unique_ptr<llm::Provider>> make_provider(const std::string& proposer,
-                                                     const JourneyOptions& options,
-                                                     Clock& clock) {
-  if (!options.replay.empty()) {
-    CUCO_TRY_ASSIGN(auto replay, llm::ReplayProvider::open(options.replay));
-    return std::unique_ptr<llm::Provider>(std::move(replay));
-  }
-  std::unique_ptr<llm::Provider> provider;
-  if (proposer.starts_with(kCommand)) {
-    provider = std::make_unique<llm::CommandProvider>(proposer.substr(kCommand.size()));
-  } else if (proposer == "model") {
-    CUCO_TRY_ASSIGN(provider, make_endpoint(options, clock));
-  } else {
-    const std::vector<std::string> known = {"expert", "model", "command:PROGRAM"};
-    const auto near = nearest(proposer, known);
-    return Error{ErrorKind::InvalidInput,
-                 fmt::format("unknown proposer '{}'{}; use expert, model or command:PROGRAM",
-                             proposer, near ? fmt::format(" (did you mean '{}'?)", *near) : "")};
-  }
-  if (options.record.empty()) return provider;
-  return std::unique_ptr<llm::Provider>(
-      std::make_unique<llm::RecordingProvider>(std::move(provider), options.record));
-}
-
-Result<agents::Problem> describe_problem(const Situation& situation) {
-  agents::Problem problem;
-  problem.summary = fmt::format("{}: {}", situation.subject.name, situation.subject.summary);
-  problem.target =
-      fmt::format("It runs on {} ranks: {}, topology {}.", situation.target.facts.ranks,
-                  situation.target.hardware, situation.target.topology);
-  problem.analysis = analysis::to_text(situation.graph);
-  problem.program = analysis::program_facts(situation.graph);
-  problem.topology = situation.target.facts;
-  problem.nccl = situation.nccl;
-  std::vector<std::string> headers;
-  for (const auto& name : agents::api_headers()) {
-    CUCO_TRY_ASSIGN(std::string text, system::read_file(situation.cuda / "include" / name));
-    headers.push_back(std::move(text));
-  }
-  problem.api = agents::cut_api(headers);
-  return problem;
-}
 
 /// What overlaps by itself, for workloads that come split.
 void add_lane_ideas(const Situation& situation, expert::Ideas& ideas) {
@@ -130,6 +56,44 @@ expert::Ideas all_ideas(const Situation& situation) {
 
 }  // namespace
 
+agents::ModelCall model_call(const JourneyOptions& options) {
+  agents::ModelCall call;
+  call.deadline = std::chrono::seconds(static_cast<std::int64_t>(options.models.deadline_seconds));
+  call.max_tokens = options.models.max_tokens;
+  call.effort = effort_of(options.models, "propose");
+  call.run_seed = options.seed;
+  call.stopped = [] { return InterruptScope::requested(); };
+  return call;
+}
+
+Result<agents::Problem> describe_problem(const Situation& situation) {
+  agents::Problem problem;
+  problem.summary = fmt::format("{}: {}", situation.subject.name, situation.subject.summary);
+  problem.target =
+      fmt::format("It runs on {} ranks: {}, topology {}.", situation.target.facts.ranks,
+                  situation.target.hardware, situation.target.topology);
+  problem.analysis = analysis::to_text(situation.graph);
+  problem.program = analysis::program_facts(situation.graph);
+  problem.topology = situation.target.facts;
+  problem.nccl = situation.nccl;
+  std::vector<std::string> headers;
+  for (const auto& name : agents::api_headers()) {
+    CUCO_TRY_ASSIGN(std::string text, system::read_file(situation.cuda / "include" / name));
+    headers.push_back(std::move(text));
+  }
+  problem.api = agents::cut_api(headers);
+  return problem;
+}
+
+Result<ReadText> make_reader(const Subject& subject, const system::Path& cuda) {
+  CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
+  analysis::AnalysisOptions options{cuda, subject.includes, subject.flags};
+  options.include_paths.push_back(include);
+  return ReadText([options](const std::string& text) {
+    return analysis::analyse("program.cu", text, options);
+  });
+}
+
 std::vector<candidate::Proposer*> ProposerSet::pointers() const {
   std::vector<candidate::Proposer*> list;
   for (const auto& proposer : proposers)
@@ -141,6 +105,7 @@ Result<ProposerSet> make_proposers(const JourneyOptions& options,
                                    const Situation& situation,
                                    Clock& clock) {
   ProposerSet set;
+  llm::Gates gates(clock);
   for (const auto& name : options.proposers) {
     if (name == "expert") {
       auto expert = std::make_unique<expert::Expert>(all_ideas(situation), "program.cu");
@@ -148,10 +113,11 @@ Result<ProposerSet> make_proposers(const JourneyOptions& options,
       set.proposers.push_back(std::move(expert));
       continue;
     }
-    CUCO_TRY_ASSIGN(auto provider, make_provider(name, options, clock));
+    CUCO_TRY_ASSIGN(auto provider, make_recorded(name, options.models,
+                                                 {options.record, options.replay}, gates, clock));
     CUCO_TRY_ASSIGN(agents::Problem problem, describe_problem(situation));
-    set.proposers.push_back(std::make_unique<agents::ModelProposer>(*provider, std::move(problem),
-                                                                    "program.cu", kDeadline));
+    set.proposers.push_back(std::make_unique<agents::ModelProposer>(
+        *provider, std::move(problem), "program.cu", model_call(options)));
     set.providers.push_back(std::move(provider));
   }
   return set;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "agents/model_proposer.h"
 #include "analysis/communication_graph.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -45,6 +46,15 @@ struct ProposerSet {
 [[nodiscard]] Result<ProposerSet> make_proposers(const JourneyOptions& options,
                                                  const Situation& situation,
                                                  Clock& clock);
+
+/// How the seed, and what becomes of it, is analysed.
+[[nodiscard]] Result<ReadText> make_reader(const Subject& subject, const system::Path& cuda);
+
+/// What a model is told about the program and its target.
+[[nodiscard]] Result<agents::Problem> describe_problem(const Situation& situation);
+
+/// How a model is asked in this run.
+[[nodiscard]] agents::ModelCall model_call(const JourneyOptions& options);
 
 /// From the installed header; the version that this code was written for when it cannot be read.
 [[nodiscard]] design::NcclVersion installed_nccl(const system::Path& cuda);

@@ -1,83 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "llm/chat.h"
+#include "llm/protocol/chat.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/json.h"
+#include "llm/protocol/blocks.h"
+#include "llm/protocol/fields.h"
 
 namespace cuco::llm {
 namespace {
 
-/// The member if it is a string; empty for null, absent and anything else.
-std::string text_member(const Json& object, const char* key) {
-  if (!object.is_object()) return {};
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
-int count_member(const Json& object, const char* key) {
-  if (!object.is_object()) return 0;
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer() ? found->get<int>() : 0;
-}
-
-/// Some servers report errors inside a 200 answer or in the middle of a stream.
-Result<void> check_error(const Json& json) {
-  if (!json.is_object()) return Error{ErrorKind::Protocol, "the answer is not a JSON object"};
-  const auto error = json.find("error");
-  if (error == json.end() || error->is_null()) return {};
-  auto message = error->is_string() ? error->get<std::string>() : text_member(*error, "message");
-  if (message.empty()) message = "an error without a message";
-  return Error{ErrorKind::Protocol, fmt::format("the server says: {}", message)};
-}
-
-const Json* first_choice(const Json& json) {
-  const auto choices = json.find("choices");
-  if (choices == json.end() || !choices->is_array() || choices->empty()) return nullptr;
-  return choices->front().is_object() ? &choices->front() : nullptr;
-}
-
-void read_usage(const Json& json, Reply& reply) {
-  const auto usage = json.find("usage");
-  if (usage == json.end() || !usage->is_object()) return;
-  reply.prompt_tokens = count_member(*usage, "prompt_tokens");
-  reply.answer_tokens = count_member(*usage, "completion_tokens");
+void read_usage(const Json& json, Usage& usage) {
+  const Json& said = member_at(json, "usage");
+  if (!said.is_object()) return;
+  usage.prompt = count_at(said, "prompt_tokens");
+  usage.answer = count_at(said, "completion_tokens");
+  usage.cached = count_at(member_at(said, "prompt_tokens_details"), "cached_tokens");
+  // DeepSeek has a name of its own for it.
+  if (usage.cached == 0) usage.cached = count_at(said, "prompt_cache_hit_tokens");
+  usage.reasoning = count_at(member_at(said, "completion_tokens_details"), "reasoning_tokens");
 }
 
 }  // namespace
 
-std::string chat_body(const Request& request, std::string_view model) {
+std::string chat_body(const Request& request, const ModelFacts& facts, std::string_view model) {
   Json messages = Json::array();
   if (!request.system.empty()) {
     messages.push_back({{"role", "system"}, {"content", request.system}});
   }
   messages.push_back({{"role", "user"}, {"content", request.prompt}});
-  const Json body{{"model", model},
-                  {"messages", messages},
-                  {"temperature", request.temperature},
-                  {"max_tokens", request.max_tokens},
-                  {"seed", request.seed},
-                  {"stream", true},
-                  {"stream_options", {{"include_usage", true}}}};
+  Json body{{"model", model}, {"messages", messages}, {"stream", true}};
+  body[facts.token_field] = request.max_tokens;
+  if (facts.temperature && request.temperature) body["temperature"] = *request.temperature;
+  // Servers hold it in 32 or 64 signed bits.
+  if (facts.seed) body["seed"] = request.seed & 0x7FFFFFFFU;
+  if (facts.stream_usage) body["stream_options"] = {{"include_usage", true}};
+  if (facts.effort == "reasoning_effort" && !request.effort.empty()) {
+    body["reasoning_effort"] = request.effort;
+  }
+  if (facts.schema && request.schema) {
+    body["response_format"] = {{"type", "json_schema"},
+                               {"json_schema",
+                                {{"name", request.schema->name},
+                                 {"strict", true},
+                                 {"schema", schema_json(*request.schema)}}}};
+  }
   return to_text(body);
 }
 
-Result<void> ChatAnswer::add_event(std::string_view data) {
+Result<void> ChatAnswer::add_event(std::string_view, std::string_view data) {
   if (data == "[DONE]") {
     complete_ = true;
     return {};
   }
-  CUCO_TRY_ASSIGN(const Json json, parse_json(data));
-  CUCO_TRY(check_error(json));
-  read_usage(json, reply_);
+  CUCO_TRY_ASSIGN(const Json json, parse_answer(data));
+  read_usage(json, usage_);
+  if (auto model = text_at(json, "model"); !model.empty()) model_ = std::move(model);
   // The last event of a stream carries only the usage.
-  const auto* choice = first_choice(json);
-  if (choice == nullptr) return {};
-  if (const auto delta = choice->find("delta"); delta != choice->end()) {
-    reply_.text += text_member(*delta, "content");
-  }
-  if (auto reason = text_member(*choice, "finish_reason"); !reason.empty()) {
+  const Json& choice = first_of(member_at(json, "choices"));
+  text_ += text_at(member_at(choice, "delta"), "content");
+  if (auto reason = text_at(choice, "finish_reason"); !reason.empty()) {
     finish_reason_ = std::move(reason);
     // Not every server sends "[DONE]" after it.
     complete_ = true;
@@ -86,16 +67,14 @@ Result<void> ChatAnswer::add_event(std::string_view data) {
 }
 
 Result<void> ChatAnswer::set_whole(std::string_view text) {
-  CUCO_TRY_ASSIGN(const Json json, parse_json(text));
-  CUCO_TRY(check_error(json));
-  read_usage(json, reply_);
-  const auto* choice = first_choice(json);
-  const auto message = choice == nullptr ? Json::const_iterator() : choice->find("message");
-  if (choice == nullptr || message == choice->end()) {
-    return Error{ErrorKind::Protocol, "the answer has no choices"};
-  }
-  reply_.text = text_member(*message, "content");
-  finish_reason_ = text_member(*choice, "finish_reason");
+  CUCO_TRY_ASSIGN(const Json json, parse_answer(text));
+  read_usage(json, usage_);
+  const Json& choice = first_of(member_at(json, "choices"));
+  const Json& message = member_at(choice, "message");
+  if (!message.is_object()) return Error{ErrorKind::Protocol, "the answer has no choices"};
+  model_ = text_at(json, "model");
+  text_ = text_at(message, "content");
+  finish_reason_ = text_at(choice, "finish_reason");
   complete_ = true;
   return {};
 }

@@ -1,39 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The chat-completions protocol as most endpoints speak it: what is sent, and what comes back,
-/// streamed or whole.
+/// OpenAI's chat completions: the protocol that most services and local servers speak.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
-#include "llm/provider.h"
+#include "llm/catalogue/model_facts.h"
+#include "llm/protocol/answer.h"
 
 namespace cuco::llm {
 
-/// The request's body, streaming.
-[[nodiscard]] std::string chat_body(const Request& request, std::string_view model);
+[[nodiscard]] std::string chat_body(const Request& request,
+                                    const ModelFacts& facts,
+                                    std::string_view model);
 
-/// Gathers a streamed answer. Tolerates what servers do: null contents, chunks without choices,
-/// usage in a chunk of its own, unknown fields.
-class ChatAnswer {
+class ChatAnswer final : public Answer {
  public:
-  /// One event's data: a JSON chunk or "[DONE]". An error object of the server is a Protocol error.
-  [[nodiscard]] Result<void> add_event(std::string_view data);
-
-  /// A whole answer of a server that does not stream.
-  [[nodiscard]] Result<void> set_whole(std::string_view json);
-
-  /// True when the server said that the answer is complete. Otherwise the stream broke off.
-  [[nodiscard]] bool complete() const { return complete_; }
-  [[nodiscard]] const Reply& reply() const { return reply_; }
-  [[nodiscard]] const std::string& finish_reason() const { return finish_reason_; }
-
- private:
-  Reply reply_;
-  std::string finish_reason_;
-  bool complete_ = false;
+  Result<void> add_event(std::string_view name, std::string_view data) override;
+  Result<void> set_whole(std::string_view json) override;
 };
 
 }  // namespace cuco::llm

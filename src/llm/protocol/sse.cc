@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "llm/sse.h"
+#include "llm/protocol/sse.h"
 
 namespace cuco::llm {
 namespace {
@@ -32,11 +32,12 @@ Result<void> SseParser::finish() {
 
 Result<void> SseParser::take_line(std::string_view line) {
   if (line.empty()) return dispatch();
-  constexpr std::string_view kData = "data";
   const auto colon = line.find(':');
-  if (line.substr(0, colon) != kData) return {};  // a comment, or a field that nobody here needs
+  const auto field = line.substr(0, colon);
   auto value = colon == std::string_view::npos ? std::string_view() : line.substr(colon + 1);
   if (value.starts_with(' ')) value.remove_prefix(1);
+  if (field == "event") event_ = value;
+  if (field != "data") return {};  // a comment, or a field that nobody here needs
   if (has_data_) data_ += '\n';
   data_ += value;
   has_data_ = true;
@@ -44,11 +45,13 @@ Result<void> SseParser::take_line(std::string_view line) {
 }
 
 Result<void> SseParser::dispatch() {
+  const auto event = std::move(event_);
+  event_.clear();
   if (!has_data_) return {};
   has_data_ = false;
   const auto data = std::move(data_);
   data_.clear();
-  return sink_(data);
+  return sink_(event, data);
 }
 
 }  // namespace cuco::llm

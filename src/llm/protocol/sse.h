@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Server-sent events (WHATWG HTML, 9.2), as far as model endpoints use them: the `data` of each
-/// event.
+/// Server-sent events (WHATWG HTML, 9.2), as far as model services use them: the name and the
+/// `data` of each event.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace cuco::llm {
 /// Takes bytes as they come, cut anywhere.
 class SseParser {
  public:
-  using Sink = std::function<Result<void>(std::string_view data)>;
+  using Sink = std::function<Result<void>(std::string_view event, std::string_view data)>;
 
   explicit SseParser(Sink sink) : sink_(std::move(sink)) {}
 
@@ -32,6 +32,7 @@ class SseParser {
 
   Sink sink_;
   std::string line_;
+  std::string event_;
   std::string data_;
   bool has_data_ = false;
   bool after_return_ = false;  ///< The last byte was '\r': a '\n' now belongs to it.

@@ -172,13 +172,12 @@ TEST_F(Journeys, AdoptAScriptsDesignAndExplainItsMistakes) {
 
 TEST_F(Journeys, SayWhichKeyIsMissing) {
   options.proposers = {"model"};
-  options.model = "gpt-x";
-  options.key_variable = "CUCO_TEST_NO_SUCH_KEY";
+  options.models.model = "gpt-x";
+  options.models.key_variable = "CUCO_TEST_NO_SUCH_KEY";
   const auto code = go(*store::create_run(temp->path() / "runs"));
   ASSERT_FALSE(code);
   EXPECT_EQ(code.error().kind(), ErrorKind::Unavailable);
-  EXPECT_THAT(code.error().message(),
-              HasSubstr("set CUCO_TEST_NO_SUCH_KEY, or use --proposer expert"));
+  EXPECT_THAT(code.error().message(), HasSubstr("set CUCO_TEST_NO_SUCH_KEY, or name a file"));
 }
 
 TEST(JourneyOptions, SurviveTheStore) {

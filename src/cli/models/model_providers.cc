@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/models/model_providers.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "base/words.h"
+#include "llm/command_provider.h"
+#include "llm/guards/breaker.h"
+#include "llm/guards/fallback.h"
+#include "llm/http/endpoint_provider.h"
+#include "llm/mailbox_provider.h"
+#include "system/os/environment.h"
+
+namespace cuco::cli {
+namespace {
+
+constexpr std::string_view kCommand = "command";
+constexpr std::string_view kMailbox = "mailbox";
+constexpr std::size_t kMostCatalogue = std::size_t{1} << 20U;
+
+using Made = Result<std::unique_ptr<llm::Provider>>;
+
+/// "command:x y" gives "x y", "command" nothing; false for any other word.
+bool is_kind(std::string_view proposer, std::string_view kind, std::string& rest) {
+  if (!proposer.starts_with(kind)) return false;
+  proposer.remove_prefix(kind.size());
+  if (!proposer.empty() && proposer.front() != ':') return false;
+  rest = proposer.empty() ? "" : proposer.substr(1);
+  return true;
+}
+
+Result<void> add_file(llm::Catalogue& catalogue, const system::Path& file) {
+  CUCO_TRY_ASSIGN(const std::string text, system::read_file(file, kMostCatalogue));
+  return catalogue.add(text, file.string());
+}
+
+Made make_command(const std::string& words, const ModelOptions& options) {
+  llm::CommandLine command{options.command, options.command_environment};
+  if (!words.empty()) {
+    auto split = split_words(words);
+    if (!split) return std::move(split).error().while_doing("--proposer command:" + words);
+    command.words = *std::move(split);
+  }
+  return std::unique_ptr<llm::Provider>(std::make_unique<llm::CommandProvider>(std::move(command)));
+}
+
+/// A service behind its limits and its breaker.
+std::unique_ptr<llm::Provider> guarded(llm::Endpoint endpoint,
+                                       bool is_last,
+                                       llm::Gates& gates,
+                                       Clock& clock) {
+  auto gate = gates.of(endpoint.service);
+  std::unique_ptr<llm::Provider> made =
+      std::make_unique<llm::EndpointProvider>(std::move(endpoint), llm::RetryPolicy{}, clock);
+  made = std::make_unique<llm::GatedProvider>(std::move(made), std::move(gate), clock);
+  return std::make_unique<llm::BreakerProvider>(std::move(made),
+                                                llm::BreakerPolicy{.waits = is_last}, clock);
+}
+
+/// The model and what stands in for it.
+Made make_chain(const ModelOptions& options, llm::Gates& gates, Clock& clock) {
+  const auto environment = system::Environment::current();
+  CUCO_TRY_ASSIGN(const llm::Catalogue catalogue, load_catalogue(options, environment));
+  std::vector<std::string> names = {options.model};
+  names.insert(names.end(), options.fallback.begin(), options.fallback.end());
+  std::vector<std::unique_ptr<llm::Provider>> chain;
+  for (const std::string& name : names) {
+    CUCO_TRY_ASSIGN(llm::Endpoint endpoint, find_endpoint(name, options, catalogue, environment));
+    chain.push_back(guarded(std::move(endpoint), chain.size() + 1 == names.size(), gates, clock));
+  }
+  if (chain.size() == 1) return std::move(chain.front());
+  return std::unique_ptr<llm::Provider>(std::make_unique<llm::FallbackProvider>(std::move(chain)));
+}
+
+}  // namespace
+
+Result<llm::Catalogue> load_catalogue(const ModelOptions& options,
+                                      const system::Environment& environment) {
+  llm::Catalogue catalogue = llm::Catalogue::shipped();
+  const auto home = environment.get("HOME");
+  const auto base = environment.get("XDG_CONFIG_HOME");
+  if (base || home) {
+    const system::Path own =
+        (base ? system::Path(*base) : system::Path(*home) / ".config") / "cuco/models.toml";
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(own, ignored)) CUCO_TRY(add_file(catalogue, own));
+  }
+  if (!options.models_file.empty()) CUCO_TRY(add_file(catalogue, options.models_file));
+  return catalogue;
+}
+
+Result<llm::Endpoint> find_endpoint_without_key(std::string_view name,
+                                                const ModelOptions& options,
+                                                const llm::Catalogue& catalogue) {
+  if (name.empty()) {
+    return Error{ErrorKind::InvalidInput,
+                 "no model given: use --model NAME, or set llm.model in cuco.toml"};
+  }
+  const auto asked = llm::parse_model_name(name, catalogue, options.service);
+  llm::Endpoint endpoint;
+  CUCO_TRY_ASSIGN(endpoint.service, catalogue.service(asked.service));
+  endpoint.facts = catalogue.model(asked.service, asked.model);
+  endpoint.model = asked.model;
+  const auto first = llm::parse_model_name(options.model, catalogue, options.service);
+  if (!options.endpoint.empty() && asked.service == first.service) {
+    endpoint.service.url = options.endpoint;
+    // A service of one's own in its place may want no key.
+    endpoint.service.key_required = false;
+  }
+  return endpoint;
+}
+
+Result<llm::Endpoint> find_endpoint(std::string_view name,
+                                    const ModelOptions& options,
+                                    const llm::Catalogue& catalogue,
+                                    const system::Environment& environment) {
+  CUCO_TRY_ASSIGN(llm::Endpoint endpoint, find_endpoint_without_key(name, options, catalogue));
+  const auto first = llm::parse_model_name(options.model, catalogue, options.service);
+  llm::KeySources sources;
+  // A key that was named is that of the first service: it must not be sent to another one.
+  if (endpoint.service.name == first.service) sources = {options.key_variable, options.key_file};
+  CUCO_TRY_ASSIGN(endpoint.credentials,
+                  llm::find_credentials(endpoint.service, sources, environment));
+  return endpoint;
+}
+
+Made make_provider(const std::string& proposer,
+                   const ModelOptions& options,
+                   llm::Gates& gates,
+                   Clock& clock) {
+  std::string rest;
+  if (proposer == "model") return make_chain(options, gates, clock);
+  if (is_kind(proposer, kCommand, rest)) return make_command(rest, options);
+  if (is_kind(proposer, kMailbox, rest)) {
+    return std::unique_ptr<llm::Provider>(
+        std::make_unique<llm::MailboxProvider>(rest.empty() ? options.mailbox : rest, clock));
+  }
+  const std::vector<std::string> known = {"expert", "model", "command:PROGRAM", "mailbox:FOLDER"};
+  const auto near = nearest(proposer, known);
+  return Error{ErrorKind::InvalidInput,
+               fmt::format("unknown proposer '{}'{}; use expert, model, command:PROGRAM or "
+                           "mailbox:FOLDER",
+                           proposer, near ? fmt::format(" (did you mean '{}'?)", *near) : "")};
+}
+
+}  // namespace cuco::cli
