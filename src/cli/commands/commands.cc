@@ -12,12 +12,15 @@ std::unique_ptr<Command> make_best_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_config_command();
+std::unique_ptr<Command> make_cost_command();
 std::unique_ptr<Command> make_demo_command();
 std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_explain_command();
 std::unique_ptr<Command> make_init_command();
 std::unique_ptr<Command> make_judge_command();
+std::unique_ptr<Command> make_llm_command();
 std::unique_ptr<Command> make_optimize_command();
+std::unique_ptr<Command> make_prompt_command();
 std::unique_ptr<Command> make_report_command();
 std::unique_ptr<Command> make_resume_command();
 std::unique_ptr<Command> make_run_command();
@@ -50,6 +53,8 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
      "cuco init workloads/mine --ranks 4", make_init_command},
     {"check", kJob, "check a workload folder: files, oracle, seed",
      "cuco check workloads/gemm_allgather", make_check_command},
+    {"prompt", kJob, "print exactly what a model would be sent (needs no key and no network)",
+     "cuco prompt propose workloads/gemm_allgather", make_prompt_command},
     {"resume", kJob, "continue an interrupted run, or search further",
      "cuco resume last --budget 30m", make_resume_command},
     {"runs", kRuns, "list the runs", "cuco runs", make_runs_command},
@@ -57,6 +62,8 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
      make_show_command},
     {"explain", kRuns, "explain why a candidate was tried, and what it gained or broke",
      "cuco explain last 11", make_explain_command},
+    {"cost", kRuns, "show what a run's models cost: tokens and dollars, by role and candidate",
+     "cuco cost last", make_cost_command},
     {"best", kRuns, "write a run's winner to a folder", "cuco best last -o faster/",
      make_best_command},
     {"report", kRuns, "write a run as one self-contained HTML page",
@@ -67,6 +74,8 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
      make_demo_command},
     {"doctor", kMachine, "show what this machine can do, and how to get what is missing",
      "cuco doctor", make_doctor_command},
+    {"llm", kMachine, "list model services, or test one with a single cheap call",
+     "cuco llm test anthropic", make_llm_command},
     {"config", kMachine, "print each setting and where it comes from",
      "cuco config --set search.budget=30m", make_config_command},
     {"completion", kMachine, "print a completion script for bash or zsh",

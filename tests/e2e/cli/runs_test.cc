@@ -33,6 +33,19 @@ candidate::Candidate candidate_of(int number, const std::string& text) {
           .code_hash = fmt::format("hash{}", number)};
 }
 
+candidate::Exchange exchange(std::string question, double dollars) {
+  candidate::Exchange made{.question = std::move(question), .provider = "house", .model = "m"};
+  made.role = "propose";
+  made.prompt_tokens = 100;
+  made.answer_tokens = 20;
+  made.cached_tokens = 60;
+  made.reasoning_tokens = 5;
+  made.lost_tokens = dollars < 0 ? 7 : 0;
+  made.answered_by = dollars < 0 ? "spare:n" : "";
+  made.dollars = dollars;
+  return made;
+}
+
 /// runs/0001 with a seed, a failure and a winner; runs/0002 with the seed alone.
 class Runs : public ::testing::Test {
  protected:
@@ -59,9 +72,13 @@ class Runs : public ::testing::Test {
     add(candidate::Proposed{.candidate = candidate_of(0, "// seed\n")});
     if (!whole) return;
     add(candidate::Evaluated{.candidate = 0, .outcome = scored(500e-6)});
-    add(candidate::Proposed{.candidate = candidate_of(1, "// broken\n")});
+    add(candidate::Reserved{.decision = 1, .question = "q1", .tokens = 900});
+    add(candidate::Exchanged{1, exchange("q1", 0.25)});
+    add(candidate::Proposed{.candidate = candidate_of(1, "// broken\n"), .decision = 1});
     add(candidate::Evaluated{.candidate = 1, .outcome = candidate::BuildFailed{"expected ';'"}});
-    add(candidate::Proposed{.candidate = candidate_of(2, "// better\n")});
+    add(candidate::Exchanged{3, exchange("q2", -1)});
+    add(candidate::Reserved{.decision = 3, .question = "q3", .tokens = 700});
+    add(candidate::Proposed{.candidate = candidate_of(2, "// better\n"), .decision = 3});
     add(candidate::Evaluated{.candidate = 2, .outcome = scored(250e-6)});
     add(candidate::BestChanged{.candidate = 2, .seconds = 250e-6});
     add(candidate::RunFinished{.reason = "space exhausted"});
@@ -87,6 +104,21 @@ TEST_F(Runs, ShowMarksTheBestAndExplainsFailures) {
   const auto json = nlohmann::json::parse(shell_("cuco show 1 --json").out);
   EXPECT_EQ(json["best"], 2);
   EXPECT_EQ(json["candidates"][1]["verdict"], "build-failed");
+}
+
+TEST_F(Runs, CostAddsUpCallsByModelRoleAndCandidate) {
+  const Seen seen = shell_("cuco cost 1 --candidates");
+  EXPECT_EQ(seen.exit_code, 0) << seen.error;
+  EXPECT_THAT(seen.out, HasSubstr("2 calls  200 in  120 cached  40 out  10 reasoning"));
+  EXPECT_THAT(seen.out, HasSubstr("$0.2500 + 1 of unknown price"));
+  EXPECT_THAT(seen.out, HasSubstr("broken attempts: 7 more tokens"));
+  EXPECT_THAT(seen.out, HasSubstr("cut off: 1 call without an answer, at most 700 tokens"));
+  const auto json = nlohmann::json::parse(shell_("cuco cost 1 --json").out);
+  EXPECT_EQ(json["models"]["house:m"]["dollars"], 0.25);
+  EXPECT_FALSE(json["models"]["spare:n"].contains("dollars"));
+  EXPECT_EQ(json["roles"]["propose"]["calls"], 2);
+  EXPECT_EQ(json["candidates"]["2"]["prompt_tokens"], 100);
+  EXPECT_EQ(shell_("cuco cost 2").out, "run 0002 asked no model\n");
 }
 
 TEST_F(Runs, BestWritesTheWinner) {
