@@ -38,7 +38,9 @@ TEST(ByteRanges, ASetHasWhatWasAdded) {
     EXPECT_TRUE(set.is_exact());
     std::vector<bool> seen(4000);
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-      if (i > 0) EXPECT_GT(ranges[i].begin, ranges[i - 1].end);
+      if (i > 0) {
+        EXPECT_GT(ranges[i].begin, ranges[i - 1].end);
+      }
       for (std::uint64_t b = ranges[i].begin; b < ranges[i].end; ++b)
         seen[b] = true;
     }
