@@ -9,14 +9,14 @@
 //   the sender's last kernel says that all is stored (done), and the receiver's waits for that.
 //
 // Why that is safe, over iterations and replays of a graph:
-// - The receiver announces when the first of its own kernels that has the plan begins, or else its
-//   last one: what its stream did before has ended by then, so nothing of it is at the memory.
+// - The receiver announces from the first of its own kernels that has the plan, or else the last one:
+//   what its stream did before has ended by then, so nothing of it is at the memory.
 // - Its list of places is written again in the next round, when it has seen that this one is done.
 // - Announcements and ends are counts in device memory that only go up, for each pair and direction.
 // - All that was stored is there for who sees the end: the kernels that stored ended before.
-// Why it does not stop: no thread waits before the first block to begin, of the first kernel that
-// has the plan, has announced. So each rank's announcement needs only that its own earlier rounds
-// end, which needs only announcements of those: grids may be of any size.
+// Why it does not stop: a thread that has to wait announces first, unless another has. So a rank's
+// announcement needs only that its own earlier rounds end, which needs only announcements of those:
+// grids may be of any size, and blocks begin in any order.
 // What the program owes: messages meet as NCCL's do, and all kernels with the plan run on the stream
 // of the exchange. Whether the kernels really stored each byte once is counted: if not, the last
 // kernel copies the messages from the memory that is sent, which is always written too.
@@ -54,7 +54,8 @@ struct ForwardTables {
   int rank, ranks;
   char** bases;                // [window][rank]: where this rank sees the window of a rank
   unsigned *sent, *received;   // [rank]: rounds
-  unsigned *begun, *ended;     // blocks of a kernel
+  unsigned *begun, *ended;     // rounds that were announced and ended
+  unsigned* blocks;            // of the last kernel that are done
   unsigned long long* stored;  // bytes and their addresses, summed up
 
   // Window 0: flags by which others announce and end, and what they announce.
@@ -69,7 +70,13 @@ struct ForwardTables {
            (size_t)ranks * kMostMessages * sizeof(size_t);
   }
 
-  __device__ void await_announced(int peer) const { await(announced(rank, peer), sent[peer] + 1); }
+  __device__ bool has_announced(int peer, cuda::memory_order order) const {
+    return (int)(Flag(*announced(rank, peer)).load(order) - (sent[peer] + 1)) >= 0;
+  }
+  __device__ void await_announced(int peer, cuda::memory_order order) const {
+    while (!has_announced(peer, order)) {
+    }
+  }
 };
 
 // A plan, for kernels. Without segments it is nobody's: what is stored stays here.
@@ -78,30 +85,39 @@ struct Forward {
   const Segment* segments;
   const Target* targets;
   const Landing* landings;
+  const int* buckets;  // segments that begin before the bucket does; one more at the end
+  size_t first_begin;
+  int bucket_shift, n_buckets;
   int n_segments, n_landings;
   unsigned long long receivers, senders;   // a bit for each rank but this one
   unsigned long long bytes, address_sum;   // what must have been stored
-  bool announces;
 };
 
 __device__ inline bool has(unsigned long long ranks, int rank) { return ranks >> rank & 1; }
 
-// By the whole block, at its begin. The first block of the grid to come here does it.
-__device__ inline void announce_landings(const Forward& forward) {
-  __shared__ bool first;
+// Tells where messages go and that they may come, unless that has been done in this round: by
+// `lanes` threads of one warp.
+__device__ inline void announce_landings(const Forward& forward, unsigned lane, unsigned lanes) {
   const ForwardTables& tables = forward.tables;
-  const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
-  if (thread() == 0) first = atomicInc(tables.begun, blocks - 1) == 0;
-  __syncthreads();
-  if (!first) return;
-  for (int i = thread(); i < forward.n_landings; i += threads()) {
+  const unsigned warp = ~0u >> (32 - lanes);
+  unsigned before = 0;
+  const cuda::atomic_ref<unsigned, cuda::thread_scope_device> begun(*tables.begun);
+  const unsigned round = *tables.ended;
+  if (lane == 0 && begun.load(cuda::memory_order_relaxed) == round)
+    before = atomicCAS(tables.begun, round, round + 1) == round;
+  if (lanes > 1) before = __shfl_sync(warp, before, 0);
+  if (before == 0) return;
+  for (int i = lane; i < forward.n_landings; i += lanes) {
     const Landing& landing = forward.landings[i];
     *tables.place(landing.peer, tables.rank, landing.number) = landing.place;
   }
-  __syncthreads();
-  for (int p = thread(); p < tables.ranks; p += threads()) {
+  if (lanes > 1) __syncwarp(warp);
+  for (int p = lane; p < tables.ranks; p += lanes) {
     if (has(forward.senders, p)) raise(tables.announced(p, tables.rank), tables.received[p] + 1);
   }
+}
+__device__ inline void announce_landings_by_warp(const Forward& forward) {
+  if (thread() < 32) announce_landings(forward, thread(), min(threads(), 32u));
 }
 
 // Where the byte at `from` of a segment's target goes. The peer must have announced.
@@ -120,7 +136,8 @@ class Forwarder {
       : forward_(forward),
         seen_(1ull << forward.tables.rank),
         size_(forward.n_segments > 0 ? 0 : ~(size_t)0) {
-    if (forward.announces) announce_landings(forward);
+    const bool first = blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0;
+    if (first && forward.n_landings > 0) announce_landings_by_warp(forward);
   }
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;
@@ -149,17 +166,25 @@ class Forwarder {
     if (address - begin_ + sizeof(T) > size_) return store_bytes(at, value);
     if (count_ != 0) *at = value;
     if (count_ > 0) count(address, sizeof(T));
-    for (int i = 0; i < count_; ++i) {
-      char* to = i == 0 ? first_ + (address - begin_) : destination_of(i, address);
-      if ((size_t)to % alignof(T) == 0) {
-        *(T*)to = value;
-      } else {
-        for (size_t k = 0; k < sizeof(T); ++k) to[k] = ((const char*)&value)[k];
-      }
+#pragma unroll
+    for (int i = 0; i < kKept; ++i) {
+      if (i < count_) put(kept_[i] + (address - begin_), value);
     }
+    for (int i = kKept; i < count_; ++i) put(destination_of(i, address), value);
   }
 
  private:
+  static constexpr int kKept = 7;  // targets whose place is kept in registers
+
+  template <typename T>
+  static __device__ void put(char* to, const T& value) {
+    if ((size_t)to % alignof(T) == 0) {
+      *(T*)to = value;
+    } else {
+      for (size_t k = 0; k < sizeof(T); ++k) to[k] = ((const char*)&value)[k];
+    }
+  }
+
   // What lies across the borders of segments.
   template <typename T>
   __device__ void store_bytes(T* at, const T& value) {
@@ -171,9 +196,12 @@ class Forwarder {
     address_sum_ += (unsigned)(bytes * address + bytes * (bytes - 1) / 2) * count_;
   }
 
-  // The segment of the address, or what is between two of them.
-  __device__ void find(size_t address) {
-    int low = 0, high = forward_.n_segments;  // the first that begins behind it
+  // The number of segments that begin at the address or before.
+  __device__ int segments_up_to(size_t address) const {
+    if (address < forward_.first_begin) return 0;
+    const size_t bucket = (address - forward_.first_begin) >> forward_.bucket_shift;
+    if (bucket >= forward_.n_buckets) return forward_.n_segments;
+    int low = forward_.buckets[bucket], high = forward_.buckets[bucket + 1];
     while (low < high) {
       const int middle = (low + high) / 2;
       if (forward_.segments[middle].begin <= address) {
@@ -182,11 +210,17 @@ class Forwarder {
         high = middle;
       }
     }
+    return low;
+  }
+
+  // The segment of the address, or what is between two of them.
+  __device__ void find(size_t address) {
+    const int before = segments_up_to(address);
     begin_ = 0;
-    size_ = low < forward_.n_segments ? forward_.segments[low].begin : ~(size_t)0;
+    size_ = before < forward_.n_segments ? forward_.segments[before].begin : ~(size_t)0;
     count_ = -1;
-    if (low == 0) return;
-    const Segment segment = forward_.segments[low - 1];
+    if (before == 0) return;
+    const Segment segment = forward_.segments[before - 1];
     begin_ = segment.begin + segment.bytes;
     size_ -= begin_;
     if (address >= begin_) return;
@@ -194,17 +228,30 @@ class Forwarder {
     size_ = segment.bytes;
     count_ = segment.count;
     targets_ = forward_.targets + segment.first;
-    for (int i = 0; i < count_; ++i) await_receiver(targets_[i].peer);
-    if (count_ > 0) first_ = destination_of(0, begin_);
+    await_receivers();
+#pragma unroll
+    for (int i = 0; i < kKept; ++i) {
+      if (i < count_) kept_[i] = destination_of(i, begin_);
+    }
   }
 
   __device__ char* destination_of(int i, size_t address) const {
     return destination(forward_.tables, targets_[i], address - begin_);
   }
 
+  // One fence for all that were not seen yet.
+  __device__ void await_receivers() {
+    const unsigned long long before = seen_;
+    for (int i = 0; i < count_; ++i) await_receiver(targets_[i].peer);
+    if (seen_ != before)
+      cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_system);
+  }
   __device__ void await_receiver(int peer) {
     if (has(seen_, peer)) return;
-    forward_.tables.await_announced(peer);
+    // Who waits has announced: block 0 may not have begun, and the peer may wait for it.
+    if (!forward_.tables.has_announced(peer, cuda::memory_order_relaxed))
+      announce_landings(forward_, 0, 1);
+    forward_.tables.await_announced(peer, cuda::memory_order_relaxed);
     seen_ |= 1ull << peer;
   }
 
@@ -213,14 +260,15 @@ class Forwarder {
   size_t begin_ = 0, size_;  // what `count_` holds for
   int count_ = -1;               // of targets; -1: not sent
   const Target* targets_ = nullptr;
-  char* first_ = nullptr;  // where the begin goes for the first target
+  char* kept_[kKept];  // where the begin goes
   unsigned bytes_ = 0, address_sum_ = 0;
 };
 
 // Copies all messages, by the whole grid.
 __device__ inline void copy_segments(const Forward& forward) {
   for (int p = thread(); p < forward.tables.ranks; p += threads()) {
-    if (has(forward.receivers, p)) forward.tables.await_announced(p);
+    if (has(forward.receivers, p))
+      forward.tables.await_announced(p, cuda::memory_order_acquire);
   }
   __syncthreads();
   for (int s = 0; s < forward.n_segments; ++s) {
@@ -238,12 +286,15 @@ __device__ inline void copy_segments(const Forward& forward) {
 // In the place of the exchange. `forwarded`: kernels had the plan.
 __global__ void end_forwarding(const __grid_constant__ Forward forward, bool forwarded) {
   const ForwardTables& tables = forward.tables;
-  if (forward.announces) announce_landings(forward);
-  const bool stored = forwarded && tables.stored[0] == forward.bytes &&
-                      (unsigned)tables.stored[1] == (unsigned)forward.address_sum;
+  announce_landings_by_warp(forward);
+  const bool counted = tables.stored[0] == forward.bytes &&
+                       (unsigned)tables.stored[1] == (unsigned)forward.address_sum;
+  const bool stored = counted && (forwarded || forward.bytes == 0);
   if (!stored) copy_segments(forward);
-  if (!last_of(tables.ended, gridDim.x)) return;
+  __syncthreads();
+  if (gridDim.x > 1 && !last_of(tables.blocks, gridDim.x)) return;
   if (thread() < 2) tables.stored[thread()] = 0;
+  if (thread() == 0) ++*tables.ended;
   for (int p = thread(); p < tables.ranks; p += threads()) {
     if (has(forward.receivers, p)) raise(tables.done(p, tables.rank), ++tables.sent[p]);
   }

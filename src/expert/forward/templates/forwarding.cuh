@@ -74,18 +74,20 @@ class PlanTables {
       if (!add_landing(i, windows)) return ncclInvalidArgument;
     }
     for (const Message& m : plan_.sends) forward.receivers |= bit(m.peer);
+    fill_buckets();
     return ncclSuccess;
   }
 
   // To the device, on a stream of its own, so that a stream may be captured meanwhile.
   size_t size() const {
     return segments_.size() * sizeof(Segment) + targets_.size() * sizeof(Target) +
-           landings_.size() * sizeof(Landing);
+           landings_.size() * sizeof(Landing) + buckets_.size() * sizeof(int);
   }
   cudaError_t upload(char* memory, cudaStream_t stream) {
     cudaError_t result = put(segments_, &forward.segments, &memory, stream);
     if (result == cudaSuccess) result = put(targets_, &forward.targets, &memory, stream);
     if (result == cudaSuccess) result = put(landings_, &forward.landings, &memory, stream);
+    if (result == cudaSuccess) result = put(buckets_, &forward.buckets, &memory, stream);
     forward.n_segments = (int)segments_.size();
     forward.n_landings = (int)landings_.size();
     return result == cudaSuccess ? cudaStreamSynchronize(stream) : result;
@@ -119,6 +121,23 @@ class PlanTables {
     forward.bytes += segment.count * bytes;
     const size_t pairs = bytes % 2 == 0 ? bytes / 2 * (bytes - 1) : (bytes - 1) / 2 * bytes;
     forward.address_sum += segment.count * (bytes * begin + pairs);
+  }
+
+  // So that few segments have to be looked at for an address.
+  void fill_buckets() {
+    if (segments_.empty()) return;
+    constexpr size_t kMost = 1024;
+    const size_t first = segments_.front().begin;
+    const size_t bytes = segments_.back().begin + segments_.back().bytes - first;
+    forward.first_begin = first;
+    while (bytes >> forward.bucket_shift > kMost) ++forward.bucket_shift;
+    forward.n_buckets = (int)(bytes >> forward.bucket_shift) + 1;
+    int before = 0;  // segments that begin before the bucket
+    for (int b = 0; b <= forward.n_buckets; ++b) {
+      const size_t begin = first + ((size_t)b << forward.bucket_shift);
+      while (before < (int)segments_.size() && segments_[before].begin < begin) ++before;
+      buckets_.push_back(before);
+    }
   }
 
   Target target_of(size_t send, size_t skipped) const {
@@ -162,6 +181,7 @@ class PlanTables {
   std::vector<Segment> segments_;
   std::vector<Target> targets_;
   std::vector<Landing> landings_;
+  std::vector<int> buckets_;
 };
 
 // What a communicator has for it.
@@ -226,7 +246,6 @@ class Forwarding {
     failed_ = find(plan, stream);
     planned_ = std::move(plan);
     is_planned_ = true;
-    is_announced_ = false;
     is_forwarded_ = false;
     return ncclSuccess;
   }
@@ -236,7 +255,7 @@ class Forwarding {
   Forward for_kernel() {
     if (!is_planned_ || failed_ != ncclSuccess) return {};
     is_forwarded_ = true;
-    return next();
+    return now_;
   }
 
   // In the place of the exchange.
@@ -244,10 +263,9 @@ class Forwarding {
     is_planned_ = false;
     if (failed_ != ncclSuccess) return failed_;
     if (!(calls == planned_)) return ncclInvalidUsage;  // what was stored went somewhere else
-    const Forward forward = next();
-    const size_t wanted = is_forwarded_ ? 1 : divide_up(forward.bytes, 32 << 10);
+    const size_t wanted = is_forwarded_ ? 1 : divide_up(now_.bytes, 32 << 10);
     const int blocks = (int)std::clamp<size_t>(wanted, 1, 32);
-    end_forwarding<<<blocks, 512, 0, stream>>>(forward, is_forwarded_);
+    end_forwarding<<<blocks, 512, 0, stream>>>(now_, is_forwarded_);
     return launched();
   }
 
@@ -265,7 +283,7 @@ class Forwarding {
     tables_.rank = site.comm.rank;
     tables_.ranks = site.comm.nRanks;
     const size_t ranks = tables_.ranks, bases = kMostWindows * ranks * sizeof(char*);
-    const size_t bytes = bases + 3 * sizeof(unsigned long long) + (2 * ranks + 2) * sizeof(unsigned);
+    const size_t bytes = bases + 3 * sizeof(unsigned long long) + (2 * ranks + 3) * sizeof(unsigned);
     if (use_device_of(comm) != ncclSuccess ||
         cudaMalloc(&tables_.bases, bytes) != cudaSuccess ||
         cudaMemset(tables_.bases, 0, bytes) != cudaSuccess ||
@@ -278,6 +296,7 @@ class Forwarding {
     tables_.received = tables_.sent + ranks;
     tables_.begun = tables_.received + ranks;
     tables_.ended = tables_.begun + 1;
+    tables_.blocks = tables_.begun + 2;
     return ncclSuccess;
   }
 
@@ -291,14 +310,6 @@ class Forwarding {
     if (cudaDeviceSynchronize() != cudaSuccess) return ncclUnhandledCudaError;
     shared_.push_back(shared);
     return ncclSuccess;
-  }
-
-  // With the announcement, for the first that asks.
-  Forward next() {
-    Forward forward = now_;
-    forward.announces = !is_announced_;
-    is_announced_ = true;
-    return forward;
   }
 
   // Plans come again and again: what the device has is not sent to it twice.
@@ -354,5 +365,5 @@ class Forwarding {
   Plan planned_;
   Forward now_{};
   ncclResult_t failed_ = ncclSuccess;
-  bool is_planned_ = false, is_announced_ = false, is_forwarded_ = false;
+  bool is_planned_ = false, is_forwarded_ = false;
 };
