@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a program whose kernels send what they store on the virtual cluster, watched by the checker.
+
+    run.py CUCO GENERATE PROGRAM [--ranks N] [--schedules N] [--mutants]
+
+It has to verify its own results under every schedule, and the checker has to find nothing.
+--mutants runs versions with one step of the protocol left out instead: each has to be found.
+"""
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+MUTANTS = {
+    "stores before the announcement": (
+        "    forward_.tables.await_announced(peer, cuda::memory_order_relaxed);\n", ""),
+    "wait without an announcement": ("      announce_landings(forward_, 0, 1);\n", "      ;\n"),
+    "announcement without release": (
+        "raise(tables.announced(p, tables.rank), tables.received[p] + 1);",
+        "Flag(*tables.announced(p, tables.rank)).store(tables.received[p] + 1, cuda::memory_order_relaxed);"),
+    "announcement without a fence": (
+        "cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_system);", ";"),
+    "end without release": (
+        "raise(tables.done(p, tables.rank), ++tables.sent[p]);",
+        "Flag(*tables.done(p, tables.rank)).store(++tables.sent[p], cuda::memory_order_relaxed);"),
+    "no wait for the end": (
+        "await(tables.done(tables.rank, p), ++tables.received[p]);", "++tables.received[p];"),
+    "no copy of what no kernel has stored": ("  if (!stored) copy_segments(forward);\n", ""),
+    "no count of what kernels have stored": (
+        "const bool stored = counted && (forwarded", "const bool stored = (forwarded"),
+}
+
+
+def run(options, text, folder):
+    program = pathlib.Path(folder) / "program.cu"
+    program.write_text(text)
+    done = subprocess.run([options.cuco, "run", "--ranks", options.ranks, "--check", "--schedules",
+                           options.schedules, program], capture_output=True, text=True)
+    right = done.returncode == 0 and "PASS" in done.stdout and "FAIL" not in done.stdout
+    return right, done.stdout + done.stderr
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cuco")
+    parser.add_argument("generate")
+    parser.add_argument("program")
+    parser.add_argument("--ranks", default="4")
+    parser.add_argument("--schedules", default="3")
+    parser.add_argument("--mutants", action="store_true")
+    options = parser.parse_args()
+    made = subprocess.run([options.generate, options.program], capture_output=True, text=True)
+    print(made.stderr, end="")
+    if made.returncode != 0:
+        return 1
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        if not options.mutants:
+            right, output = run(options, made.stdout, folder)
+            print("passed" if right else output)
+            return 0 if right else 1
+        for name, (old, new) in MUTANTS.items():
+            if made.stdout.count(old) != 1:
+                print(f"FAILED  {name}: its place is not in the text")
+                failed += 1
+                continue
+            right, output = run(options, made.stdout.replace(old, new), folder)
+            failed += right
+            print(f"{'FAILED: not found' if right else 'found'}  {name}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
