@@ -63,6 +63,57 @@ std::string history_text(const candidate::History& history) {
   return text;
 }
 
+std::string_view wish(candidate::Operation operation) {
+  switch (operation) {
+    case candidate::Operation::Rewrite:
+      return "Write a program with another design than the parent's.";
+    case candidate::Operation::Edit:
+      return "Keep the parent's design and make it faster.";
+    case candidate::Operation::Crossover:
+      return "Join the parent's design with what the others below do better.";
+    case candidate::Operation::Repair:
+      return "The parent failed, as its verdict says. Keep its design and make it correct.";
+    case candidate::Operation::Tune:
+      return "Keep the parent's code and choose better constants.";
+  }
+  return "";
+}
+
+std::string plan_text(const candidate::Plan& plan) {
+  std::string text = fmt::format("Follow this plan: {}\n", design::to_text(plan.directive));
+  if (!plan.reason.empty()) text += fmt::format("Its reason: {}\n", plan.reason);
+  for (const std::string& condition : plan.preconditions)
+    text += fmt::format("It needs: {}\n", condition);
+  return text;
+}
+
+/// Others worth a look. Code is shown where it is to be joined; of a failure the finding is enough.
+std::string inspiration_text(const candidate::Judged& judged, candidate::Operation operation) {
+  const auto& candidate = judged.candidate;
+  std::string text =
+      fmt::format("\n#{} {}\n", candidate.number, design::to_text(candidate.directive));
+  if (judged.outcome) text += candidate::explanation(*judged.outcome).substr(0, kMaxVerdict) + "\n";
+  const bool correct = judged.outcome && std::holds_alternative<candidate::Scored>(*judged.outcome);
+  if (!correct || operation != candidate::Operation::Crossover) return text;
+  for (const auto& file : candidate.source.files())
+    text += fmt::format("```cuda\n{}\n```\n", trim(file.text));
+  return text;
+}
+
+std::string task_text(const candidate::Task& task) {
+  std::string text = fmt::format("{}\n", wish(task.operation));
+  if (task.plan) text += plan_text(*task.plan);
+  if (!task.notes.empty()) text += "\nWhat was learnt so far:\n";
+  for (const std::string& note : task.notes)
+    text += fmt::format("- {}\n", note);
+  if (!task.inspirations.empty()) text += "\nOthers worth a look, failures among them:\n";
+  for (const candidate::Number number : task.inspirations) {
+    if (static_cast<std::size_t>(number) < task.history.size())
+      text += inspiration_text(task.history[number], task.operation);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string system_prompt() {
@@ -88,6 +139,7 @@ std::string proposal_prompt(const Problem& problem, const candidate::Task& task)
   values["parent"] = std::to_string(task.parent);
   values["directive"] = design::to_text(parent.candidate.directive);
   values["verdict"] = verdict.substr(0, kMaxVerdict);
+  values["task"] = task_text(task);
   values["source"] = std::string(trim(source));
   return filled(template_text("propose.md"), values);
 }

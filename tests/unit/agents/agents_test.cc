@@ -155,6 +155,31 @@ TEST_F(Proposing, AsksWithSpaceParentVerdictAndApi) {
   }
 }
 
+TEST_F(Proposing, AsksForTheOperationWithPlanNotesAndOthersWork) {
+  auto failed = std::make_shared<candidate::Judged>();
+  failed->candidate.number = 1;
+  failed->candidate.source = program::single_file("program.cu", "int failed;");
+  failed->outcome = candidate::BuildFailed{"expected a ';'"};
+  auto fast = std::make_shared<candidate::Judged>();
+  fast->candidate.number = 2;
+  fast->candidate.source = program::single_file("program.cu", "int fast;");
+  fast->outcome = candidate::Scored{.seconds = 5e-4, .baseline_seconds = 1e-3};
+  auto seed = std::make_shared<candidate::Judged>(history.seed());
+  candidate::Task task{.operation = candidate::Operation::Crossover,
+                       .inspirations = {1, 2},
+                       .plan = candidate::Plan{.reason = "rows are final early"},
+                       .notes = {"LSA: #2 reaches 2.00x"},
+                       .history = candidate::History({seed, failed, fast})};
+  const auto prompt = proposal_prompt(problem, task);
+  for (const auto* part : {"Join the parent's design", "Its reason: rows are final early",
+                           "- LSA: #2 reaches 2.00x", "expected a ';'", "int fast;"}) {
+    EXPECT_NE(prompt.find(part), std::string::npos) << part << "\n" << prompt;
+  }
+  EXPECT_EQ(prompt.find("int failed;"), std::string::npos);
+  task.operation = candidate::Operation::Repair;
+  EXPECT_NE(proposal_prompt(problem, task).find("make it correct"), std::string::npos);
+}
+
 TEST_F(Proposing, ExplainsWhatWasWrongWithAnAnswer) {
   EXPECT_EQ(reason(ask(llm::Reply{.text = "garbage"})),
             "the answer states no directive (DIRECTIVE: …)");
