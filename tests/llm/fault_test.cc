@@ -160,11 +160,11 @@ TEST_P(Faults, OfTlsAreNotAskedAgainAndSayWhy) {
 }
 
 TEST_P(Faults, OfAnotherModelAreTold) {
-  if (std::string_view(GetParam()) == "bedrock")
-    GTEST_SKIP() << "converse does not say who answers";
   const auto reply = ask(endpoint("other-model"));
   ASSERT_TRUE(reply) << reply.error().message();
-  EXPECT_EQ(reply->answered_by, fmt::format("{}:quite-another-one", GetParam()));
+  // Converse does not say who answers.
+  const bool says = std::string_view(GetParam()) != "bedrock";
+  EXPECT_EQ(reply->answered_by, says ? fmt::format("{}:quite-another-one", GetParam()) : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -4,6 +4,7 @@
 #include "cli/journey/journey.h"
 
 #include <atomic>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,6 +49,26 @@ class DirectiveEvaluator final : public candidate::Evaluator {
   std::atomic<int> evaluations{0};
   candidate::Provenance made_with{.nvcc = "13.0.88"};
 };
+
+/// Answers each new question of a mailbox with another design; how many there were.
+int answer_questions(const system::Path& box) {
+  int count = 0;
+  std::error_code ignored;
+  for (const auto& file : std::filesystem::directory_iterator(box, ignored)) {
+    auto answer = file.path().string();
+    const auto end = answer.find(".question.md");
+    if (end == std::string::npos) continue;
+    answer.replace(end, std::string::npos, ".answer.md");
+    if (std::filesystem::exists(answer)) continue;
+    EXPECT_TRUE(system::write_file(
+        answer,
+        "DIRECTIVE: LSA · producer-fused · per-peer signal · thread · per tile\n"
+        "BECAUSE: asked and answered\nREGION kernels\n```\nint x" +
+            std::to_string(answer.size() + std::hash<std::string>()(answer)) + ";\n```\n"));
+    ++count;
+  }
+  return count;
+}
 
 class Journeys : public testing::Test {
  protected:
@@ -168,6 +189,30 @@ TEST_F(Journeys, AdoptAScriptsDesignAndExplainItsMistakes) {
     EXPECT_EQ(*replayed->state.entries[i].latest(), *run->state.entries[i].latest()) << i;
     EXPECT_EQ(replayed->state.entries[i].exchanges, run->state.entries[i].exchanges) << i;
   }
+}
+
+TEST_F(Journeys, WaitForAPersonAtAMailbox) {
+  const auto box = temp->path() / "box";
+  options.proposers = {"mailbox:" + box.string()};
+  options.models.deadline_seconds = 60;
+  options.candidates = 3;
+  std::atomic<bool> over = false;
+  int answered = 0;
+  std::thread person([&] {
+    for (; !over; std::this_thread::sleep_for(std::chrono::milliseconds(50)))
+      answered += answer_questions(box);
+  });
+  const auto folder = store::create_run(temp->path() / "runs");
+  const auto code = go(*folder);
+  over = true;
+  person.join();
+  ASSERT_TRUE(code) << code.error().message();
+  EXPECT_EQ(answered, 2);
+  const auto run = load_run(*folder);
+  ASSERT_TRUE(run);
+  ASSERT_EQ(run->state.entries.size(), 3U);
+  EXPECT_EQ(run->state.entries[1].candidate.lineage.proposer, "mailbox:mailbox");
+  EXPECT_EQ(run->state.entries[1].candidate.lineage.because, "asked and answered");
 }
 
 TEST_F(Journeys, SayWhichKeyIsMissing) {
