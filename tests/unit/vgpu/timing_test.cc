@@ -200,6 +200,7 @@ LOOP: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 300; @%p1 bra LOOP;
 TEST_F(SideBySide, KernelsGoWhereThereIsMostRoom) {
   const auto alone = start(66);
   finish();
+  gpu_.reset();  // both would have their memory at the same addresses
   gpu_ = make();
   const auto one = start(66);
   const auto other = start(66);
