@@ -159,9 +159,14 @@ std::string with_short_lines(std::string_view text, std::string_view original) {
   const std::set<std::string_view> kept(lines.begin(), lines.end());
   std::vector<std::string> result;
   std::ptrdiff_t depth = 0;  // of parentheses, at the begin of a line
+  bool in_directive = false;
   for (const auto line : split(text, '\n')) {
     const auto code = line.substr(0, line.find("//"));
-    if (code.size() < line.size() || line.size() <= kWidth || kept.contains(line)) {
+    // A directive of the preprocessor ends with its line.
+    in_directive = in_directive || trim(line).starts_with('#');
+    const bool breakable = code.size() == line.size() && !in_directive && !kept.contains(line);
+    in_directive = in_directive && line.ends_with('\\');
+    if (!breakable || line.size() <= kWidth) {
       result.emplace_back(line);
     } else {
       std::ranges::move(broken(std::string(line), depth > 0), std::back_inserter(result));

@@ -50,7 +50,8 @@ using Values = std::map<std::string, std::string, std::less<>>;
                                          std::size_t tail);
 
 /// Breaks lines of more than 100 columns after a comma or, in parentheses, a semicolon, under the
-/// innermost open parenthesis. Lines with comments and lines of `original` are left alone.
+/// innermost open parenthesis. Lines with comments, directives of the preprocessor and lines of
+/// `original` are left alone.
 [[nodiscard]] std::string with_short_lines(std::string_view text, std::string_view original = "");
 
 }  // namespace cuco::expert

@@ -35,6 +35,9 @@ TEST(ShortLines, LeaveOthersAlone) {
   const auto own = "  theirs(" + kFill + ", " + kFill + ", " + kFill + ");";
   EXPECT_EQ(with_short_lines(own, "a\n" + own + "\nb"), own);
   EXPECT_EQ(with_short_lines(own + "  // why"), own + "  // why");
+  // A macro ends with its line.
+  EXPECT_EQ(with_short_lines("#define M \\\n" + own), "#define M \\\n" + own);
+  EXPECT_NE(with_short_lines("#define M\n" + own), "#define M\n" + own);
 }
 
 }  // namespace
