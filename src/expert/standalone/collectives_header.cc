@@ -59,8 +59,11 @@ class Header {
         design_.forwards ? device_half_of_forwarding() : "",
         without(emit::path_of(design_.backend), "cuco::"), design_.blocks, design_.box_kib);
     if (design_.forwards) text_ += filled("forwarding.cuh", {}) + "\n";
+    if (design_.share > 0)
+      text_ += filled("size_beside.cuh", {{"share", fmt::format("{}", design_.share)}});
     const std::string communicators = filled(
-        "communicators.cuh", {{"by_device", design_.forwards ? filled("by_device.cuh", {}) : ""}});
+        "communicators.cuh", {{"by_device", design_.forwards ? filled("by_device.cuh", {}) : ""},
+                              {"size", design_.share > 0 ? "size_beside()" : "kSize"}});
     text_ += design_.forwards ? communicators : without_lines(communicators, "orwarding");
     CUCO_TRY(groups());
     // One thread calls, and may not even have the library for more.

@@ -22,6 +22,7 @@ struct OwnDesign {
   std::optional<emit::Shots> shots;  ///< Of all-reduces; nothing: few bytes in one, more in two.
   int blocks = 32;                   ///< At most; small calls take fewer.
   int box_kib = 32;                  ///< What a block sends to a peer in one round.
+  int share = 0;                     ///< Blocks for one in so many SMs at most; 0: for all.
   bool forwards = false;             ///< Kernels may send what they store: see forward/.
 };
 

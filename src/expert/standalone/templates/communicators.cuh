@@ -27,7 +27,7 @@ class Communicators {
   // Collective: it waits for the other ranks.
   ncclResult_t add(const ncclComm_t* comms, int n) {
     std::vector<Site> sites(n);
-    const ncclResult_t opened = open<kPath>(comms, n, kSize, sites.data());
+    const ncclResult_t opened = open<kPath>(comms, n, {{size}}, sites.data());
     if (opened != ncclSuccess) return opened;
     std::vector<Forwarding> forwarding(n);
     const ncclResult_t ready = Forwarding::open(comms, n, sites.data(), forwarding.data());
