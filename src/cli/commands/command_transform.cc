@@ -31,6 +31,7 @@ class TransformCommand final : public Command {
     arguments.option("--include", includes_, "DIR", "header folder that it needs; may be repeated")
         .completes(Completion::Folder);
     arguments.option("--nvcc", flags_, "FLAG", "compiler flag that it needs; may be repeated");
+    arguments.flag("--overlap", overlap_, "let run side by side what nothing orders");
     arguments.flag("--own", own_, "trust the code: run it even if a sandbox fence is missing");
     arguments.rest("ARGS", args_, "arguments for the program");
   }
@@ -42,8 +43,9 @@ class TransformCommand final : public Command {
     const std::string& source = opened.source;
     CUCO_TRY_ASSIGN(const design::Backend backend, usual_backend(judge->target()));
     const auto transformed = is_split()
-                                 ? transform_split(file_, source, backend)
-                                 : transform_whole(program_file().filename(), source, backend);
+                                 ? transform_split(file_, source, backend, overlap_)
+                                 : transform_whole(program_file().filename(), source, backend,
+                                                   opened.graph ? &*opened.graph : nullptr);
     if (!transformed) {
       return Error{ErrorKind::InvalidInput, fmt::format("{} is left as it is: {}", file_.string(),
                                                         transformed.error().message())};
@@ -97,6 +99,7 @@ class TransformCommand final : public Command {
     judge::ProgramJudge* judge = nullptr;
     std::optional<OpenedProgram> program;
     std::unique_ptr<judge::ProgramJudge> of_folder;
+    std::optional<analysis::CommunicationGraph> graph;  ///< Of a file, if it is needed.
   };
   Result<Opened> open() const {
     const judge::JudgeOptions options{.workload = file_,
@@ -110,7 +113,8 @@ class TransformCommand final : public Command {
       opened.judge = opened.of_folder.get();
       return opened;
     }
-    CUCO_TRY(read_program(file_, includes_, flags_));
+    CUCO_TRY_ASSIGN(ReadProgram read, read_program(file_, includes_, flags_));
+    if (overlap_) opened.graph = std::move(read.graph);
     CUCO_TRY_ASSIGN(opened.program,
                     open_program({file_, ranks_.value_or(4), args_, includes_, flags_}, options));
     opened.source = opened.program->source;
@@ -172,6 +176,7 @@ class TransformCommand final : public Command {
   std::string fidelity_ = "final";
   std::vector<std::string> includes_;
   std::vector<std::string> flags_;
+  bool overlap_ = false;
   bool own_ = false;
   std::vector<std::string> args_;
 };

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/communication_graph.h"
 #include "base/result.h"
 #include "candidate/evaluator.h"
 #include "program/source.h"
@@ -24,14 +25,18 @@ struct Transformed {
 /// All ranks in one node store to each other; otherwise the network card takes part.
 [[nodiscard]] Result<design::Backend> usual_backend(const candidate::Target& target);
 
-/// A program with a main() of its own: beside it are headers.
-[[nodiscard]] Result<Transformed> transform_whole(const std::string& name,
-                                                  const std::string& source,
-                                                  design::Backend backend);
+/// A program with a main() of its own: beside it are headers. `overlap`: what its analysis says,
+/// where what nothing orders is to run side by side.
+[[nodiscard]] Result<Transformed> transform_whole(
+    const std::string& name,
+    const std::string& source,
+    design::Backend backend,
+    const analysis::CommunicationGraph* overlap = nullptr);
 
 /// The program of a split workload's folder: headers are in its evolve regions.
 [[nodiscard]] Result<Transformed> transform_split(const system::Path& workload,
                                                   const std::string& source,
-                                                  design::Backend backend);
+                                                  design::Backend backend,
+                                                  bool overlap = false);
 
 }  // namespace cuco::cli

@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "analysis/syntax_query.h"
 #include "base/text.h"
 #include "expert/host_designs.h"
 #include "expert/lanes/lanes.h"
 #include "expert/standalone/split_program.h"
+#include "expert/standalone/standalone.h"
 
 namespace cuco::expert::lanes {
 namespace {
@@ -24,6 +26,16 @@ struct Version {
   std::string text;
   CommunicationGraph graph;
 };
+
+Result<std::string> with_own(const Version& before, const OwnDesign& design) {
+  if (analysis::find_function(before.graph.syntax, "cuco_setup") != nullptr) {
+    CUCO_TRY_ASSIGN(SplitStandalone made,
+                    split_with_own_collectives(before.graph, before.text, design));
+    return std::move(made.program);
+  }
+  CUCO_TRY_ASSIGN(const Standalone made, with_own_collectives(before.text, design));
+  return as_one_file(made, made.program);
+}
 
 Directive directive_of(Backend backend, int blocks, bool in_rounds) {
   Directive directive;
@@ -81,10 +93,11 @@ class Maker {
   }
 
   void add_own(const Version& before, int blocks, bool in_rounds, bool recorded) {
-    const OwnDesign design{.backend = own_backend(), .blocks = blocks};
-    auto own = split_with_own_collectives(before.graph, before.text, design);
+    // An SM has room for the blocks of several kernels.
+    const OwnDesign design{.backend = own_backend(), .blocks = blocks, .share = 4};
+    auto own = with_own(before, design);
     if (!own) return discard("lanes and own collectives", own.error().message());
-    add(design.backend, blocks, in_rounds, recorded, std::move(own->program));
+    add(design.backend, blocks, in_rounds, recorded, *std::move(own));
   }
 
   void add(Backend backend, int blocks, bool in_rounds, bool recorded, std::string source) {

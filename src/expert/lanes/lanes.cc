@@ -36,6 +36,19 @@ void insert_first(Edits& edits, const Function& function, const std::string& sta
   edits.insert(function.body->span.begin + 1, "\n  " + statement);
 }
 
+/// What does not fit into the line begins a new one.
+std::string on_its_line(std::string_view text, const StreamEdit& edit) {
+  constexpr std::size_t kWidth = 100;
+  const std::size_t begin = text.rfind('\n', edit.begin) + 1;
+  const std::size_t end = std::min(text.find('\n', edit.end), text.size());
+  const std::string_view line = text.substr(begin, end - begin);
+  if (line.size() - (edit.end - edit.begin) + edit.text.size() <= kWidth ||
+      edit.text.starts_with(","))
+    return edit.text;
+  const std::size_t indent = line.find_first_not_of(' ') + 4;
+  return "\n" + std::string(indent, ' ') + edit.text;
+}
+
 /// Lanes are opened in set-up, joined at the end of a run, and closed in teardown.
 Result<void> add_frame(const Syntax& syntax, const Changeable& changeable, Edits& edits) {
   const auto context_in = [&](const Function& function) {
@@ -65,12 +78,14 @@ Result<void> add_frame(const Syntax& syntax, const Changeable& changeable, Edits
 Result<std::string> with_lanes(const CommunicationGraph& graph,
                                std::string_view text,
                                const Design& design) {
-  CUCO_TRY(check_run(graph));
+  const bool split = analysis::find_function(graph.syntax, "cuco_run") != nullptr;
+  const Subject subject = split ? Subject::SplitWorkload : Subject::WholeProgram;
+  CUCO_TRY(split ? check_run(graph) : check_program(graph));
   CUCO_TRY_ASSIGN(auto regions, program::find_regions(text));
   const Changeable changeable(std::move(regions));
   const auto names = program::identifiers(text);
   Edits edits(text);
-  CUCO_TRY(add_frame(graph.syntax, changeable, edits));
+  if (split) CUCO_TRY(add_frame(graph.syntax, changeable, edits));
   std::size_t first_use = text.size();
   CUCO_TRY_ASSIGN(const auto launches, lanes_of_launches(graph));
   for (const StreamEdit& launch : launches) {
@@ -79,11 +94,13 @@ Result<std::string> with_lanes(const CommunicationGraph& graph,
                             line_of(text, launch.begin)));
     }
     first_use = std::min(first_use, launch.begin);
-    edits.replace(launch.begin, launch.end, launch.text);
+    const std::string lane = on_its_line(text, launch);
+    const bool behind_blank = lane.starts_with('\n') && text[launch.begin - 1] == ' ';
+    edits.replace(launch.begin - (behind_blank ? 1 : 0), launch.end, lane);
   }
   std::set<std::string_view> calls;
   for (const program::Identifier& name : names) {
-    const std::string drop_in = drop_in_for(name.name);
+    const std::string drop_in = drop_in_for(name.name, subject);
     if (drop_in.empty()) continue;
     if (!changeable.holds(name.begin)) {
       return no(fmt::format("{} in line {} is outside the evolve regions", name.name,
@@ -94,7 +111,7 @@ Result<std::string> with_lanes(const CommunicationGraph& graph,
     edits.replace(name.begin, name.begin + name.name.size(), drop_in);
   }
   CUCO_TRY_ASSIGN(const std::size_t place, changeable.place_of_header(text, names, first_use));
-  edits.insert(place, "\n" + lanes_header(calls, design));
+  edits.insert(place, "\n" + lanes_header(calls, design, subject));
   return with_short_lines(edits.apply(), text);
 }
 

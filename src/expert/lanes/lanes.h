@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Overlap by hazards, for any split workload: what a run gives to one stream is spread over
-/// several, and each operation waits only for those that it has a hazard with. Which those are is
-/// found out as the program runs, so it needs no names and no patterns: double buffers, loops and
-/// helper functions are followed by what their pointers are. The text says what each operation
-/// touches; who wrote it does not matter, so the move follows others and is followed by others.
+/// Overlap by hazards, for split workloads and programs with main(): what is given to one stream is
+/// spread over several, and each operation waits only for those that it has a hazard with. Which
+/// those are is found out as the program runs, so it needs no names and no patterns: double
+/// buffers, loops and helper functions are followed by what their pointers are. The text says what
+/// each operation touches; who wrote it does not matter, so the move follows others and is followed
+/// by others.
 #pragma once
 
 #include <string>

@@ -10,6 +10,7 @@
 #include "analysis/known_calls.h"
 #include "base/text.h"
 #include "expert/edit.h"
+#include "expert/standalone/header_place.h"
 
 namespace cuco::expert::lanes {
 namespace {
@@ -20,12 +21,19 @@ using analysis::OperationKind;
 /// Functions of the runtime, whose drop-ins are in lane_calls.cuh under the same name.
 struct RuntimeCall {
   std::string_view name, drop_in;
+  bool looks = false;  ///< At a stream: lanes are joined first.
 };
 constexpr auto kRuntimeCalls = std::to_array<RuntimeCall>({
     {"cudaMalloc", "known_malloc"},
     {"cudaFree", "known_free"},
     {"cudaMemcpyAsync", "lane_copy"},
     {"cudaMemsetAsync", "lane_fill"},
+    {"cudaStreamSynchronize", "lane_synchronize", true},
+    {"cudaStreamDestroy", "lane_destroy", true},
+    {"cudaEventRecord", "lane_record", true},
+    {"cudaStreamWaitEvent", "lane_wait_event", true},
+    {"cudaMemcpy", "lane_copy_now", true},
+    {"cudaMemset", "lane_fill_now", true},
 });
 
 /// "ncclAllGather" is "all_gather".
@@ -62,7 +70,7 @@ std::string exchange(const KnownCall& call) {
   return fmt::format(
       "inline ncclResult_t lane_{}({}, cudaStream_t stream) {{\n"
       "  Touches touches;\n  {}"
-      "return Exchanges::of_thread().add(stream, touches, {{comm, {}, {}}}, [=](cudaStream_t lane) "
+      "return Exchanges::all().add(stream, touches, {{comm, {}, {}}}, [=](cudaStream_t lane) "
       "{{\n"
       "    return {}({}, lane);\n  }});\n}}\n",
       snake(call.name), join(parameters, ", "), touches, is_message && !broadcasts ? "peer" : "-1",
@@ -76,19 +84,15 @@ std::string part(std::string_view text, std::string_view name) {
   return std::string(text.substr(at, text.find("// end\n", at) - at));
 }
 
-std::string without_lines(const std::string& text, std::string_view word) {
-  std::string result;
-  for (const auto line : split(text, '\n')) {
-    if (line.find(word) == std::string_view::npos) result += std::string(line) + "\n";
-  }
-  return result;
-}
-
 }  // namespace
 
-std::string drop_in_for(std::string_view name) {
+std::string drop_in_for(std::string_view name, Subject subject) {
   const auto* runtime = std::ranges::find(kRuntimeCalls, name, &RuntimeCall::name);
-  if (runtime != kRuntimeCalls.end()) return fmt::format("cuco::{}", runtime->drop_in);
+  if (runtime != kRuntimeCalls.end()) {
+    // A workload's run is joined as a whole, and its set-up never left the stream.
+    const bool stays = runtime->looks && subject == Subject::SplitWorkload;
+    return stays ? "" : fmt::format("cuco::{}", runtime->drop_in);
+  }
   const KnownCall* call = analysis::known_call(name);
   const bool exchanges = call != nullptr && (call->kind == OperationKind::Communicate ||
                                              call->kind == OperationKind::BeginGroup ||
@@ -96,7 +100,9 @@ std::string drop_in_for(std::string_view name) {
   return exchanges ? fmt::format("cuco::lane_{}", snake(name)) : "";
 }
 
-std::string lanes_header(const std::set<std::string_view>& calls, const Design& design) {
+std::string lanes_header(const std::set<std::string_view>& calls,
+                         const Design& design,
+                         Subject subject) {
   const bool exchanges =
       std::ranges::any_of(calls, [](std::string_view name) { return name.starts_with("nccl"); });
   std::string text = filled("cuco_lanes.cuh", {});
@@ -123,13 +129,13 @@ std::string lanes_header(const std::set<std::string_view>& calls, const Design& 
     const bool communicates = call != nullptr && call->kind == OperationKind::Communicate;
     text += communicates ? exchange(*call) : part(runtime, name);
   }
-  text += part(runtime, "given buffers");
-  // One thread calls, and may not even have the library for more.
-  text = without_lines(text, "mutex");
-  for (const std::string_view word : {"#pragma once\n\n", "thread_local "}) {
-    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at))
-      text.erase(at, word.size());
+  if (subject == Subject::SplitWorkload) text += part(runtime, "given buffers");
+  // A whole program joins where it looks at its streams.
+  if (subject == Subject::WholeProgram) {
+    replace_once(text, "bool active_ = false;", "bool active_ = true;");
+    replace_once(text, "    active_ = false;\n", "");
   }
+  replace_once(text, "#pragma once\n\n", "");
   return with_short_lines(text + "\n}  // namespace cuco\n");
 }
 

@@ -16,11 +16,16 @@ struct Design {
   bool in_rounds = false;
 };
 
-/// What takes the place of a call in the program, in namespace cuco; empty for one that stays.
-[[nodiscard]] std::string drop_in_for(std::string_view name);
+/// A split workload has lanes in its run; a program with main() has them everywhere, and is joined
+/// where it looks at a stream.
+enum class Subject { SplitWorkload, WholeProgram };
 
-/// Text for the file of a split workload. `calls` are those of the program that have a drop-in.
+/// What takes the place of a call in the program, in namespace cuco; empty for one that stays.
+[[nodiscard]] std::string drop_in_for(std::string_view name, Subject subject);
+
+/// Text for the file. `calls` are those of the program that have a drop-in.
 [[nodiscard]] std::string lanes_header(const std::set<std::string_view>& calls,
-                                       const Design& design);
+                                       const Design& design,
+                                       Subject subject);
 
 }  // namespace cuco::expert::lanes

@@ -39,22 +39,24 @@ bool is_harmless(OperationKind kind) {
          kind == OperationKind::SelectDevice;
 }
 
-Result<void> check_operation(const Operation& operation) {
+Result<void> check_work(const Operation& operation, Subject subject) {
   const int line = operation.span.line;
-  if (is_harmless(operation.kind)) return {};
-  if (!is_work(operation)) {
-    return no(
-        fmt::format("a run calls {} in line {}: it orders its work itself", operation.name, line));
-  }
   const bool called =
       operation.kind == OperationKind::Launch && operation.configuration.grid.empty();
   const bool replaced =
-      operation.kind == OperationKind::Launch || !drop_in_for(operation.name).empty();
+      operation.kind == OperationKind::Launch || !drop_in_for(operation.name, subject).empty();
   if (called || !replaced || operation.name.starts_with("cudaLaunch"))
     return no(fmt::format("there is no lane for {} in line {}", operation.name, line));
   if (operation.group >= 0 && operation.kind != OperationKind::Communicate)
     return no(fmt::format("{} in line {} is inside a group of NCCL's", operation.name, line));
   return {};
+}
+
+Result<void> check_operation(const Operation& operation) {
+  if (is_harmless(operation.kind)) return {};
+  if (is_work(operation)) return check_work(operation, Subject::SplitWorkload);
+  return no(fmt::format("a run calls {} in line {}: it orders its work itself", operation.name,
+                        operation.span.line));
 }
 
 /// Functions that an entry point leads to, by any name in them.
@@ -73,14 +75,15 @@ bool only_asks(std::string_view name) {
       "cudaGet",     "cudaPeek",   "cudaFuncSet", "cudaFuncGet",
       "cudaOccupan", "ncclGetErr", "ncclGetLast", "cudaDeviceGet"};
   return std::ranges::any_of(kPrefixes, [&](auto prefix) { return name.starts_with(prefix); }) ||
-         name == "ncclCommCount" || name == "ncclCommUserRank" || name == "cudaCreateChannelDesc";
+         name == "cudaEventQuery" || name == "ncclGetUniqueId" || name == "ncclCommCount" ||
+         name == "ncclCommUserRank" || name == "cudaCreateChannelDesc";
 }
 
 /// A call in a run that may give work to the device without the analysis knowing.
-std::optional<std::string> unknown_call(const Syntax& syntax) {
+std::optional<std::string> unknown_call(const Syntax& syntax, std::string_view entry) {
   std::set<int> reached;
   for (std::size_t i = 0; i < syntax.functions.size(); ++i) {
-    if (syntax.functions[i].name == "cuco_run") add_reachable(syntax, static_cast<int>(i), reached);
+    if (syntax.functions[i].name == entry) add_reachable(syntax, static_cast<int>(i), reached);
   }
   std::optional<std::string> found;
   for (const int id : reached) {
@@ -117,7 +120,41 @@ Result<void> check_run(const CommunicationGraph& graph) {
   if (work < 2) return no("a run gives the GPU one piece of work: there is nothing beside it");
   if (streams.size() > 1) return no("a run uses several streams: it orders its work itself");
   if (graph.threads) return no("several threads give work to the GPU");
-  if (const auto name = unknown_call(graph.syntax))
+  if (const auto name = unknown_call(graph.syntax, "cuco_run"))
+    return no(fmt::format("what {} gives to the GPU is not known", *name));
+  return {};
+}
+
+Result<void> check_program(const CommunicationGraph& graph) {
+  std::set<int> streams;
+  int work = 0, devices = 0;
+  for (const Operation& operation : graph.operations) {
+    const bool in_loop = std::ranges::any_of(operation.nest, [](const analysis::Nest& nest) {
+      return nest.kind == analysis::NestKind::Loop;
+    });
+    if (operation.kind == OperationKind::SelectDevice) devices += in_loop ? 2 : 1;
+    if (operation.kind == OperationKind::Graph)
+      return no(fmt::format("it records graphs itself: {} in line {}", operation.name,
+                            operation.span.line));
+    const bool ordered =
+        operation.kind == OperationKind::Allocate || operation.kind == OperationKind::Release;
+    if (ordered && operation.name.ends_with("Async"))
+      return no(
+          fmt::format("there is no lane for {} in line {}", operation.name, operation.span.line));
+    if (!is_work(operation)) continue;
+    CUCO_TRY(check_work(operation, Subject::WholeProgram));
+    ++work;
+    // Lanes are joined before a copy that the host waits for.
+    const auto* call = analysis::known_call(operation.name);
+    if (call == nullptr || call->stream >= 0) streams.insert(operation.stream);
+  }
+  if (work < 2) return no("it gives the GPU one piece of work: there is nothing beside it");
+  if (graph.threads) return no("several threads give work to the GPU");
+  if (devices > 1) return no("one thread gives work to several GPUs");
+  // Streams wait for the default one without a word, and lanes would not.
+  if (streams.size() > 1 && streams.contains(-1))
+    return no("it uses the default stream beside others, which wait for each other");
+  if (const auto name = unknown_call(graph.syntax, "main"))
     return no(fmt::format("what {} gives to the GPU is not known", *name));
   return {};
 }

@@ -8,7 +8,11 @@
 
 namespace cuco::expert::lanes {
 
-/// The error names the call that orders work itself, or whose work is not known.
+/// Of a split workload. The error names the call that orders work itself, or whose work is not
+/// known.
 [[nodiscard]] Result<void> check_run(const analysis::CommunicationGraph& graph);
+
+/// Of a program with main(), which may look at its streams and order them.
+[[nodiscard]] Result<void> check_program(const analysis::CommunicationGraph& graph);
 
 }  // namespace cuco::expert::lanes

@@ -57,6 +57,21 @@ def check_workload(name, fidelity, root):
     return f"{answer['seed_seconds'] / answer['seconds']:.2f}x"
 
 
+def check_overlap(program, root):
+    """Lanes beside own collectives: the same under five schedules, watched by the checker."""
+    folder = root / f"{program.stem}-overlap"
+    done = transform(program, folder, "--overlap", "--fidelity", "quick")
+    if done.returncode == 2:
+        assert "is left as it is: " in done.stderr and not folder.exists(), done
+        return done.stderr.split("is left as it is: ")[1].strip()
+    assert done.returncode == 0 and json.loads(done.stdout)["verdict"] == "same", done
+    assert "cuco::lane(" in (folder / program.name).read_text()
+    again = subprocess.run([CUCO, "run", "--ranks", "4", "--check", "--schedules", "5", folder / program.name],
+                           capture_output=True, text=True)
+    assert again.returncode == 0 and "FAIL" not in again.stdout, (again.stdout, again.stderr)
+    return "overlapped"
+
+
 def refuse_workloads(root):
     """What cannot be: nothing to replace, calls in frozen text, options that a workload has."""
     frozen = root / "frozen_calls"
@@ -88,6 +103,10 @@ with tempfile.TemporaryDirectory() as root:
         refuse_workloads(root)
     for program in programs:
         print(f"{program.stem}: {check(program, 'quick' if which == '--tenth' else 'final', root)}", flush=True)
+    overlapped = [check_overlap(program, root)
+                  for program in (programs if which == "--all" else [PROGRAMS / "all_reduce_buckets.cu"])]
+    assert "overlapped" in overlapped, overlapped
+    print(f"--overlap: {overlapped.count('overlapped')} of {len(overlapped)} programs", flush=True)
     workloads = ["gemm_allgather", "moe_dispatch_combine", "flash_attention_cp", "kv_transfer"]
     if which == "--tenth":
         workloads = workloads[int(os.environ.get("CUCO_TENTH", "0")) % 4:][:1]

@@ -19,13 +19,12 @@
 //   both could.
 // - Events may be used again at once: who waits for one waits for what it stood for then. All of it
 //   may be captured into a graph.
-// What the program owes: it writes nothing through pointers to const.
+// What the program owes: it writes nothing through pointers to const, and one thread gives all work.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include <cuda_runtime.h>
@@ -43,16 +42,13 @@ class Allocations {
     return instance;
   }
   void add(const void* begin, size_t bytes) {
-    const std::lock_guard<std::mutex> lock(mutex_);
     if (begin != nullptr) bytes_[(uintptr_t)begin] = bytes;
   }
   void remove(const void* begin) {
-    const std::lock_guard<std::mutex> lock(mutex_);
     bytes_.erase((uintptr_t)begin);
   }
   // Where the allocation begins that the address is in; 0 if it is in none.
   uintptr_t begin_of(uintptr_t address) {
-    const std::lock_guard<std::mutex> lock(mutex_);
     auto next = bytes_.upper_bound(address);
     if (next == bytes_.begin()) return 0;
     --next;
@@ -60,7 +56,6 @@ class Allocations {
   }
 
  private:
-  std::mutex mutex_;
   std::map<uintptr_t, size_t> bytes_;
 };
 
@@ -141,14 +136,11 @@ class LaneSets {
   LaneSet take() {
     int device = 0;
     cudaGetDevice(&device);
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      std::vector<LaneSet>& free = free_[device];
-      if (!free.empty()) {
-        LaneSet set = free.back();
-        free.pop_back();
-        return set;
-      }
+    std::vector<LaneSet>& free = free_[device];
+    if (!free.empty()) {
+      LaneSet set = free.back();
+      free.pop_back();
+      return set;
     }
     int least = 0, greatest = 0;
     cudaDeviceGetStreamPriorityRange(&least, &greatest);
@@ -163,11 +155,9 @@ class LaneSets {
   void give_back(LaneSet set) {
     int device = 0;
     cudaGetDevice(&device);
-    const std::lock_guard<std::mutex> lock(mutex_);
     free_[device].push_back(set);
   }
   void destroy() {
-    const std::lock_guard<std::mutex> lock(mutex_);
     for (auto& device : free_) {
       for (LaneSet& set : device.second) {
         for (int i = 1; i < kLanes; ++i) cudaStreamDestroy(set.streams[i]);
@@ -178,7 +168,6 @@ class LaneSets {
   }
 
  private:
-  std::mutex mutex_;
   std::map<int, std::vector<LaneSet>> free_;
 };
 
@@ -186,10 +175,12 @@ class LaneSets {
 class Lanes {
  public:
   static Lanes& of(cudaStream_t stream) {
-    static thread_local std::map<cudaStream_t, Lanes> known;
-    Lanes& lanes = known[stream];
+    Lanes& lanes = known()[stream];
     lanes.origin_ = stream;
     return lanes;
+  }
+  static void join_all() {
+    for (auto& lanes : known()) lanes.second.join();
   }
 
   // From here to join() operations may leave the stream.
@@ -237,6 +228,11 @@ class Lanes {
     int writer = -1;
     std::vector<int> readers;  // since then
   };
+
+  static std::map<cudaStream_t, Lanes>& known() {
+    static std::map<cudaStream_t, Lanes> lanes;
+    return lanes;
+  }
 
   // What the stream has been asked to do before is the first operation.
   void fork() {

@@ -24,10 +24,10 @@ inline cudaError_t lane_fill(void* to, int value, size_t bytes, cudaStream_t str
 }
 // end
 // begin ncclGroupStart
-inline ncclResult_t lane_group_start() { return Exchanges::of_thread().start(); }
+inline ncclResult_t lane_group_start() { return Exchanges::all().start(); }
 // end
 // begin ncclGroupEnd
-inline ncclResult_t lane_group_end() { return Exchanges::of_thread().end(); }
+inline ncclResult_t lane_group_end() { return Exchanges::all().end(); }
 // end
 // begin given buffers
 // In set-up: the buffers that the program is given are known, and the lanes are there before
@@ -42,4 +42,40 @@ void lanes_open(const Context& context) {
 }
 // In teardown, when all work is done.
 inline void lanes_close() { LaneSets::all().destroy(); }
+// end
+// begin cudaStreamSynchronize
+inline cudaError_t lane_synchronize(cudaStream_t stream) {
+  Lanes::of(stream).join();
+  return cudaStreamSynchronize(stream);
+}
+// end
+// begin cudaStreamDestroy
+inline cudaError_t lane_destroy(cudaStream_t stream) {
+  Lanes::of(stream).join();
+  return cudaStreamDestroy(stream);
+}
+// end
+// begin cudaEventRecord
+inline cudaError_t lane_record(cudaEvent_t event, cudaStream_t stream = nullptr) {
+  Lanes::of(stream).join();
+  return cudaEventRecord(event, stream);
+}
+// end
+// begin cudaStreamWaitEvent
+inline cudaError_t lane_wait_event(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0) {
+  Lanes::of(stream).join();
+  return cudaStreamWaitEvent(stream, event, flags);
+}
+// end
+// begin cudaMemcpy
+inline cudaError_t lane_copy_now(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  Lanes::join_all();
+  return cudaMemcpy(to, from, bytes, kind);
+}
+// end
+// begin cudaMemset
+inline cudaError_t lane_fill_now(void* to, int value, size_t bytes) {
+  Lanes::join_all();
+  return cudaMemset(to, value, bytes);
+}
 // end
