@@ -46,7 +46,16 @@ Result<void> Cluster::make_parts() {
     watchers_->join(environment);
   });
   allocations_ = std::make_unique<Allocations>(*devices_, works_, check_.get());
-  if (watchers_->blocks() != nullptr) watchers_->blocks()->know(*allocations_);
+  if (BlockTrace* trace = watchers_->blocks()) {
+    trace->know(devices_->memory(),
+                [this](std::uint64_t address) -> std::optional<BlockTrace::Held> {
+                  std::uint64_t base = 0;
+                  const Allocation* found = allocations_->holder(address, &base);
+                  if (found == nullptr) return std::nullopt;
+                  return BlockTrace::Held{
+                      base, {found->number, found->bytes, found->device, found->process}};
+                });
+  }
   nccl_ = std::make_unique<NcclWorld>(NcclServices{
       .timeline = timeline_,
       .works = works_,

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "vcluster/core/operation.h"
-#include "vcluster/device/allocations.h"
 #include "vgpu/exec/exec.h"
 #include "vgpu/gpu/grid.h"
 #include "vgpu/gpu/warp.h"
@@ -52,25 +51,22 @@ std::size_t rows_in(const BlockMap& map) {
 // A kernel has few buffers, and touches one of them for a while: the last place is mostly right.
 const BlockTrace::Place& BlockTrace::place_of(std::uint64_t address) {
   if (address >= last_place_.begin && address < last_place_.end) return last_place_;
-  std::uint64_t base = 0;
-  const Allocation* allocation = allocations_->holder(address, &base);
-  if (allocation == nullptr) {
+  const auto held = holder_(address);
+  if (!held) {
     last_place_ = {address, address + 1, 0};
     return last_place_;
   }
-  last_place_ = {base, base + allocation->bytes, allocation->number};
-  if (buffers_.try_emplace(allocation->number, record_.buffers.size()).second) {
-    record_.buffers.push_back(
-        {allocation->number, allocation->bytes, allocation->device, allocation->process});
-  }
+  last_place_ = {held->base, held->base + held->buffer.bytes, held->buffer.number};
+  if (buffers_.try_emplace(held->buffer.number, record_.buffers.size()).second)
+    record_.buffers.push_back(held->buffer);
   return last_place_;
 }
 
 std::vector<TracedPart> BlockTrace::parts_of(std::span<const ByteRange> ranges) {
   std::vector<TracedPart> out;
   for (const ByteRange& range : ranges) {
-    if (range.begin >= range.end || !memory_.valid(range.begin, 1)) continue;
-    const std::uint64_t begin = memory_.canonical(range.begin);
+    if (range.begin >= range.end || !memory_->valid(range.begin, 1)) continue;
+    const std::uint64_t begin = memory_->canonical(range.begin);
     const Place place = place_of(begin);
     if (place.buffer != 0)
       out.push_back({place.buffer, begin - place.begin, range.end - range.begin});
@@ -100,8 +96,8 @@ void BlockTrace::start_grid(const Work& work,
       if (parameter.offset + inside + 8 > kernel.arguments.size()) break;
       std::uint64_t word = 0;
       std::memcpy(&word, kernel.arguments.data() + parameter.offset + inside, sizeof word);
-      if (!vgpu::is_mapped_region(word) || !memory_.valid(word, 1)) continue;
-      const std::uint64_t address = memory_.canonical(word);
+      if (!vgpu::is_mapped_region(word) || !memory_->valid(word, 1)) continue;
+      const std::uint64_t address = memory_->canonical(word);
       const Place place = place_of(address);
       if (place.buffer != 0)
         step.pointers.push_back({i, inside, place.buffer, address - place.begin});

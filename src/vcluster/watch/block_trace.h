@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -23,7 +24,6 @@
 
 namespace cuco::vcluster {
 
-class Allocations;
 struct KernelOperation;
 
 /// What a stream did beside kernels.
@@ -38,9 +38,19 @@ struct MovedBytes {
 
 class BlockTrace final : public vgpu::AccessObserver {
  public:
-  explicit BlockTrace(const vgpu::Memory& memory) : memory_(memory) {}
-  /// Made after the observers, before the first kernel runs.
-  void know(const Allocations& allocations) { allocations_ = &allocations; }
+  /// A buffer, and where it begins.
+  struct Held {
+    std::uint64_t base = 0;
+    TracedBuffer buffer;
+  };
+  /// Which buffer holds an address; nothing: none.
+  using Holder = std::function<std::optional<Held>(std::uint64_t address)>;
+
+  /// Before the first kernel runs; memory and buffers are made after who observes them.
+  void know(const vgpu::Memory& memory, Holder holder) {
+    memory_ = &memory;
+    holder_ = std::move(holder);
+  }
 
   /// The work's kernel is this grid of the device.
   void start_grid(const Work& work,
@@ -105,8 +115,8 @@ class BlockTrace final : public vgpu::AccessObserver {
   std::size_t keep(BlockMap map);
   void push(TracedStep step);
 
-  const vgpu::Memory& memory_;
-  const Allocations* allocations_ = nullptr;
+  const vgpu::Memory* memory_ = nullptr;
+  Holder holder_;
   BlockRecord record_;
   std::map<std::uint64_t, std::size_t> buffers_;                    ///< By number: in the record.
   std::unordered_multimap<std::uint64_t, std::size_t> known_maps_;  ///< By hash.

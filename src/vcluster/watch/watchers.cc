@@ -36,7 +36,7 @@ Watchers::Watchers(const ClusterOptions& options, Devices& devices, WorkGraph& w
     observers_.push_back(timeline_.get());
   }
   if (options.blocks && profiler_ != nullptr) {
-    blocks_ = std::make_unique<BlockTrace>(devices.memory());
+    blocks_ = std::make_unique<BlockTrace>();
     observers_.push_back(blocks_.get());
   }
 }
