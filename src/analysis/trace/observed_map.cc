@@ -7,6 +7,7 @@
 
 #include "analysis/trace/kernel_symbol.h"
 #include "analysis/trace/read_origins.h"
+#include "base/text.h"
 
 namespace cuco::analysis {
 namespace {
@@ -106,6 +107,7 @@ struct SeenLaunches {
 
 struct Gathered {
   ObservedMap map;
+  std::vector<std::string> buffers;          ///< Names, as they were seen.
   std::map<std::size_t, SeenLaunches> runs;  ///< By run.
 };
 
@@ -150,13 +152,14 @@ SeenQuantity conclude(const std::map<std::size_t, SeenLaunches>& runs, std::size
   std::vector<ShapeParameters> shapes;
   std::vector<std::int64_t> values;
   for (const auto& [run, seen] : runs) {
-    if (seen.differs[quantity]) return {};
+    if (seen.differs[quantity]) return {.differs = true};
     if (!seen.numbers[quantity]) continue;
     shapes.push_back(seen.parameters);
     values.push_back(*seen.numbers[quantity]);
   }
   if (values.empty()) return out;
   out.last = values.back();
+  out.shapes = values.size();
   const std::size_t fitted = std::min(kFitted, values.size());
   const auto formula =
       fit_formula(std::span(shapes).first(fitted), std::span(values).first(fitted));
@@ -170,6 +173,7 @@ SeenQuantity conclude(const std::map<std::size_t, SeenLaunches>& runs, std::size
 
 void conclude(Gathered& gathered) {
   ObservedMap& map = gathered.map;
+  map.buffer = join(gathered.buffers, ", ");
   map.shapes = gathered.runs.size();
   map.form = gathered.runs.begin()->second.form;
   for (const auto& [run, seen] : gathered.runs) {
@@ -184,7 +188,8 @@ void conclude(Gathered& gathered) {
   bool all = true;
   for (std::size_t i = 0; i < kQuantities; ++i) {
     map.quantities[i] = conclude(gathered.runs, i);
-    all = all && (map.quantities[i].formula || !map.quantities[i].last);
+    const SeenQuantity& seen = map.quantities[i];
+    all = all && !seen.differs && (!seen.last || (seen.formula && seen.shapes > 2));
   }
   map.is_verified = all && map.shapes > 2;
 }
@@ -232,6 +237,7 @@ class Collector {
     if (tiles.form == TileForm::Nothing) return;
     Gathered& gathered = entry(step, pointer, writes);
     ObservedMap& map = gathered.map;
+    note_buffer(gathered, run, pointer);
     add_launch(gathered, number, tiles, run.parameters);
     ++map.launches;
     map.pieces = std::max(map.pieces, tiles.pieces);
@@ -246,6 +252,21 @@ class Collector {
       map.origins.arrived += found->second.arrived;
       map.origins.given += found->second.given;
     }
+  }
+
+  /// A run knows a workload's own buffers; for others there is the graph's word.
+  void note_buffer(Gathered& gathered, const SeenRun& run, const TracedPointer& pointer) const {
+    const std::uint64_t number = pointer.buffer & 0xFFFF'FFFFU;  // within its process
+    std::string name;
+    if (number >= 1 && number <= run.given.size()) {
+      name = run.given[number - 1];
+    } else if (const auto* known = parameter_of(gathered.map.graph_kernel, pointer.parameter);
+               known != nullptr && known->buffer >= 0) {
+      name = graph_.buffers[static_cast<std::size_t>(known->buffer)].name;
+    }
+    auto& names = gathered.buffers;
+    if (!name.empty() && std::ranges::find(names, name) == names.end())
+      names.push_back(std::move(name));
   }
 
   /// Two pointers to the same place: the one that the source reads, or writes, through.
@@ -292,8 +313,6 @@ class Collector {
     if (const KernelParameter* known = parameter_of(map.graph_kernel, pointer.parameter)) {
       map.name = known->name;
       if (known->is_pointer) map.element_bytes = element_bytes(known->type);
-      if (known->buffer >= 0)
-        map.buffer = graph_.buffers[static_cast<std::size_t>(known->buffer)].name;
     }
     if (pointer.inside > 0) map.name += " + " + std::to_string(pointer.inside);
     return found->second;
@@ -322,6 +341,44 @@ std::vector<ObservedMap> find_maps(const CommunicationGraph& graph,
                       map.parameter, map.inside);
   });
   return maps;
+}
+
+const ObservedMap* find_map(std::span<const ObservedMap> maps,
+                            int graph_kernel,
+                            std::uint32_t parameter,
+                            bool writes) {
+  const auto found = std::ranges::find_if(maps, [&](const ObservedMap& map) {
+    return map.graph_kernel == graph_kernel && map.parameter == parameter && map.inside == 0 &&
+           map.writes == writes;
+  });
+  return found == maps.end() ? nullptr : &*found;
+}
+
+std::optional<TilePlace> place_of(const ObservedMap& map,
+                                  const BlockIndex& block,
+                                  const ShapeParameters& shape) {
+  if (map.form != TileForm::Affine && map.form != TileForm::Same) return std::nullopt;
+  if (map.pieces > 1) return std::nullopt;
+  // Where nobody has seen a step along an axis, only the first block there is known.
+  const auto value = [&](std::size_t quantity, bool is_needed) -> std::optional<std::int64_t> {
+    const SeenQuantity& seen = map.quantities[quantity];
+    if (!is_needed && !seen.last && !seen.differs) return 0;
+    return seen.formula ? seen.formula->at(shape) : std::nullopt;
+  };
+  const auto at = [&](std::size_t constant) -> std::optional<std::int64_t> {
+    auto sum = value(constant, true);
+    for (std::size_t axis = 0; axis < 3 && sum; ++axis) {
+      const auto by = value(constant + 1 + axis, block[axis] > 0);
+      sum = by ? std::optional(*sum + *by * static_cast<std::int64_t>(block[axis])) : std::nullopt;
+    }
+    return sum;
+  };
+  const auto row = at(Row);
+  const auto column = at(Column);
+  const auto rows = value(Rows, true);
+  const auto columns = value(Columns, true);
+  if (!row || !column || !rows || !columns) return std::nullopt;
+  return TilePlace{*row, *rows, *column, *columns};
 }
 
 }  // namespace cuco::analysis

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct SeenRun {
   std::string shape;           ///< Its name; empty: the program has but one.
   ShapeParameters parameters;  ///< None: the same.
   vcluster::BlockRecord record;
+  /// Names of the buffers that each process makes first, in that order: a workload's inputs and
+  /// outputs.
+  std::vector<std::string> given = {};
 };
 
 /// What a map is made of, in elements: block (x, y, z) begins at row Row + RowX * x + …, column
@@ -45,6 +49,8 @@ enum Quantity : std::uint8_t {
 struct SeenQuantity {
   std::optional<ShapeFormula> formula;  ///< Absent: there is none, or nothing is known.
   std::optional<std::int64_t> last;     ///< In the last shape; absent: no block showed it.
+  std::size_t shapes = 0;               ///< That showed it: a grid of one block shows no step.
+  bool differs = false;                 ///< Launches of one shape do not agree.
 };
 
 /// Where what a block reads comes from, in bytes of all launches.
@@ -64,7 +70,7 @@ struct ObservedMap {
   std::uint32_t parameter = 0;
   std::uint32_t inside = 0;  ///< Offset of the pointer, where the parameter is a struct.
   std::string name;          ///< Of the parameter.
-  std::string buffer;        ///< The graph's name for it; empty: not known.
+  std::string buffer;        ///< What it points to, all that were seen; empty: not known.
   bool writes = false;
   std::int64_t element_bytes = 1;  ///< 1 where the type is not known: then all counts are bytes.
 
@@ -87,6 +93,24 @@ struct ObservedMap {
 [[nodiscard]] std::vector<ObservedMap> find_maps(const CommunicationGraph& graph,
                                                  const std::vector<SeenRun>& runs);
 
+/// The map of one pointer of a kernel of the graph; null: it was not seen.
+[[nodiscard]] const ObservedMap* find_map(std::span<const ObservedMap> maps,
+                                          int graph_kernel,
+                                          std::uint32_t parameter,
+                                          bool writes);
+
+/// What a block's whole tile covers, in elements.
+struct TilePlace {
+  std::int64_t row = 0, rows = 1;
+  std::int64_t column = 0, columns = 0;
+};
+/// In a shape that need not have been seen. Nothing where no formula says it.
+[[nodiscard]] std::optional<TilePlace> place_of(const ObservedMap& map,
+                                                const BlockIndex& block,
+                                                const ShapeParameters& shape);
+
+/// All of them, a line each, kernel first: for prompts.
+[[nodiscard]] std::string to_text(std::span<const ObservedMap> maps);
 /// "block (x, y) -> rows 128 * y .. +128, columns 128 * x .. +128".
 [[nodiscard]] std::string to_text(const ObservedMap& map);
 /// "fitted on 2 shapes, verified on a third"; "one shape".

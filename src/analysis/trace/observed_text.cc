@@ -31,7 +31,8 @@ std::string place(const ObservedMap& map, std::size_t constant) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::size_t by = constant + 1 + axis;
     // Nobody has seen a second block along that axis.
-    if (is_zero(map, by) || (!map.quantities[by].formula && !map.quantities[by].last)) continue;
+    const bool is_unseen = !map.quantities[by].last && !map.quantities[by].differs;
+    if (is_zero(map, by) || is_unseen) continue;
     const std::string factor = value(map, by);
     terms.push_back(factor == "1" ? std::string(kAxes[axis])
                                   : fmt::format("{} * {}", factor, kAxes[axis]));
@@ -115,10 +116,10 @@ std::string to_text(const ObservedMap& map) {
     case TileForm::Other:
       break;
   }
-  return fmt::format(
-      "{}; in bytes, {}",
-      map.launches_differ ? "not the same in all launches; in the last" : "not affine",
-      extents(map));
+  return fmt::format("{}, in bytes, {}",
+                     map.launches_differ ? "not the same in all launches; in the last"
+                                         : "not affine; in the last launch",
+                     extents(map));
 }
 
 std::string basis(const ObservedMap& map) {
@@ -126,13 +127,21 @@ std::string basis(const ObservedMap& map) {
       map.form == TileForm::Affine || map.form == TileForm::Same || map.form == TileForm::OneBlock;
   if (map.shapes == 1) return "one shape";
   if (!has_formula) return fmt::format("{} shapes", map.shapes);
-  const bool is_whole = std::ranges::all_of(
-      map.quantities, [](const SeenQuantity& seen) { return seen.formula || !seen.last; });
-  if (!is_whole)
-    return fmt::format("{} shapes, numbers of the last where there is no formula", map.shapes);
-  if (map.shapes == 2) return "fitted on 2 shapes";
-  if (map.shapes == 3) return "fitted on 2 shapes, verified on a third";
-  return fmt::format("fitted on 2 shapes, verified on {} others", map.shapes - 2);
+  std::size_t least = map.shapes;
+  for (const SeenQuantity& seen : map.quantities) {
+    if (seen.differs) return "launches differ in what is shown as ?";
+    if (!seen.last) continue;
+    if (!seen.formula)
+      return fmt::format("{} shapes, numbers of the last where there is no formula", map.shapes);
+    least = std::min(least, seen.shapes);
+  }
+  std::string text = "fitted on 2 shapes";
+  if (map.shapes == 3) text += ", verified on a third";
+  if (map.shapes > 3) text += fmt::format(", verified on {} others", map.shapes - 2);
+  // Steps along an axis need a grid of several blocks there.
+  if (least < map.shapes && least < 3)
+    text += fmt::format("; some steps were seen in {} of them only", least);
+  return text;
 }
 
 std::string remarks(const ObservedMap& map) {
@@ -149,6 +158,16 @@ std::string remarks(const ObservedMap& map) {
   if (!map.is_exact)
     parts.emplace_back("narrow gaps between ranges are filled: there were too many");
   return join(parts, " · ");
+}
+
+std::string to_text(std::span<const ObservedMap> maps) {
+  std::string text;
+  for (const ObservedMap& map : maps) {
+    text +=
+        fmt::format("{} {} {}{}: {} ({})\n", map.kernel, map.writes ? "writes" : "reads", map.name,
+                    map.buffer.empty() ? "" : " = " + map.buffer, to_text(map), remarks(map));
+  }
+  return text;
 }
 
 }  // namespace cuco::analysis

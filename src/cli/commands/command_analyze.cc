@@ -12,6 +12,7 @@
 #include "cli/journey/program_reading.h"
 #include "cli/journey/traced_program.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/interrupt.h"
 
 namespace cuco::cli {
 namespace {
@@ -78,6 +79,7 @@ class AnalyzeCommand final : public Command {
  private:
   Result<Observations> trace(Context& context, const ReadProgram& program) const {
     if (no_trace_) return Error{ErrorKind::NotFound, "it was not asked for"};
+    const InterruptScope interrupts;
     auto observed = observe(
         {.program = program_,
          .ranks = ranks_,

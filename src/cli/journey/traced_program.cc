@@ -28,7 +28,20 @@ struct Reported {
   std::string shape;
   analysis::ShapeParameters parameters;
   std::string report;
+  std::vector<std::string> given = {};  ///< See analysis::SeenRun.
 };
+
+/// As cuco-rank allocates them: set by set, inputs first.
+std::vector<std::string> given_buffers(const workload::Workload& workload) {
+  std::vector<std::string> names;
+  for (int set = 0; set < workload.budget.sets; ++set) {
+    for (const auto& rule : workload.inputs)
+      names.push_back("input " + rule.name);
+    for (const auto& rule : workload.outputs)
+      names.push_back("output " + rule.name);
+  }
+  return names;
+}
 
 Result<std::vector<Reported>> run_workload(const TraceRequest& request) {
   const judge::JudgeOptions options{.workload = request.program,
@@ -44,6 +57,7 @@ Result<std::vector<Reported>> run_workload(const TraceRequest& request) {
         run.parameters.emplace_back(workload.params[i], one.shape.params[i]);
     }
     run.parameters.emplace_back("ranks", workload.ranks);
+    run.given = given_buffers(workload);
     out.push_back(std::move(run));
   }
   return out;
@@ -95,7 +109,6 @@ Result<std::vector<Reported>> run_program(const TraceRequest& request) {
   options.reports = true;
   options.blocks = true;
   request.progress("running it on the virtual cluster …");
-  const InterruptScope interrupts;
   CUCO_TRY_ASSIGN(const targets::KeptRun run,
                   targets::run_and_keep(start, options, InterruptScope::requested));
   if (run.ending.server_failed || run.ending.interrupted || !run.ending.program.succeeded())
@@ -129,7 +142,7 @@ Result<Observations> observe(const TraceRequest& request,
     CUCO_TRY_ASSIGN(const Json json, parse_json(reported.report));
     out.gpu = json.value("gpu", "?");
     CUCO_TRY_ASSIGN(auto record, vcluster::read_block_record(json.value("blocks", Json::object())));
-    runs.push_back({reported.shape, reported.parameters, std::move(record)});
+    runs.push_back({reported.shape, reported.parameters, std::move(record), reported.given});
     note_left_out(runs.back(), out.left_out);
   }
   out.maps = analysis::find_maps(graph, runs);

@@ -31,7 +31,8 @@ struct Observations {
   std::vector<std::string> left_out;  ///< What there was no room for, a sentence each.
 };
 
-/// InvalidInput, in one sentence, where the program does not run to a good end.
+/// InvalidInput, in one sentence, where the program does not run to a good end. Interrupts are
+/// noticed while an InterruptScope of the caller's is alive.
 [[nodiscard]] Result<Observations> observe(const TraceRequest& request,
                                            const analysis::CommunicationGraph& graph);
 
