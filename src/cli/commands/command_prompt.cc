@@ -104,7 +104,7 @@ class PromptCommand final : public Command {
     const expert::StandaloneIdeas own;
     const Situation situation{
         subject, graph, own, evaluator.target(), installed_nccl(toolkit.root), toolkit.root, read};
-    CUCO_TRY_ASSIGN(agents::Problem problem, describe_problem(situation));
+    CUCO_TRY_ASSIGN(agents::Problem problem, describe_problem(options, situation));
     Nobody nobody;
     const agents::ModelProposer proposer(nobody, std::move(problem), "program.cu",
                                          model_call(options));

@@ -9,6 +9,7 @@
 
 #include "analysis/analyse.h"
 #include "base/text.h"
+#include "cli/journey/traced_program.h"
 #include "cli/models/recordings.h"
 #include "cli/terminal/interrupt.h"
 #include "expert/forward/forward_ideas.h"
@@ -54,6 +55,21 @@ expert::Ideas all_ideas(const Situation& situation) {
   return ideas;
 }
 
+/// What runs of the seed show of its blocks. A model does without where the seed does not run: the
+/// judge will say so.
+std::string observed_blocks(const JourneyOptions& options, const Situation& situation) {
+  const auto observed = observe({.program = options.workload,
+                                 .ranks = options.ranks,
+                                 .includes = options.includes,
+                                 .flags = options.flags,
+                                 .arguments = options.args,
+                                 .progress = [](std::string_view) {}},
+                                situation.graph);
+  if (!observed || observed->maps.empty()) return {};
+  return "\nWhat blocks touch, seen in runs on virtual GPUs:\n" +
+         analysis::to_text(std::span<const analysis::ObservedMap>(observed->maps));
+}
+
 }  // namespace
 
 agents::ModelCall model_call(const JourneyOptions& options) {
@@ -66,13 +82,14 @@ agents::ModelCall model_call(const JourneyOptions& options) {
   return call;
 }
 
-Result<agents::Problem> describe_problem(const Situation& situation) {
+Result<agents::Problem> describe_problem(const JourneyOptions& options,
+                                         const Situation& situation) {
   agents::Problem problem;
   problem.summary = fmt::format("{}: {}", situation.subject.name, situation.subject.summary);
   problem.target =
       fmt::format("It runs on {} ranks: {}, topology {}.", situation.target.facts.ranks,
                   situation.target.hardware, situation.target.topology);
-  problem.analysis = analysis::to_text(situation.graph);
+  problem.analysis = analysis::to_text(situation.graph) + observed_blocks(options, situation);
   problem.program = analysis::program_facts(situation.graph);
   problem.topology = situation.target.facts;
   problem.nccl = situation.nccl;
@@ -115,7 +132,7 @@ Result<ProposerSet> make_proposers(const JourneyOptions& options,
     }
     CUCO_TRY_ASSIGN(auto provider, make_recorded(name, options.models,
                                                  {options.record, options.replay}, gates, clock));
-    CUCO_TRY_ASSIGN(agents::Problem problem, describe_problem(situation));
+    CUCO_TRY_ASSIGN(agents::Problem problem, describe_problem(options, situation));
     set.proposers.push_back(std::make_unique<agents::ModelProposer>(
         *provider, std::move(problem), "program.cu", model_call(options)));
     set.providers.push_back(std::move(provider));

@@ -51,7 +51,8 @@ struct ProposerSet {
 [[nodiscard]] Result<ReadText> make_reader(const Subject& subject, const system::Path& cuda);
 
 /// What a model is told about the program and its target.
-[[nodiscard]] Result<agents::Problem> describe_problem(const Situation& situation);
+[[nodiscard]] Result<agents::Problem> describe_problem(const JourneyOptions& options,
+                                                       const Situation& situation);
 
 /// How a model is asked in this run.
 [[nodiscard]] agents::ModelCall model_call(const JourneyOptions& options);
