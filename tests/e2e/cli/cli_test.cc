@@ -148,7 +148,7 @@ TEST(Analyze, ShowsWhoMakesAndNeedsWhatIsCommunicated) {
   const Shell shell;
   const auto program =
       system::Path(CUCO_SOURCE_DIR) / "tests/golden/analysis/streams_and_events.cu";
-  const Seen seen = shell(fmt::format("cuco analyze {}", program.string()));
+  const Seen seen = shell(fmt::format("cuco analyze --no-trace {}", program.string()));
   if (seen.error.find("parser is missing") != std::string::npos) GTEST_SKIP() << seen.error;
   EXPECT_EQ(seen.exit_code, 0) << seen.error;
   expect_golden("analyze", seen.out);
@@ -200,7 +200,7 @@ TEST(Analyze, ReadsWithTheHeadersAndFlagsThatItIsGiven) {
   const Seen without = shell("cuco analyze p.cu");
   if (without.error.find("parser is missing") != std::string::npos) GTEST_SKIP() << without.error;
   EXPECT_THAT(without.error, HasSubstr("'count.h' file not found"));
-  const Seen seen = shell("cuco analyze p.cu --include inc --nvcc -DWANTED=64");
+  const Seen seen = shell("cuco analyze p.cu --no-trace --include inc --nvcc -DWANTED=64");
   EXPECT_EQ(seen.exit_code, 0) << seen.error;
   EXPECT_THAT(seen.out, HasSubstr("all-reduce"));
 }
@@ -210,7 +210,7 @@ TEST(Analyze, JsonHasTheOverlapsOfAProfile) {
   const auto program =
       system::Path(CUCO_SOURCE_DIR) / "tests/golden/analysis/streams_and_events.cu";
   shell.write("times.json", R"({"works": [], "phases": []})");
-  const auto analyze = fmt::format("cuco --json analyze {}", program.string());
+  const auto analyze = fmt::format("cuco --json analyze --no-trace {}", program.string());
   const Seen plain = shell(analyze);
   if (plain.error.find("parser is missing") != std::string::npos) GTEST_SKIP() << plain.error;
   EXPECT_FALSE(nlohmann::json::parse(plain.out)["sites"][0].contains("overlap"));
