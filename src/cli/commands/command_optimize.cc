@@ -10,6 +10,7 @@
 #include "cli/journey/program_reading.h"
 #include "cli/models/recordings.h"
 #include "cli/terminal/command.h"
+#include "search/policy.h"
 #include "store/run_folder.h"
 
 namespace cuco::cli {
@@ -18,8 +19,11 @@ namespace {
 
 constexpr int kExpertWindow = 4;
 
+/// `optimize` and `evolve`, which leaves the fast path out.
 class OptimizeCommand final : public Command {
  public:
+  explicit OptimizeCommand(bool fast_path) : fast_path_(fast_path) {}
+
   void declare(Arguments& arguments) override {
     arguments
         .positional("WORKLOAD", workload_,
@@ -41,6 +45,13 @@ class OptimizeCommand final : public Command {
     arguments.option("--jobs", jobs_, "N", "number of candidates to evaluate in parallel");
     arguments.option("--window", window_, "N",
                      "number of decisions made before the first verdict is seen");
+    if (!fast_path_) {
+      arguments.option("--start", start_, "FILE", "program to go on from (default: the seed)")
+          .completes(Completion::File);
+    }
+    arguments.option("--policy", policy_, "NAME",
+                     "search (default), greedy, power-law, random or best-of-n");
+    arguments.flag("--knowledge", knowledge_, "start from what earlier runs have taught");
     arguments
         .option("--topology", topology_, "NAME", "search on another cluster than the workload's")
         .completes(Completion::Topology);
@@ -58,6 +69,8 @@ class OptimizeCommand final : public Command {
       return described_twice();
     }
     CUCO_TRY(check_exists(workload_));
+    if (!start_.empty()) CUCO_TRY(check_exists(start_));
+    CUCO_TRY(search::parse_policy(policy_));
     CUCO_TRY_ASSIGN(JourneyOptions options, chosen(context.config));
     CUCO_TRY_ASSIGN(options.secret, settle_secret({options.record, options.replay}));
     return start_journey(context, options,
@@ -87,6 +100,10 @@ class OptimizeCommand final : public Command {
                    fmt::format("--candidates {}: must be at least 1", candidates_)};
     }
     options.candidates = candidates_;
+    options.policy = policy_;
+    options.fast_path = fast_path_;
+    options.start = start_;
+    options.knowledge = knowledge_;
     options.seed = seed_.value_or(static_cast<std::uint64_t>(config.integer("search.seed")));
     options.budget_seconds = config.seconds("search.budget");
     if (!budget_.empty()) {
@@ -125,6 +142,10 @@ class OptimizeCommand final : public Command {
   std::filesystem::path record_;
   std::filesystem::path replay_;
   int candidates_ = 40;
+  bool fast_path_;
+  std::filesystem::path start_;
+  std::string policy_ = "search";
+  bool knowledge_ = false;
   std::optional<std::uint64_t> seed_;
   std::optional<int> jobs_;
   std::optional<int> window_;
@@ -133,7 +154,11 @@ class OptimizeCommand final : public Command {
 }  // namespace
 
 std::unique_ptr<Command> make_optimize_command() {
-  return std::make_unique<OptimizeCommand>();
+  return std::make_unique<OptimizeCommand>(true);
+}
+
+std::unique_ptr<Command> make_evolve_command() {
+  return std::make_unique<OptimizeCommand>(false);
 }
 
 }  // namespace cuco::cli

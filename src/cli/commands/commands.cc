@@ -13,14 +13,19 @@ std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_completion_command();
 std::unique_ptr<Command> make_config_command();
 std::unique_ptr<Command> make_cost_command();
+std::unique_ptr<Command> make_db_command();
 std::unique_ptr<Command> make_demo_command();
+std::unique_ptr<Command> make_diff_command();
 std::unique_ptr<Command> make_doctor_command();
+std::unique_ptr<Command> make_evolve_command();
 std::unique_ptr<Command> make_explain_command();
 std::unique_ptr<Command> make_init_command();
 std::unique_ptr<Command> make_judge_command();
+std::unique_ptr<Command> make_knowledge_command();
 std::unique_ptr<Command> make_llm_command();
 std::unique_ptr<Command> make_optimize_command();
 std::unique_ptr<Command> make_prompt_command();
+std::unique_ptr<Command> make_replay_command();
 std::unique_ptr<Command> make_report_command();
 std::unique_ptr<Command> make_resume_command();
 std::unique_ptr<Command> make_run_command();
@@ -39,6 +44,8 @@ constexpr std::string_view kMachine = "this machine";
 constexpr auto kCommands = std::to_array<CommandEntry>({
     {"optimize", kJob, "find a faster, device-initiated version of a workload",
      "cuco optimize workloads/gemm_allgather", make_optimize_command},
+    {"evolve", kJob, "search on from a given program, without the fast path",
+     "cuco evolve workloads/gemm_allgather --start mine.cu", make_evolve_command},
     {"transform", kJob, "replace a program's NCCL collectives by kernels of its own, verified",
      "cuco transform prog.cu -o mine/", make_transform_command},
     {"run", kJob, "run a CUDA program on virtual GPUs, on this machine's CPU",
@@ -64,8 +71,15 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
      "cuco explain last 11", make_explain_command},
     {"cost", kRuns, "show what a run's models cost: tokens and dollars, by role and candidate",
      "cuco cost last", make_cost_command},
+    {"diff", kRuns, "show how two candidates of a run differ", "cuco diff last 3 11",
+     make_diff_command},
     {"best", kRuns, "write a run's winner to a folder", "cuco best last -o faster/",
      make_best_command},
+    {"replay", kRuns, "compare ways of searching on a run's recorded verdicts",
+     "cuco replay last --policy search --policy random", make_replay_command},
+    {"knowledge", kRuns, "show, export, merge or forget what runs have taught",
+     "cuco knowledge show", make_knowledge_command},
+    {"db", kRuns, "verify, export or vacuum a run's file", "cuco db verify last", make_db_command},
     {"report", kRuns, "write a run as one self-contained HTML page",
      "cuco report last -o report.html", make_report_command},
     {"serve", kRuns, "show all runs in a browser, live", "cuco serve --port 8765",

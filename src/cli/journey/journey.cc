@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/journey/fast_path.h"
 #include "cli/journey/journey_view.h"
+#include "cli/journey/learned.h"
 #include "cli/journey/proposers.h"
 #include "cli/terminal/interrupt.h"
 #include "expert/expert.h"
@@ -55,6 +56,26 @@ Result<void> judge_seed(Run& run, const Subject& subject) {
   if (std::holds_alternative<candidate::Scored>(outcome)) return {};
   return Error{ErrorKind::InvalidInput,
                fmt::format("the seed itself was rejected: {}", candidate::explanation(outcome))};
+}
+
+/// The program that the user wants to go on from is candidate 1, whatever its verdict is.
+Result<void> judge_start(Run& run, const std::string& file, search::SearchOptions* race) {
+  CUCO_TRY_ASSIGN(std::string text, system::read_file(file));
+  candidate::Proposal start{.source = program::single_file("program.cu", std::move(text))};
+  start.lineage.proposer = "user";
+  start.lineage.parent = kSeed;
+  start.lineage.because = "the program to go on from";
+  CUCO_TRY_ASSIGN(race->start, run.add_candidate(std::move(start)));
+  const candidate::Rung rung{run.evaluator().target().kind, candidate::Fidelity::Quick};
+  CUCO_TRY_ASSIGN(const candidate::Outcome outcome, run.evaluate(race->start, rung));
+  if (!std::holds_alternative<candidate::Scored>(outcome)) {
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("{} was rejected: {}", file, candidate::explanation(outcome))};
+  }
+  CUCO_TRY_ASSIGN(const bool faster, run.is_faster(race->start, kSeed, rung));
+  if (!faster) return {};
+  race->incumbent = race->start;
+  return run.set_best(race->start);
 }
 
 /// A step of the journey, so its result is recorded and shown even if nothing follows from it.
@@ -162,13 +183,26 @@ Result<ExitCode> travel(Context& context,
   CUCO_TRY_ASSIGN(const analysis::CommunicationGraph graph, analyse_seed(run, subject, read));
   const design::NcclVersion nccl = installed_nccl(cuda);
   const auto own = expert::make_standalone_ideas(graph, subject.program, target.facts, nccl);
-  const Situation situation{subject, graph, own, target, nccl, cuda, read};
+  Situation situation{subject, graph, own, target, nccl, cuda, read};
+  const std::string kind = situation_of(graph, target);
+  knowledge::Knowledge known;
+  if (options.knowledge) {
+    CUCO_TRY_ASSIGN(known, knowledge_of(folder, knowledge_file(context.config)));
+    situation.expected = [&](const design::Directive& directive) {
+      const auto* lesson = known.find(kind, knowledge::move_of(directive));
+      return lesson == nullptr ? 1.0 : lesson->expected();
+    };
+  }
   CUCO_TRY_ASSIGN(const ProposerSet proposers, make_proposers(options, situation, clock));
   show_discarded(context, proposers);
   search::SearchOptions race;
   race.budget.candidates = options.candidates;
   if (options.budget_seconds > 0) race.budget.wall_seconds = options.budget_seconds;
-  if (proposers.expert != nullptr) {
+  CUCO_TRY_ASSIGN(race.policy, search::parse_policy(options.policy));
+  race.notes = known.notes(kind);
+  if (!options.start.empty()) {
+    CUCO_TRY(judge_start(run, options.start, &race));
+  } else if (options.fast_path && proposers.expert != nullptr) {
     CUCO_TRY(walk_fast_path(run, situation, &race));
   }
 
@@ -179,6 +213,7 @@ Result<ExitCode> travel(Context& context,
     CUCO_TRY(write_candidate(run.state(), winner->candidate.number, folder.name, folder.best()));
   }
   CUCO_TRY(run.finish(result.reason, result.repeatable));
+  CUCO_TRY(learn_run(knowledge_file(context.config), kind, run.state(), folder));
   return show_closing(context, run.state(), folder);
 }
 

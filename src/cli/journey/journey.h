@@ -35,7 +35,11 @@ struct JourneyOptions {
   int candidates = 40;
   double budget_seconds = 0;  ///< 0: no limit of time.
   int jobs = 1;
-  int window = 1;  ///< See candidate::RunStarted.
+  int window = 1;                 ///< See candidate::RunStarted.
+  std::string policy = "search";  ///< See search::parse_policy().
+  bool fast_path = true;
+  std::string start;       ///< File of a program to go on from; empty: none.
+  bool knowledge = false;  ///< Start from what earlier runs have taught.
 };
 
 [[nodiscard]] std::string to_json(const JourneyOptions& options);

@@ -39,7 +39,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JourneyOptions,
                                                 candidates,
                                                 budget_seconds,
                                                 jobs,
-                                                window)
+                                                window,
+                                                policy,
+                                                fast_path,
+                                                start,
+                                                knowledge)
 
 std::string to_json(const JourneyOptions& options) {
   return to_text(Json(options));

@@ -55,6 +55,14 @@ expert::Ideas all_ideas(const Situation& situation) {
   return ideas;
 }
 
+/// What earlier runs let expect most comes first; what they say nothing about stays in order.
+void sort_by_expectation(const Situation& situation, std::vector<expert::Idea>* ideas) {
+  if (!situation.expected) return;
+  std::stable_sort(ideas->begin(), ideas->end(), [&](const auto& a, const auto& b) {
+    return situation.expected(a.directive) > situation.expected(b.directive);
+  });
+}
+
 /// What runs of the seed show of its blocks. A model does without where the seed does not run: the
 /// judge will say so.
 std::string observed_blocks(const JourneyOptions& options, const Situation& situation) {
@@ -125,7 +133,9 @@ Result<ProposerSet> make_proposers(const JourneyOptions& options,
   llm::Gates gates(clock);
   for (const auto& name : options.proposers) {
     if (name == "expert") {
-      auto expert = std::make_unique<expert::Expert>(all_ideas(situation), "program.cu");
+      expert::Ideas ideas = all_ideas(situation);
+      sort_by_expectation(situation, &ideas.ideas);
+      auto expert = std::make_unique<expert::Expert>(std::move(ideas), "program.cu");
       set.expert = expert.get();
       set.proposers.push_back(std::move(expert));
       continue;

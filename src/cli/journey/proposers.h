@@ -31,6 +31,8 @@ struct Situation {
   design::NcclVersion nccl;
   system::Path cuda;
   ReadText read;
+  /// Speed-up that earlier runs let expect of a design; empty: they are not asked.
+  std::function<double(const design::Directive&)> expected = {};
 };
 
 /// Owns the proposers and what they lean on.

@@ -87,6 +87,50 @@ class Runs : public ::testing::Test {
   Shell shell_;
 };
 
+TEST_F(Runs, DiffShowsTwoCandidates) {
+  const Seen seen = shell_("cuco diff 1 1 2");
+  EXPECT_EQ(seen.exit_code, 0) << seen.error;
+  EXPECT_THAT(seen.out, HasSubstr("-// broken\n+// better"));
+  EXPECT_EQ(shell_("cuco diff 1 1 9").exit_code, 2);
+}
+
+TEST_F(Runs, DbVerifiesExportsAndVacuums) {
+  const Seen whole = shell_("cuco db verify 1");
+  EXPECT_EQ(whole.exit_code, 0) << whole.error;
+  EXPECT_THAT(whole.out, HasSubstr("run 0001 is whole: 9 events"));
+  EXPECT_THAT(shell_("cuco db export 1").out, HasSubstr("\"kind\":\"run-finished\""));
+  EXPECT_THAT(shell_("cuco --json db vacuum 1").out, HasSubstr("\"bytes_after\""));
+  EXPECT_EQ(shell_("cuco db verify 1").exit_code, 0);
+  EXPECT_EQ(shell_("cuco db polish 1").exit_code, 2);
+}
+
+TEST_F(Runs, ReplayComparesPoliciesOnRecordedVerdicts) {
+  const Seen seen = shell_("cuco replay 1 --candidates 3 --seeds 2");
+  EXPECT_EQ(seen.exit_code, 0) << seen.error;
+  EXPECT_THAT(seen.out, HasSubstr("2 recorded candidates, best 2.000x on h200"));
+  for (const char* policy : {"search", "random", "best-of-n"})
+    EXPECT_THAT(seen.out, HasSubstr(policy));
+  EXPECT_THAT(shell_("cuco replay 1 --policy serch").error, HasSubstr("did you mean 'search'?"));
+  EXPECT_THAT(shell_("cuco replay 2").error, HasSubstr("the run's seed has no verdict"));
+}
+
+TEST_F(Runs, KnowledgeIsShownMergedAndForgotten) {
+  EXPECT_THAT(shell_("cuco knowledge show").out, HasSubstr("nothing has been learnt yet"));
+  const auto file = shell_.folder() / "theirs.json";
+  ASSERT_TRUE(system::write_file(
+      file, R"({"version":1,"runs":{"w 0001 5":[{"situation":"ncclAllGather · 4 ranks",)"
+            R"("move":"LSA","tries":2,"correct":2,"predicted":[2,1.0],"measured":[0,0],)"
+            R"("best":1.8,"example":"w 0001 #3"}]}})"));
+  EXPECT_EQ(shell_("cuco knowledge merge theirs.json").exit_code, 0);
+  EXPECT_EQ(shell_("cuco knowledge merge theirs.json").exit_code, 0);
+  const Seen seen = shell_("cuco knowledge show");
+  EXPECT_THAT(seen.out, HasSubstr("2/2 correct"));
+  EXPECT_THAT(seen.out, HasSubstr("predicted"));
+  EXPECT_EQ(shell_("cuco knowledge forget nothing").exit_code, 2);
+  EXPECT_EQ(shell_("cuco knowledge forget AllGather").exit_code, 0);
+  EXPECT_THAT(shell_("cuco knowledge show").out, HasSubstr("nothing has been learnt yet"));
+}
+
 TEST_F(Runs, ListNamesWorkloadBestAndState) {
   const Seen seen = shell_("cuco runs");
   EXPECT_EQ(seen.exit_code, 0) << seen.error;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What runs teach each other: where it is kept, and what a run takes from it.
+#pragma once
+
+#include <string>
+
+#include "analysis/communication_graph.h"
+#include "candidate/evaluator.h"
+#include "cli/config/config.h"
+#include "knowledge/knowledge.h"
+#include "store/run_folder.h"
+
+namespace cuco::cli {
+
+/// Beside the runs.
+[[nodiscard]] system::Path knowledge_file(const Config& config);
+
+/// No file is empty knowledge.
+[[nodiscard]] Result<knowledge::Knowledge> load_knowledge(const system::Path& file);
+
+/// What programs have in common that moves may depend on: "2 x ncclAllReduce · 8 ranks, 4 of them
+/// within reach".
+[[nodiscard]] std::string situation_of(const analysis::CommunicationGraph& graph,
+                                       const candidate::Target& target);
+
+/// What the run was started with: it keeps a copy, so that resuming it decides as before.
+[[nodiscard]] Result<knowledge::Knowledge> knowledge_of(const store::RunFolder& folder,
+                                                        const system::Path& file);
+
+/// Adds the run to the file.
+[[nodiscard]] Result<void> learn_run(const system::Path& file,
+                                     const std::string& situation,
+                                     const candidate::RunState& state,
+                                     const store::RunFolder& folder);
+
+}  // namespace cuco::cli
