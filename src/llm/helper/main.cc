@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include <curl/curl.h>
+#include <fmt/format.h>
 
 #include "base/text.h"
 #include "llm/http/helper_result.h"
@@ -251,7 +252,7 @@ HelperResult talk(const HelperOrder& order) {
                                                                  curl_easy_cleanup);
   curl_slist* headers = curl_slist_append(nullptr, "Expect:");
   for (const auto& [name, value] : order.request.headers)
-    headers = curl_slist_append(headers, (name + ": " + value).c_str());
+    headers = curl_slist_append(headers, fmt::format("{}: {}", name, value).c_str());
   char words[CURL_ERROR_SIZE] = "";
   curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, words);
   prepare(curl.get(), order, headers, conversation);
