@@ -6,7 +6,7 @@
 
 namespace cuco::cli {
 
-// Each is defined in command_NAME.cc.
+// Each is defined in command_NAME.cc, here or in results/.
 std::unique_ptr<Command> make_analyze_command();
 std::unique_ptr<Command> make_best_command();
 std::unique_ptr<Command> make_check_command();
