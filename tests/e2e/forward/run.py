@@ -16,7 +16,6 @@ import tempfile
 MUTANTS = {
     "stores before the announcement": (
         "    forward_.tables.await_announced(peer, cuda::memory_order_relaxed);\n", ""),
-    "wait without an announcement": ("      announce_landings(forward_, 0, 1);\n", "      ;\n"),
     "announcement without release": (
         "raise(tables.announced(p, tables.rank), tables.received[p] + 1);",
         "Flag(*tables.announced(p, tables.rank)).store(tables.received[p] + 1, cuda::memory_order_relaxed);"),
