@@ -147,7 +147,6 @@ void add_launch(Gathered& gathered,
 
 /// Two shapes give the formula of a quantity, the others must agree.
 SeenQuantity conclude(const std::map<std::size_t, SeenLaunches>& runs, std::size_t quantity) {
-  constexpr std::size_t kFitted = 2;
   SeenQuantity out;
   std::vector<ShapeParameters> shapes;
   std::vector<std::int64_t> values;
@@ -160,11 +159,16 @@ SeenQuantity conclude(const std::map<std::size_t, SeenLaunches>& runs, std::size
   if (values.empty()) return out;
   out.last = values.back();
   out.shapes = values.size();
-  const std::size_t fitted = std::min(kFitted, values.size());
-  const auto formula =
-      fit_formula(std::span(shapes).first(fitted), std::span(values).first(fitted));
+  // Two that differ, where there are such: shapes that have a parameter in common tell less of it.
+  const auto other =
+      std::ranges::find_if(values, [&](std::int64_t value) { return value != values.front(); });
+  const auto second = other == values.end() ? std::min<std::size_t>(1, values.size() - 1)
+                                            : static_cast<std::size_t>(other - values.begin());
+  const std::array fitted_shapes = {shapes.front(), shapes[second]};
+  const std::array fitted_values = {values.front(), values[second]};
+  const auto formula = fit_formula(fitted_shapes, fitted_values);
   if (!formula) return out;
-  for (std::size_t i = fitted; i < values.size(); ++i) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
     if (formula->at(shapes[i]) != values[i]) return out;
   }
   out.formula = formula;

@@ -80,6 +80,12 @@ TEST(ObservedMap, IsFittedOnTwoShapesAndVerifiedOnAThird) {
   EXPECT_EQ(maps[1].buffer, "d_out");
 }
 
+TEST(ObservedMap, TwoShapesThatAreAlikeInAParameterDoNotHideIt) {
+  const auto maps = find_maps(graph(), {run_of(640, 128), run_of(640, 128), run_of(900, 128)});
+  EXPECT_EQ(to_text(maps[0]), "every block -> elements 0 .. +n");
+  EXPECT_TRUE(maps[0].is_verified);
+}
+
 TEST(ObservedMap, AThirdShapeThatDoesNotAgreeTakesTheFormulaAway) {
   const auto maps = find_maps(graph(), {run_of(1000, 128), run_of(640, 128), run_of(900, 100)});
   ASSERT_EQ(maps.size(), 2U);
