@@ -75,6 +75,8 @@ std::optional<Move> Moves::next(const History& history, int unseen) {
   for (const auto& entry : known) {
     offered.designs.insert(entry.design);
     offered.hashes.insert(entry.judged->candidate.code_hash);
+    // Two designs may be one program: blocks of 256 threads, and the usual ones.
+    if (!(entry.design == KernelDesign{})) offered.hashes.insert(rewritten(entry.design).hash);
   }
   // The moves that are on their way were chosen when less was known: a verdict less each.
   std::optional<Move> move;
@@ -90,7 +92,10 @@ std::optional<Move> Moves::next(const History& history, int unseen) {
 std::vector<std::string> Moves::refusals() {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> found;
+  // A tree has room for the threads that the program gives it.
+  const KernelDesign fitted{.shuffles = facts_.together.shuffles, .fitted = true};
   for (const auto& step : {KernelDesign{.vector_bytes = 16}, KernelDesign{.shuffles = true},
+                           KernelDesign{.fast_math = true}, KernelDesign{.read_only = true}, fitted,
                            KernelDesign{.threads = 512}, KernelDesign{.blocks_per_row = 8},
                            KernelDesign{.rows_per_block = 8}}) {
     const auto& made = rewritten(step);

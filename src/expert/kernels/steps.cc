@@ -21,6 +21,20 @@ constexpr std::string_view kShuffles =
     "shuffles need one barrier where a tree in shared memory needs one per level";
 constexpr std::string_view kSplit = "several blocks share a row, so that all SMs have work";
 constexpr std::string_view kJoin = "a block does several rows: fewer blocks to start";
+constexpr std::string_view kTogether =
+    "all that the kernels allow at once: wide loads, all of them under way before the first is "
+    "used and read once, few barriers, cheap arithmetic, blocks that fit the sizes";
+constexpr std::string_view kRounds =
+    "a thread has the loads of more or fewer rounds under way, and keeps them for later loops";
+constexpr std::string_view kFastMath =
+    "approximate division and exponentials need fewer instructions; the judge decides whether the "
+    "results are good enough";
+constexpr std::string_view kReadOnly =
+    "what nobody writes can be loaded past the coherent path, and before stores";
+constexpr std::string_view kFitted =
+    "each launch gets threads and blocks for the sizes that it is given";
+constexpr std::string_view kWithout =
+    "what this costs, registers above all, may be more than it gains";
 constexpr std::string_view kThreads = "another block size changes how many loads are in flight";
 
 /// Another geometry, and what it helps against.
@@ -77,6 +91,7 @@ std::vector<Geometry> neighbours(const KernelDesign& design, int threads) {
 std::vector<Geometry> geometries(const KernelDesign& design, const LaunchFacts& facts) {
   if (facts.threads == 0) return {};
   const int threads = design.threads > 0 ? design.threads : facts.threads;
+  if (design.fitted) return {};
   const bool first = design.threads + design.blocks_per_row + design.rows_per_block == 0;
   auto found = first ? first_geometries(threads, facts.elements) : neighbours(design, threads);
   std::erase_if(found, [](const Geometry& geometry) {
@@ -92,6 +107,47 @@ KernelDesign with(KernelDesign design, const Geometry& geometry, const LaunchFac
   design.blocks_per_row = geometry.blocks_per_row > 1 ? geometry.blocks_per_row : 0;
   design.rows_per_block = geometry.rows_per_block > 1 ? geometry.rows_per_block : 0;
   return design;
+}
+
+/// All that fits at once on top of a design; launches are fitted instead of its geometry.
+KernelDesign together(KernelDesign design, const KernelDesign& fits) {
+  design.vector_bytes = std::max(design.vector_bytes, fits.vector_bytes);
+  design.rounds = std::max(design.rounds, fits.rounds);
+  design.shuffles |= fits.shuffles;
+  design.fast_math |= fits.fast_math;
+  design.read_only |= fits.read_only;
+  if (fits.fitted && !design.fitted) {
+    design.fitted = true;
+    design.threads = design.blocks_per_row = design.rows_per_block = 0;
+  }
+  return design;
+}
+
+/// One of the dimensions that are there or not more or less, or another number of rounds.
+std::vector<Step> small_steps(const KernelDesign& design, const KernelDesign& fits) {
+  constexpr int kMostRounds = 8;
+  std::vector<Step> found;
+  const auto add = [&](auto KernelDesign::* dimension, auto value, std::string_view why) {
+    auto next = design;
+    next.*dimension = value;
+    found.push_back({next, std::string(why)});
+  };
+  if (fits.rounds > 0 && design.vector_bytes > 0) {
+    if (design.rounds < kMostRounds)
+      add(&KernelDesign::rounds, std::max(1, design.rounds * 2), kRounds);
+    if (design.rounds > 0) add(&KernelDesign::rounds, design.rounds / 2, kRounds);
+  }
+  if (fits.fast_math)
+    add(&KernelDesign::fast_math, !design.fast_math, design.fast_math ? kWithout : kFastMath);
+  if (fits.read_only)
+    add(&KernelDesign::read_only, !design.read_only, design.read_only ? kWithout : kReadOnly);
+  const bool own = design.blocks_per_row + design.rows_per_block > 0;
+  if (fits.fitted && !design.fitted && !own) add(&KernelDesign::fitted, true, kFitted);
+  if (design.fitted) {
+    for (const int most : {512, 256, 1024, 128})
+      add(&KernelDesign::threads, most, kThreads);
+  }
+  return found;
 }
 
 /// The time of a verdict's shapes that goes to a phase.
@@ -142,6 +198,13 @@ std::vector<Step> steps_from(const KernelDesign& design, Limit limit, const Laun
   wide.vector_bytes = kWidest;
   KernelDesign shuffled = design;
   shuffled.shuffles = true;
+  // What the kernels allow for certain comes before what the profile only suggests.
+  if (const auto all = together(design, facts.together); !(all == together(wide, {})))
+    add(all, kTogether, true);
+  if (design.fitted) {
+    for (const auto& step : small_steps(design, facts.together))
+      add(step.design, step.because, true);
+  }
   add(wide, kVectors, limit == Limit::Memory);
   add(shuffled, kShuffles, limit == Limit::Barriers);
   const auto others = geometries(design, facts);
@@ -154,6 +217,8 @@ std::vector<Step> steps_from(const KernelDesign& design, Limit limit, const Laun
   }
   for (const auto& geometry : others)
     add(with(design, geometry, facts), reason(geometry), false);
+  for (const auto& step : small_steps(design, facts.together))
+    add(step.design, step.because, false);
   KernelDesign narrow = design;
   narrow.vector_bytes = kWidest / 2;
   add(narrow, kNarrow, false);

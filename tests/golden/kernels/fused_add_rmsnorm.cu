@@ -57,6 +57,35 @@ __device__ bool is_aligned(const T* at) {
   return reinterpret_cast<size_t>(at) % sizeof(Vector<T, N>) == 0;
 }
 
+// Blocks of at most `most` threads that share a row of `length` elements, of which a thread takes
+// `each` at once.
+inline unsigned row_parts(size_t length, size_t each, unsigned most) {
+  const size_t parts = (length + each * most - 1) / (each * most);
+  return parts < 1 ? 1 : parts > 65535 ? 65535 : (unsigned)parts;
+}
+
+// Threads of one of them, in whole warps.
+inline unsigned row_threads(size_t length, size_t each, unsigned most) {
+  const unsigned parts = row_parts(length, each, most);
+  const size_t share = ((length + each - 1) / each + parts - 1) / parts;
+  const size_t threads = (share + 31) / 32 * 32;
+  return threads < 32 ? 32 : threads > most ? most : (unsigned)threads;
+}
+
+// Short rows share a block: then it has no more threads along a row than that needs.
+inline dim3 row_block(size_t length, size_t each, unsigned most) {
+  const size_t needed = (length + each - 1) / each;
+  const unsigned threads = needed < 1    ? 1
+                           : needed < 32 ? (unsigned)needed
+                                         : row_threads(length, each, most);
+  return dim3(threads, row_parts(length, each, most) > 1 ? 1 : most / threads);
+}
+
+inline dim3 row_grid(unsigned rows, size_t length, size_t each, unsigned most) {
+  const unsigned joined = row_block(length, each, most).y;
+  return dim3((rows + joined - 1) / joined, row_parts(length, each, most));
+}
+
 // The sum over the threads of a block, known to all of them. Blocks are whole warps; `shared`
 // has room for one value of each.
 template <typename T>
@@ -81,27 +110,61 @@ __device__ T block_sum(T value, T* shared) {
 
 template <typename T>
 __global__ void fused_add_rmsnorm(
-    T* out, T* new_residual, const T* x, const T* residual, const T* weight, int hidden) {
+    T* __restrict__ out, T* __restrict__ new_residual, const T* __restrict__ x,
+    const T* __restrict__ residual, const T* __restrict__ weight, int hidden) {
   constexpr int kVector = 16 / sizeof(T);
+  constexpr int kRounds = 1;  // whose vectors are in registers at once
   __shared__ float partial[256];
   const size_t row = (size_t)blockIdx.x * hidden;
   float squares = 0;
   int vectors = 0;  // elements that go in vectors
   if (is_aligned<kVector>(&x[row]) &&
       is_aligned<kVector>(&residual[row]) &&
-      is_aligned<kVector>(&new_residual[row])) {
+      is_aligned<kVector>(&new_residual[row]) &&
+      is_aligned<kVector>(weight) &&
+      is_aligned<kVector>(&out[row])) {
     vectors = hidden / kVector * kVector;
-    for (int first = threadIdx.x * kVector; first < vectors; first += blockDim.x * kVector) {
-      const auto x_vector = load_vector<kVector>(&x[row + first]);
-      const auto residual_vector = load_vector<kVector>(&residual[row + first]);
-      Vector<T, kVector> new_residual_vector;
+  }
+  const int batch = kRounds * kVector * blockDim.x;  // elements in kRounds rounds
+  const bool whole = vectors <= batch;
+  Vector<T, kVector> x_kept[kRounds];
+  Vector<T, kVector> residual_kept[kRounds];
+  Vector<T, kVector> weight_kept[kRounds];
+  if (whole) {
 #pragma unroll
-      for (int e = 0; e < kVector; ++e) {
-        const float sum = to_float(x_vector[e]) + to_float(residual_vector[e]);
-        store(&new_residual_vector[e], sum);
-        squares += sum * sum;
+    for (int round = 0; round < kRounds; ++round) {
+      const int first = (round * blockDim.x + threadIdx.x) * kVector;
+      if (first < vectors) {
+        x_kept[round] = load_vector<kVector>(&x[row + first]);
+        residual_kept[round] = load_vector<kVector>(&residual[row + first]);
+        weight_kept[round] = load_vector<kVector>(&weight[first]);
       }
-      store_vector(&new_residual[row + first], new_residual_vector);
+    }
+  }
+  for (int begin = 0; begin < vectors; begin += batch) {
+    if (!whole) {
+#pragma unroll
+      for (int round = 0; round < kRounds; ++round) {
+        const int first = begin + (round * blockDim.x + threadIdx.x) * kVector;
+        if (first < vectors) {
+          x_kept[round] = load_vector<kVector>(&x[row + first]);
+          residual_kept[round] = load_vector<kVector>(&residual[row + first]);
+        }
+      }
+    }
+#pragma unroll
+    for (int round = 0; round < kRounds; ++round) {
+      const int first = begin + (round * blockDim.x + threadIdx.x) * kVector;
+      if (first < vectors) {
+        Vector<T, kVector> new_residual_vector;
+#pragma unroll
+        for (int e = 0; e < kVector; ++e) {
+          const float sum = to_float(x_kept[round][e]) + to_float(residual_kept[round][e]);
+          store(&new_residual_vector[e], sum);
+          squares += sum * sum;
+        }
+        store_vector(&new_residual[row + first], new_residual_vector);
+      }
     }
   }
   for (int i = vectors + threadIdx.x; i < hidden; i += blockDim.x) {
@@ -110,27 +173,34 @@ __global__ void fused_add_rmsnorm(
     squares += sum * sum;
   }
   const auto sum2 = block_sum(squares, partial);
-  const float factor = 1.0f / sqrtf(sum2 / hidden + kEpsilon);
-  int vectors2 = 0;  // elements that go in vectors
-  if (is_aligned<kVector>(&x[row]) &&
-      is_aligned<kVector>(&residual[row]) &&
-      is_aligned<kVector>(weight) &&
-      is_aligned<kVector>(&out[row])) {
-    vectors2 = hidden / kVector * kVector;
-    for (int first = threadIdx.x * kVector; first < vectors2; first += blockDim.x * kVector) {
-      const auto x_vector = load_vector<kVector>(&x[row + first]);
-      const auto residual_vector = load_vector<kVector>(&residual[row + first]);
-      const auto weight_vector = load_vector<kVector>(&weight[first]);
-      Vector<T, kVector> out_vector;
+  const float factor = rsqrtf(__fdividef(sum2, hidden) + kEpsilon);
+  for (int begin = 0; begin < vectors; begin += batch) {
+    if (!whole) {
 #pragma unroll
-      for (int e = 0; e < kVector; ++e) {
-        const float sum = to_float(x_vector[e]) + to_float(residual_vector[e]);
-        store(&out_vector[e], sum * factor * to_float(weight_vector[e]));
+      for (int round = 0; round < kRounds; ++round) {
+        const int first = begin + (round * blockDim.x + threadIdx.x) * kVector;
+        if (first < vectors) {
+          x_kept[round] = load_vector<kVector>(&x[row + first]);
+          residual_kept[round] = load_vector<kVector>(&residual[row + first]);
+          weight_kept[round] = load_vector<kVector>(&weight[first]);
+        }
       }
-      store_vector(&out[row + first], out_vector);
+    }
+#pragma unroll
+    for (int round = 0; round < kRounds; ++round) {
+      const int first = begin + (round * blockDim.x + threadIdx.x) * kVector;
+      if (first < vectors) {
+        Vector<T, kVector> out_vector;
+#pragma unroll
+        for (int e = 0; e < kVector; ++e) {
+          const float sum = to_float(x_kept[round][e]) + to_float(residual_kept[round][e]);
+          store(&out_vector[e], sum * factor * to_float(weight_kept[round][e]));
+        }
+        store_vector(&out[row + first], out_vector);
+      }
     }
   }
-  for (int i = vectors2 + threadIdx.x; i < hidden; i += blockDim.x) {
+  for (int i = vectors + threadIdx.x; i < hidden; i += blockDim.x) {
     const float sum = to_float(x[row + i]) + to_float(residual[row + i]);
     store(&out[row + i], sum * factor * to_float(weight[i]));
   }
@@ -149,9 +219,13 @@ template <typename T>
 void launch(const State& state, int set, cudaStream_t stream) {
   void* const* in = state.context.inputs + set * state.context.n_inputs;
   void* const* out = state.context.outputs + set * state.context.n_outputs;
-  fused_add_rmsnorm<<<state.shape.tokens, 1024, 0, stream>>>((T*)out[0], (T*)out[1],
-                                                             (const T*)in[0], (const T*)in[1],
-                                                             (const T*)in[2], state.shape.hidden);
+  fused_add_rmsnorm<<<state.shape.tokens, row_threads(
+      state.shape.hidden, 16 / sizeof(*((const T*)in[0])), 512), 0, stream>>>((T*)out[0],
+                                                                              (T*)out[1],
+                                                                              (const T*)in[0],
+                                                                              (const T*)in[1],
+                                                                              (const T*)in[2],
+                                                                              state.shape.hidden);
 }
 
 int setup(const cuco_context& context, const Shape& shape, State** state) {

@@ -55,41 +55,104 @@ __device__ bool is_aligned(const T* at) {
   return reinterpret_cast<size_t>(at) % sizeof(Vector<T, N>) == 0;
 }
 
+// Blocks of at most `most` threads that share a row of `length` elements, of which a thread takes
+// `each` at once.
+inline unsigned row_parts(size_t length, size_t each, unsigned most) {
+  const size_t parts = (length + each * most - 1) / (each * most);
+  return parts < 1 ? 1 : parts > 65535 ? 65535 : (unsigned)parts;
+}
+
+// Threads of one of them, in whole warps.
+inline unsigned row_threads(size_t length, size_t each, unsigned most) {
+  const unsigned parts = row_parts(length, each, most);
+  const size_t share = ((length + each - 1) / each + parts - 1) / parts;
+  const size_t threads = (share + 31) / 32 * 32;
+  return threads < 32 ? 32 : threads > most ? most : (unsigned)threads;
+}
+
+// Short rows share a block: then it has no more threads along a row than that needs.
+inline dim3 row_block(size_t length, size_t each, unsigned most) {
+  const size_t needed = (length + each - 1) / each;
+  const unsigned threads = needed < 1    ? 1
+                           : needed < 32 ? (unsigned)needed
+                                         : row_threads(length, each, most);
+  return dim3(threads, row_parts(length, each, most) > 1 ? 1 : most / threads);
+}
+
+inline dim3 row_grid(unsigned rows, size_t length, size_t each, unsigned most) {
+  const unsigned joined = row_block(length, each, most).y;
+  return dim3((rows + joined - 1) / joined, row_parts(length, each, most));
+}
+
 template <typename T>
 __global__ void merge(
-    T* v, float* s, const T* va, const float* sa, const T* vb, const float* sb, int size,
+    T* __restrict__ v, float* __restrict__ s, const T* __restrict__ va,
+    const float* __restrict__ sa, const T* __restrict__ vb, const float* __restrict__ sb, int size,
     unsigned blocks) {
   const unsigned block = blockIdx.x * blockDim.y + threadIdx.y;
   if (block >= blocks) return;
   constexpr int kVector = 16 / sizeof(T);
+  constexpr int kRounds = 1;  // whose vectors are in registers at once
   const size_t row = block;
-  const float top = fmaxf(sa[row], sb[row]);
-  const float wa = expf(sa[row] - top);
-  const float wb = expf(sb[row] - top);
   int vectors = 0;  // elements that go in vectors
   if (is_aligned<kVector>(&va[row * size]) &&
       is_aligned<kVector>(&vb[row * size]) &&
       is_aligned<kVector>(&v[row * size])) {
     vectors = size / kVector * kVector;
-    for (int first = threadIdx.x * kVector; first < vectors; first += blockDim.x * kVector) {
-      const auto va_vector = load_vector<kVector>(&va[row * size + first]);
-      const auto vb_vector = load_vector<kVector>(&vb[row * size + first]);
-      Vector<T, kVector> v_vector;
+  }
+  const int batch = kRounds * kVector * (gridDim.y * blockDim.x);  // elements in kRounds rounds
+  const bool whole = vectors <= batch;
+  Vector<T, kVector> va_kept[kRounds];
+  Vector<T, kVector> vb_kept[kRounds];
+  if (whole) {
 #pragma unroll
-      for (int e = 0; e < kVector; ++e) {
-        const float a = to_float(va_vector[e]);
-        const float b = to_float(vb_vector[e]);
-        store(&v_vector[e], (a * wa + b * wb) / (wa + wb));
+    for (int round = 0; round < kRounds; ++round) {
+      const int first = (round * gridDim.y * blockDim.x + blockIdx.y * blockDim.x + threadIdx.x) * kVector;
+      if (first < vectors) {
+        va_kept[round] = load_vector<kVector>(&va[row * size + first]);
+        vb_kept[round] = load_vector<kVector>(&vb[row * size + first]);
       }
-      store_vector(&v[row * size + first], v_vector);
     }
   }
-  for (int i = vectors + threadIdx.x; i < size; i += blockDim.x) {
+  const float top = fmaxf(sa[row], sb[row]);
+  const float wa = __expf(sa[row] - top);
+  const float wb = __expf(sb[row] - top);
+  const float inverse = __fdividef(1.0f, (wa + wb));
+  for (int begin = 0; begin < vectors; begin += batch) {
+    if (!whole) {
+#pragma unroll
+      for (int round = 0; round < kRounds; ++round) {
+        const int first = begin + (
+            round * gridDim.y * blockDim.x + blockIdx.y * blockDim.x + threadIdx.x) * kVector;
+        if (first < vectors) {
+          va_kept[round] = load_vector<kVector>(&va[row * size + first]);
+          vb_kept[round] = load_vector<kVector>(&vb[row * size + first]);
+        }
+      }
+    }
+#pragma unroll
+    for (int round = 0; round < kRounds; ++round) {
+      const int first = begin + (
+          round * gridDim.y * blockDim.x + blockIdx.y * blockDim.x + threadIdx.x) * kVector;
+      if (first < vectors) {
+        Vector<T, kVector> v_vector;
+#pragma unroll
+        for (int e = 0; e < kVector; ++e) {
+          const float a = to_float(va_kept[round][e]);
+          const float b = to_float(vb_kept[round][e]);
+          store(&v_vector[e], (a * wa + b * wb) * inverse);
+        }
+        store_vector(&v[row * size + first], v_vector);
+      }
+    }
+  }
+  for (int i = vectors + blockIdx.y * blockDim.x + threadIdx.x; i < size;
+       i += gridDim.y * blockDim.x) {
     const float a = to_float(va[row * size + i]);
     const float b = to_float(vb[row * size + i]);
-    store(&v[row * size + i], (a * wa + b * wb) / (wa + wb));
+    store(&v[row * size + i], (a * wa + b * wb) * inverse);
   }
-  if (threadIdx.x == 0) s[row] = top + logf(wa + wb);
+  if (blockIdx.y == 0 && (threadIdx.x == 0)) s[row] = top + __logf(wa + wb);
 }
 
 // cuco: evolve end
@@ -106,9 +169,15 @@ void launch(const State& state, int set, cudaStream_t stream) {
   const Shape& shape = state.shape;
   void* const* in = state.context.inputs + set * state.context.n_inputs;
   void* const* out = state.context.outputs + set * state.context.n_outputs;
-  merge<<<(shape.tokens * shape.heads + 15) / 16, dim3(16, 16), 0, stream>>>(
-      (T*)out[0], (float*)out[1], (const T*)in[0], (const float*)in[1], (const T*)in[2],
-      (const float*)in[3], shape.size, shape.tokens * shape.heads);
+  merge<<<row_grid(shape.tokens * shape.heads, shape.size, 16 / sizeof(*((const T*)in[0])), 256),
+      row_block(shape.size, 16 / sizeof(*((const T*)in[0])), 256), 0, stream>>>((T*)out[0],
+                                                                                (float*)out[1],
+                                                                                (const T*)in[0],
+                                                                                (const float*)in[1],
+                                                                                (const T*)in[2],
+                                                                                (const float*)in[3],
+                                                                                shape.size,
+                                                                                shape.tokens * shape.heads);
 }
 
 int setup(const cuco_context& context, const Shape& shape, State** state) {

@@ -55,34 +55,96 @@ __device__ bool is_aligned(const T* at) {
   return reinterpret_cast<size_t>(at) % sizeof(Vector<T, N>) == 0;
 }
 
+// Blocks of at most `most` threads that share a row of `length` elements, of which a thread takes
+// `each` at once.
+inline unsigned row_parts(size_t length, size_t each, unsigned most) {
+  const size_t parts = (length + each * most - 1) / (each * most);
+  return parts < 1 ? 1 : parts > 65535 ? 65535 : (unsigned)parts;
+}
+
+// Threads of one of them, in whole warps.
+inline unsigned row_threads(size_t length, size_t each, unsigned most) {
+  const unsigned parts = row_parts(length, each, most);
+  const size_t share = ((length + each - 1) / each + parts - 1) / parts;
+  const size_t threads = (share + 31) / 32 * 32;
+  return threads < 32 ? 32 : threads > most ? most : (unsigned)threads;
+}
+
+// Short rows share a block: then it has no more threads along a row than that needs.
+inline dim3 row_block(size_t length, size_t each, unsigned most) {
+  const size_t needed = (length + each - 1) / each;
+  const unsigned threads = needed < 1    ? 1
+                           : needed < 32 ? (unsigned)needed
+                                         : row_threads(length, each, most);
+  return dim3(threads, row_parts(length, each, most) > 1 ? 1 : most / threads);
+}
+
+inline dim3 row_grid(unsigned rows, size_t length, size_t each, unsigned most) {
+  const unsigned joined = row_block(length, each, most).y;
+  return dim3((rows + joined - 1) / joined, row_parts(length, each, most));
+}
+
 template <typename T>
-__global__ void silu_and_mul(T* __restrict__ out, const T* __restrict__ x, int width) {
+__global__ void silu_and_mul(T* __restrict__ out, const T* __restrict__ x, int width,
+                             unsigned blocks) {
+  const unsigned block = blockIdx.x * blockDim.y + threadIdx.y;
+  if (block >= blocks) return;
   constexpr int kVector = 16 / sizeof(T);
-  const size_t token = blockIdx.x;
+  constexpr int kRounds = 1;  // whose vectors are in registers at once
+  const size_t token = block;
   int vectors = 0;  // elements that go in vectors
   if (is_aligned<kVector>(&x[token * 2 * width]) &&
       is_aligned<kVector>(&x[token * 2 * width + width]) &&
       is_aligned<kVector>(&out[token * width])) {
     vectors = width / kVector * kVector;
-    for (int first = (blockIdx.y * blockDim.x + threadIdx.x) * kVector; first < vectors;
-         first += gridDim.y * blockDim.x * kVector) {
-      const auto x_vector = load_vector<kVector>(&x[token * 2 * width + first]);
-      const auto x_vector2 = load_vector<kVector>(&x[token * 2 * width + width + first]);
-      Vector<T, kVector> out_vector;
+  }
+  const int batch = kRounds * kVector * (gridDim.y * blockDim.x);  // elements in kRounds rounds
+  const bool whole = vectors <= batch;
+  Vector<T, kVector> x_kept[kRounds];
+  Vector<T, kVector> x_kept2[kRounds];
+  if (whole) {
 #pragma unroll
-      for (int e = 0; e < kVector; ++e) {
-        const float gate = to_float(x_vector[e]);
-        const float up = to_float(x_vector2[e]);
-        store(&out_vector[e], gate / (1.0f + expf(-gate)) * up);
+    for (int round = 0; round < kRounds; ++round) {
+      const int first = (round * gridDim.y * blockDim.x + blockIdx.y * blockDim.x + threadIdx.x) * kVector;
+      if (first < vectors) {
+        x_kept[round] = load_vector<kVector>(&x[token * 2 * width + first]);
+        x_kept2[round] = load_vector<kVector>(&x[token * 2 * width + width + first]);
       }
-      store_vector(&out[token * width + first], out_vector);
+    }
+  }
+  for (int begin = 0; begin < vectors; begin += batch) {
+    if (!whole) {
+#pragma unroll
+      for (int round = 0; round < kRounds; ++round) {
+        const int first = begin + (
+            round * gridDim.y * blockDim.x + blockIdx.y * blockDim.x + threadIdx.x) * kVector;
+        if (first < vectors) {
+          x_kept[round] = load_vector<kVector>(&x[token * 2 * width + first]);
+          x_kept2[round] = load_vector<kVector>(&x[token * 2 * width + width + first]);
+        }
+      }
+    }
+#pragma unroll
+    for (int round = 0; round < kRounds; ++round) {
+      const int first = begin + (
+          round * gridDim.y * blockDim.x + blockIdx.y * blockDim.x + threadIdx.x) * kVector;
+      if (first < vectors) {
+        Vector<T, kVector> out_vector;
+#pragma unroll
+        for (int e = 0; e < kVector; ++e) {
+          const float gate = to_float(x_kept[round][e]);
+          const float up = to_float(x_kept2[round][e]);
+          store(&out_vector[e], __fdividef(gate, (1.0f + __expf(-gate))) * up);
+        }
+        store_vector(&out[token * width + first], out_vector);
+      }
     }
   }
   for (int i = vectors + blockIdx.y * blockDim.x + threadIdx.x; i < width;
        i += gridDim.y * blockDim.x) {
     const float gate = to_float(x[token * 2 * width + i]);
     const float up = to_float(x[token * 2 * width + width + i]);
-    store(&out[token * width + i], gate / (1.0f + expf(-gate)) * up);
+    store(&out[token * width + i], __fdividef(gate, (1.0f + __expf(-gate))) * up);
   }
 }
 
@@ -105,10 +167,14 @@ int run(State& state, int set, cudaStream_t stream) {
   const void* x = state.context.inputs[set];
   void* out = state.context.outputs[set];
   if (s.bf16) {
-    silu_and_mul<<<dim3(s.tokens, 8), 64, 0, stream>>>((__nv_bfloat16*)out, (const __nv_bfloat16*)x,
-                                                       s.width);
+    silu_and_mul<<<row_grid(s.tokens, s.width, 16 / sizeof(*((const __nv_bfloat16*)x)), 256),
+        row_block(s.width, 16 / sizeof(*((const __nv_bfloat16*)x)), 256), 0,
+        stream>>>((__nv_bfloat16*)out, (const __nv_bfloat16*)x, s.width, s.tokens);
   } else {
-    silu_and_mul<<<dim3(s.tokens, 8), 64, 0, stream>>>((float*)out, (const float*)x, s.width);
+    silu_and_mul<<<row_grid(s.tokens, s.width, 16 / sizeof(*((const float*)x)), 256),
+        row_block(s.width, 16 / sizeof(*((const float*)x)), 256), 0, stream>>>((float*)out,
+                                                                               (const float*)x,
+                                                                               s.width, s.tokens);
   }
   return cudaGetLastError() == cudaSuccess ? 0 : 1;
 }

@@ -106,6 +106,16 @@ TEST(KernelMoves, DeriveGeometryFromTheLaunchAndTheProfile) {
   EXPECT_EQ(split, (design::KernelDesign{.vector_bytes = 16, .threads = 32, .blocks_per_row = 8}));
   const auto further = steps_from(joined, Limit::ManyBlocks, facts).front().design;
   EXPECT_EQ(further.rows_per_block, 16);
+  // What fits at once comes first, then what is one step from it.
+  LaunchFacts all = facts;
+  all.together = {.vector_bytes = 16, .rounds = 1, .shuffles = true, .fitted = true};
+  EXPECT_EQ(steps_from({}, Limit::Unknown, all).front().design, all.together);
+  const auto near = steps_from(all.together, Limit::Unknown, all);
+  EXPECT_EQ(near.front().design.rounds, 2);
+  for (const auto& step : near) {
+    EXPECT_EQ(step.design.blocks_per_row + step.design.rows_per_block, 0) << to_text(step.design);
+    EXPECT_FALSE(step.design.fast_math || step.design.read_only) << to_text(step.design);
+  }
   // No launch is known: no geometry.
   for (const auto& step : steps_from({}, Limit::ManyBlocks, {}))
     EXPECT_EQ(step.design.threads, 0) << to_text(step.design);

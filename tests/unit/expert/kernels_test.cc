@@ -166,14 +166,28 @@ TEST_P(KernelGolden, ReadsAsAnEngineerWouldWriteIt) {
   EXPECT_EQ(*made, *expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Kernels,
-    KernelGolden,
-    testing::Values(
-        GoldenCase{"silu_and_mul", {.vector_bytes = 16, .threads = 64, .blocks_per_row = 8}},
-        GoldenCase{"fused_add_rmsnorm", {.vector_bytes = 16, .shuffles = true, .threads = 1024}},
-        GoldenCase{"merge_attn_states", {.vector_bytes = 16, .threads = 16, .rows_per_block = 16}}),
-    [](const auto& each) { return each.param.workload; });
+INSTANTIATE_TEST_SUITE_P(Kernels,
+                         KernelGolden,
+                         testing::Values(GoldenCase{"silu_and_mul",
+                                                    {.vector_bytes = 16,
+                                                     .rounds = 1,
+                                                     .fast_math = true,
+                                                     .fitted = true}},
+                                         GoldenCase{"fused_add_rmsnorm",
+                                                    {.vector_bytes = 16,
+                                                     .rounds = 1,
+                                                     .shuffles = true,
+                                                     .fast_math = true,
+                                                     .read_only = true,
+                                                     .fitted = true,
+                                                     .threads = 512}},
+                                         GoldenCase{"merge_attn_states",
+                                                    {.vector_bytes = 16,
+                                                     .rounds = 1,
+                                                     .fast_math = true,
+                                                     .read_only = true,
+                                                     .fitted = true}}),
+                         [](const auto& each) { return each.param.workload; });
 
 }  // namespace
 }  // namespace cuco::expert::kernels

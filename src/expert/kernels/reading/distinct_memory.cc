@@ -60,6 +60,11 @@ bool DistinctMemory::is_own_array(int id) const {
          !variable.device && number_of(id) < 0;
 }
 
+bool DistinctMemory::is_own(const Expression& pointer) const {
+  const int variable = origin(pointer, 0);
+  return variable >= 0 && is_own_array(variable);
+}
+
 int DistinctMemory::parameter_of(const Expression& pointer) const {
   const int variable = origin(pointer, 0);
   return variable < 0 ? -1 : number_of(variable);
@@ -70,11 +75,16 @@ bool DistinctMemory::apart(const Expression& a, const Expression& b) const {
   const int second = origin(b, 0);
   if (first < 0 || second < 0 || first == second) return false;
   if (is_own_array(first) || is_own_array(second)) return true;
-  for (const int id : {first, second}) {
-    if (kernel_.variable(id).type.find("__restrict") != std::string::npos) return true;
+  return apart(number_of(first), number_of(second));
+}
+
+bool DistinctMemory::apart(int first, int second) const {
+  const auto i = static_cast<std::size_t>(first);
+  const auto j = static_cast<std::size_t>(second);
+  for (const auto number : {i, j}) {
+    const auto& variable = kernel_.variable(kernel_.function().parameters[number]);
+    if (variable.type.find("__restrict") != std::string::npos) return true;
   }
-  const auto i = static_cast<std::size_t>(number_of(first));
-  const auto j = static_cast<std::size_t>(number_of(second));
   return !launches_.empty() && std::ranges::all_of(launches_, [&](const auto& arguments) {
     return i < arguments.size() && j < arguments.size() && !arguments[i].empty() &&
            !arguments[j].empty() && !intersect(arguments[i], arguments[j]);

@@ -21,6 +21,12 @@ class DistinctMemory {
   /// Both are pointers or arrays.
   [[nodiscard]] bool apart(const analysis::Expression& a, const analysis::Expression& b) const;
 
+  /// The same for two parameters, by their numbers.
+  [[nodiscard]] bool apart(int first, int second) const;
+
+  /// Whether it leads to an array of the kernel itself.
+  [[nodiscard]] bool is_own(const analysis::Expression& pointer) const;
+
   /// The number of the parameter that a pointer is made of; -1 if it cannot be told.
   [[nodiscard]] int parameter_of(const analysis::Expression& pointer) const;
 

@@ -90,6 +90,7 @@ std::optional<LaunchText> read_launch(const analysis::CommunicationGraph& graph,
   read.block = parts[1];
   read.grid_text = text.substr(parts[0].begin, parts[0].end - parts[0].begin);
   read.block_text = text.substr(parts[1].begin, parts[1].end - parts[1].begin);
+  read.arguments = launch.arguments;
   read.arguments_end = text.rfind(')', launch.span.end - 1);
   read.threads = value_of(graph.syntax, read.block_text);
   const auto* call = find_launch(graph.syntax, launch.span);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analysis/communication_graph.h"
 
@@ -14,6 +15,7 @@ namespace cuco::expert::kernels {
 struct LaunchText {
   analysis::Span grid, block;  ///< Without the spaces around them.
   std::string grid_text, block_text;
+  std::vector<std::string> arguments;
   std::size_t arguments_end = 0;     ///< Of the closing parenthesis.
   std::optional<long long> threads;  ///< The block, if it is one known number.
   bool flat = false;                 ///< Grid and block are numbers, not dim3.

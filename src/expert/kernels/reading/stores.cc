@@ -31,7 +31,8 @@ class Finder {
   }
 
   Result<std::vector<const Expression*>> take() {
-    if (!anywhere_.empty()) return Error{ErrorKind::InvalidInput, anywhere_ + " may store anywhere"};
+    if (!anywhere_.empty())
+      return Error{ErrorKind::InvalidInput, anywhere_ + " may store anywhere"};
     return std::move(found_);
   }
 

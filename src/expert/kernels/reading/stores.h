@@ -10,8 +10,8 @@
 
 namespace cuco::expert::kernels {
 
-/// The pointers and arrays that the statement stores through, at any depth. The error names what may
-/// store anywhere.
+/// The pointers and arrays that the statement stores through, at any depth. The error names what
+/// may store anywhere.
 [[nodiscard]] Result<std::vector<const analysis::Expression*>> find_stores(
     const KernelBody& kernel, const analysis::Statement& statement);
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "expert/kernels/reading/distinct_memory.h"
-#include "expert/kernels/reading/found_loops.h"
 #include "expert/kernels/reading/kernel_facts.h"
 #include "expert/kernels/reading/launch_text.h"
+#include "expert/kernels/reading/loops/found_loops.h"
 #include "expert/kernels/reading/tree_reduction.h"
 #include "expert/kernels/writing/rendering.h"
 

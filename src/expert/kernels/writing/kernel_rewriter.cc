@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "expert/kernels/reading/stores.h"
 #include "expert/kernels/reading/visit.h"
+#include "expert/kernels/writing/fast_math.h"
 
 namespace cuco::expert::kernels {
 namespace {
@@ -48,12 +50,16 @@ class Rewriter {
 
   RewrittenKernel rewrite() {
     if (design_.shuffles) decide("shuffles", use_shuffles());
+    if (design_.fast_math) decide("fast math", approximate());
+    if (design_.fitted) decide("fitted launches", fit_rows());
     if (design_.blocks_per_row > 1) decide("blocks a row", share_rows());
     if (design_.vector_bytes > 0) decide("vectors", use_vectors());
     if (design_.rounds > 0) decide("rounds", keep_rounds());
     if (design_.vector_bytes == 0 || !made_.vectors) emit_loops_as_they_are();
+    if (design_.fitted && made_.fitted.fit == Fit::None) decide("fitted launches", fit_blocks());
     if (design_.threads > 0) decide("threads", resize_blocks());
     if (design_.rows_per_block > 1) decide("rows a block", join_rows());
+    if (design_.read_only) decide("read-only loads", restrict_pointers());
     finish();
     return std::move(made_);
   }
@@ -62,6 +68,7 @@ class Rewriter {
   void decide(const std::string& dimension, const Result<void>& outcome) {
     if (outcome) {
       made_.done.insert(dimension);
+      made_.refused.erase(dimension);
     } else {
       made_.refused[dimension] = outcome.error().message();
     }
@@ -72,7 +79,8 @@ class Rewriter {
   // --- Loops -------------------------------------------------------------------------------------
 
   [[nodiscard]] Sharing sharing_of(const ElementLoop& loop) const {
-    if (made_.blocks_per_row > 1 && loop.threads == kBlock)
+    const bool shared = made_.blocks_per_row > 1 || made_.fitted.fit == Fit::Rows;
+    if (shared && loop.threads == kBlock)
       return {"blockIdx.y * blockDim.x + threadIdx.x", "gridDim.y * blockDim.x"};
     return {loop.start->text, loop.step};
   }
@@ -80,7 +88,8 @@ class Rewriter {
   void replace_loop(const ElementLoop& loop, const std::string& code) {
     auto begin = loop.replaced.begin;
     const auto column = indentation(text_, begin);
-    auto placed = at_column(code, column);
+    auto placed = at_column(inverses_[&loop] + code, column);
+    inverses_.erase(&loop);
     // A pragma in front speaks of the loop that is no longer the next statement.
     const auto line = text_.rfind('\n', begin) + 1;
     const auto above = line < 2 ? 0 : text_.rfind('\n', line - 2) + 1;
@@ -151,8 +160,7 @@ class Rewriter {
     const RowLoopNames names{name_of_length(vector_length(all, design_.vector_bytes)), rounds_,
                              names_.vectors};
     const auto& first = group.loops.front().found->loop;
-    auto made =
-        emit_row_loops(group, sharing_of(first), results_, kernel_, text_, names, fresh_);
+    auto made = emit_row_loops(group, sharing_of(first), results_, kernel_, text_, names, fresh_);
     if (group.at < first.statement->span.begin) {
       insert(group.at, made.before);
     } else {
@@ -185,7 +193,7 @@ class Rewriter {
 
   /// Other threads may share a loop that stays as it is otherwise.
   void emit_as_it_is(const ElementLoop& loop) {
-    if (made_.blocks_per_row <= 1) return;
+    if (made_.blocks_per_row <= 1 && made_.fitted.fit != Fit::Rows) return;
     const VectorLoop wanted{&loop, nullptr, sharing_of(loop), results_};
     replace_loop(loop, emit_shared_loop(wanted, kernel_, text_, fresh_));
   }
@@ -222,7 +230,122 @@ class Rewriter {
     return {};
   }
 
+  // --- Arithmetic and pointers -------------------------------------------------------------------
+
+  Result<void> approximate() {
+    std::set<const Expression*> gone;
+    std::vector<Replacement> made;
+    for (const auto& found : loops_) {
+      auto inverses = hoist_divisors(kernel_, found.loop, text_, results_, fresh_);
+      if (inverses.divisions.empty()) continue;
+      inverses_[&found.loop] = std::move(inverses.declarations);
+      gone.merge(inverses.divisions);
+      std::ranges::move(inverses.replacements, std::back_inserter(made));
+    }
+    std::ranges::move(use_fast_math(kernel_.body(), text_, gone), std::back_inserter(made));
+    if (made.empty()) return no("nothing in the kernel has a fast version");
+    replacements_.insert(replacements_.end(), made.begin(), made.end());
+    std::ranges::move(made, std::back_inserter(results_));
+    return {};
+  }
+
+  /// The compiler may then load what nobody stores to past the coherent path, and earlier.
+  Result<void> restrict_pointers() {
+    CUCO_TRY_ASSIGN(const auto stores, find_stores(kernel_, kernel_.body()));
+    std::set<int> stored;
+    for (const auto* pointer : stores) {
+      const int parameter = memory_.parameter_of(*pointer);
+      if (parameter < 0 && !memory_.is_own(*pointer))
+        return no(fmt::format("'{}' may lead to any memory", pointer->text));
+      stored.insert(parameter);
+    }
+    std::string why = "no pointer of the kernel is without __restrict__";
+    int done = 0;
+    const auto& parameters = kernel_.function().parameters;
+    for (int i = 0; i < static_cast<int>(parameters.size()); ++i) {
+      const auto& variable = kernel_.variable(parameters[static_cast<std::size_t>(i)]);
+      if (!variable.canonical.ends_with("*") || variable.span.elsewhere ||
+          variable.type.find("__restrict") != std::string::npos)
+        continue;
+      const auto other = other_for_same_memory(i, stored);
+      const auto at = variable.span.end - variable.name.size();
+      const bool plain = text_.substr(at, variable.name.size()) == variable.name;
+      if (other.empty() && plain) {
+        replacements_.push_back({at, at, "__restrict__ "});
+        ++done;
+      } else {
+        why = fmt::format("'{}' and '{}' may be the same memory", variable.name, other);
+      }
+    }
+    return done > 0 ? Result<void>() : no(why);
+  }
+
+  /// A pointer that may lead where parameter `i` leads, one of the two being stored through.
+  [[nodiscard]] std::string other_for_same_memory(int i, const std::set<int>& stored) const {
+    const auto& parameters = kernel_.function().parameters;
+    for (int j = 0; j < static_cast<int>(parameters.size()); ++j) {
+      const auto& other = kernel_.variable(parameters[static_cast<std::size_t>(j)]);
+      const bool matters =
+          other.canonical.ends_with("*") && j != i && (stored.contains(i) || stored.contains(j));
+      if (matters && !memory_.apart(i, j)) return other.name;
+    }
+    return "";
+  }
+
   // --- Geometry ----------------------------------------------------------------------------------
+
+  static constexpr int kUsualBlock = 256;
+
+  /// Rows that no block needs for itself.
+  Result<void> fit_rows() {
+    if (design_.blocks_per_row > 1 || design_.rows_per_block > 1)
+      return no("the design gives blocks and rows itself");
+    CUCO_TRY(check_joined_rows(reading_));
+    CUCO_TRY_ASSIGN(auto guards, split_rows(reading_));
+    CUCO_TRY(set_fit(Fit::Rows, design_.threads > 0 ? design_.threads : kUsualBlock));
+    std::ranges::move(guards, std::back_inserter(replacements_));
+    return {};
+  }
+
+  /// Only the number of threads, once it is known what the loops have become.
+  Result<void> fit_blocks() {
+    if (design_.blocks_per_row > 1 || design_.rows_per_block > 1)
+      return no("the design gives blocks and rows itself");
+    const auto not_one_blocks = [](const FoundLoop& found) { return found.loop.threads != kBlock; };
+    if (loops_.empty() || std::ranges::any_of(loops_, not_one_blocks))
+      return no("its loops are not shared by the threads of one block");
+    return set_fit(Fit::Block, design_.threads > 0 ? design_.threads : kMostThreads);
+  }
+
+  Result<void> set_fit(Fit fit, int most) {
+    if (most % kWarp != 0) return no(fmt::format("{} threads are not whole warps", most));
+    CUCO_TRY(check_block_size(reading_, most, before_));
+    FittedLaunch fitted{.fit = fit, .most = most};
+    CUCO_TRY_ASSIGN(fitted.length, in_arguments(kernel_, *loops_.front().loop.limit));
+    CUCO_TRY_ASSIGN(fitted.each, elements_a_thread());
+    for (const auto& launch : launches_) {
+      CUCO_TRY(check_repeatable(launch, fitted.length));
+      CUCO_TRY(check_repeatable(launch, fitted.each));
+    }
+    made_.fitted = std::move(fitted);
+    return {};
+  }
+
+  /// That a thread takes at once: one for each round, or a vector.
+  Result<std::string> elements_a_thread() const {
+    const auto& first = loops_.front();
+    if (!first.accesses || design_.vector_bytes == 0) return std::string("1");
+    const int rounds = std::max(1, design_.rounds);
+    const int widest = widest_element(*first.accesses);
+    if (kernel_.function().arguments.empty())
+      return std::to_string(rounds * std::max(1, design_.vector_bytes / widest));
+    for (const auto& access : first.accesses->accesses) {
+      const int parameter = memory_.parameter_of(*access.array);
+      if (access.element_bytes != widest || parameter < 0) continue;
+      return fmt::format("{} / sizeof(*@{}@)", rounds * design_.vector_bytes, parameter);
+    }
+    return no("the host does not know the type of the elements");
+  }
 
   Result<void> share_rows() {
     CUCO_TRY_ASSIGN(auto guards, split_rows(reading_));
@@ -246,6 +369,7 @@ class Rewriter {
   }
 
   Result<void> resize_blocks() {
+    if (made_.fitted.fit != Fit::None) return {};  // The most that a block has.
     CUCO_TRY(check_block_size(reading_, design_.threads, before_));
     made_.threads = design_.threads;
     return {};
@@ -263,8 +387,11 @@ class Rewriter {
       top += fmt::format("\n  constexpr int {} = {};  // whose vectors are in registers at once",
                          rounds_, design_.rounds);
     }
+    for (const auto& [loop, declarations] : inverses_) {
+      if (!declarations.empty()) insert(loop->replaced.begin, declarations);
+    }
     auto replacements = std::move(replacements_);
-    if (made_.rows_per_block > 1) {
+    if (made_.rows_per_block > 1 || made_.fitted.fit == Fit::Rows) {
       const auto row = fresh_.make("block");
       const auto blocks = fresh_.make("blocks");
       top = fmt::format(
@@ -312,7 +439,8 @@ class Rewriter {
   std::vector<Replacement> replacements_;
   std::vector<Replacement> results_;  ///< Of reductions, which loops read.
   std::map<std::string, std::string> lengths_;
-  std::string rounds_;  ///< The name of their number.
+  std::string rounds_;                                  ///< The name of their number.
+  std::map<const ElementLoop*, std::string> inverses_;  ///< Declarations that belong in front.
   MovesBefore before_;
   RewrittenKernel made_;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "design/kernel_design.h"
+#include "expert/kernels/writing/fitted_launch.h"
 #include "expert/kernels/writing/geometry.h"
 #include "expert/kernels/writing/row_loops.h"
 #include "expert/kernels/writing/shuffle_reduction.h"
@@ -21,6 +22,7 @@ namespace cuco::expert::kernels {
 struct HelperNames {
   VectorNames vectors;
   ReducerNames reducers;
+  FitNames fits;
 };
 
 struct RewrittenKernel {
@@ -33,6 +35,7 @@ struct RewrittenKernel {
   int threads = 0;                             ///< New size of its blocks; 0: as it was.
   int blocks_per_row = 0, rows_per_block = 0;
   int grid_divisor = 0;  ///< The grid may be smaller by this.
+  FittedLaunch fitted;   ///< Uses templates/fitted_launch.cu.
   bool operator==(const RewrittenKernel&) const = default;
 };
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "expert/kernels/reading/loop_accesses.h"
+#include "expert/kernels/reading/loops/loop_accesses.h"
 #include "expert/kernels/writing/fresh_names.h"
 #include "expert/kernels/writing/rendering.h"
 

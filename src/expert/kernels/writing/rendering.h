@@ -16,6 +16,7 @@ struct Replacement {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::string text;
+  bool operator==(const Replacement&) const = default;
 };
 
 /// The text of [begin, end); replacements outside of it are ignored, of nested ones the outer one

@@ -9,7 +9,9 @@
 
 #include "base/text.h"
 #include "expert/edit.h"
+#include "expert/kernels/writing/fast_math.h"
 #include "expert/kernels/writing/kernel_rewriter.h"
+#include "program/regions.h"
 
 namespace cuco::expert::kernels {
 namespace {
@@ -106,6 +108,7 @@ std::string on_one_line(std::string_view text) {
 
 void change_launch(const LaunchText& launch,
                    const RewrittenKernel& kernel,
+                   const FitNames& names,
                    std::string_view text,
                    Edits& edits) {
   auto grid = launch.grid_text;
@@ -122,6 +125,12 @@ void change_launch(const LaunchText& launch,
     grid = fmt::format("({} + {}) / {}", as_term(grid), rows - 1, rows);
     block = fmt::format("dim3({}, {})", block, rows);
   }
+  if (kernel.fitted.fit != Fit::None) {
+    const auto fitted = fit_launch(kernel.fitted, launch, names);
+    grid = fitted.grid;
+    block = fitted.block;
+    if (kernel.fitted.fit == Fit::Rows) blocks = ", " + launch.grid_text;
+  }
   if (grid == launch.grid_text && block == launch.block_text) return;
   const auto between = text.substr(launch.grid.end, launch.block.begin - launch.grid.end);
   const auto rest = text.substr(launch.block.end, launch.arguments_end - launch.block.end);
@@ -136,7 +145,9 @@ HelperNames helper_names(const CommunicationGraph& graph,
   FreshNames fresh(text);
   HelperNames names{{fresh.make("Vector"), fresh.make("load_vector"), fresh.make("store_vector"),
                      fresh.make("is_aligned")},
-                    {}};
+                    {},
+                    {fresh.make("row_parts"), fresh.make("row_threads"), fresh.make("row_block"),
+                     fresh.make("row_grid")}};
   for (const auto& [begin, source] : kernels) {
     const KernelBody body(graph.syntax, *source.functions.front());
     for (const auto& tree : find_tree_reductions(body)) {
@@ -152,6 +163,9 @@ std::vector<std::string> dimensions(const design::KernelDesign& design) {
   if (design.vector_bytes > 0) names.emplace_back("vectors");
   if (design.rounds > 0) names.emplace_back("rounds");
   if (design.shuffles) names.emplace_back("shuffles");
+  if (design.fast_math) names.emplace_back("fast math");
+  if (design.read_only) names.emplace_back("read-only loads");
+  if (design.fitted) names.emplace_back("fitted launches");
   if (design.threads > 0) names.emplace_back("threads");
   if (design.blocks_per_row > 1) names.emplace_back("blocks a row");
   if (design.rows_per_block > 1) names.emplace_back("rows a block");
@@ -163,6 +177,7 @@ std::string helpers_for(const std::map<const SourceKernel*, RewrittenKernel>& ke
                         const HelperNames& names) {
   std::string text;
   ReducerNames reducers;
+  bool fitted = false;
   for (const auto& [source, kernel] : kernels) {
     if (kernel.vectors) {
       text = filled("vector.cu", {{"vector", names.vectors.vector},
@@ -172,10 +187,48 @@ std::string helpers_for(const std::map<const SourceKernel*, RewrittenKernel>& ke
              "\n";
     }
     reducers.insert(kernel.reducers.begin(), kernel.reducers.end());
+    fitted = fitted || kernel.fitted.fit != Fit::None;
+  }
+  if (fitted) {
+    text += filled("fitted_launch.cu", {{"parts", names.fits.parts},
+                                        {"threads", names.fits.threads},
+                                        {"block", names.fits.block},
+                                        {"grid", names.fits.grid}}) +
+            "\n";
   }
   for (const auto& [operation, name] : reducers)
     text += reducer(operation, name) + "\n";
   return text;
+}
+
+/// Fast arithmetic in the functions that kernels call, where all instantiations agree and the host
+/// does not call them, too.
+std::vector<Replacement> approximate_functions(const CommunicationGraph& graph,
+                                               std::string_view text) {
+  const auto regions = program::find_regions(text);
+  std::map<std::size_t, std::vector<std::vector<Replacement>>> found;
+  for (const auto& function : graph.syntax.functions) {
+    if (function.kind != FunctionKind::Device || !function.body || function.body->span.elsewhere ||
+        function.body->span.from_macro)
+      continue;
+    const auto& span = function.body->span;
+    const auto head = text.substr(function.span.begin, span.begin - function.span.begin);
+    const bool frozen = regions && !regions->empty() &&
+                        std::ranges::none_of(*regions, [&](const program::Region& region) {
+                          return span.begin >= region.begin && span.end <= region.end;
+                        });
+    if (frozen || head.find("__host__") != std::string_view::npos ||
+        head.find("constexpr") != std::string_view::npos)
+      continue;
+    found[span.begin].push_back(use_fast_math(*function.body, text));
+  }
+  std::vector<Replacement> made;
+  for (auto& [begin, versions] : found) {
+    const auto differs = [&](const auto& version) { return version != versions.front(); };
+    if (std::ranges::any_of(versions, differs)) continue;
+    std::ranges::move(versions.front(), std::back_inserter(made));
+  }
+  return made;
 }
 
 /// The same for all instantiations, or the reason why not.
@@ -208,6 +261,18 @@ Result<RewrittenKernel> rewrite_source(const CommunicationGraph& graph,
 LaunchFacts find_launch_facts(const CommunicationGraph& graph, std::string_view text) {
   constexpr int kWidest = 16;
   LaunchFacts facts;
+  const auto add = [&](auto design::KernelDesign::* dimension, auto value) {
+    auto more = facts.together;
+    more.*dimension = value;
+    if (rewrite_kernels(graph, text, more)) facts.together = more;
+  };
+  add(&design::KernelDesign::vector_bytes, kWidest);
+  add(&design::KernelDesign::rounds, 1);
+  // Shuffles before launches: a tree in shared memory has room for some threads only.
+  add(&design::KernelDesign::shuffles, true);
+  add(&design::KernelDesign::fast_math, true);
+  add(&design::KernelDesign::read_only, true);
+  add(&design::KernelDesign::fitted, true);
   for (const auto& [begin, source] : find_kernels(graph, text)) {
     for (const auto* function : source.functions) {
       const KernelBody kernel(graph.syntax, *function);
@@ -245,16 +310,21 @@ Result<std::string> rewrite_kernels(const CommunicationGraph& graph,
     first = std::min(first, above(text, source.functions.front()->span.begin));
     rewritten.emplace(&source, *std::move(kernel));
   }
+  const auto functions =
+      design.fast_math ? approximate_functions(graph, text) : std::vector<Replacement>{};
+  if (!functions.empty()) done.insert("fast math");
   for (const auto& dimension : dimensions(design)) {
     if (!done.contains(dimension)) return no(fmt::format("{}: {}", dimension, refused[dimension]));
   }
   Edits edits(text);
   edits.insert(first, helpers_for(rewritten, names));
+  for (const auto& [begin, end, replacement] : functions)
+    edits.replace(begin, end, replacement);
   for (const auto& [source, kernel] : rewritten) {
     const auto& span = source->functions.front()->span;
     edits.replace(span.begin, span.end, kernel.text);
     for (const auto& launch : source->launches)
-      change_launch(launch, kernel, text, edits);
+      change_launch(launch, kernel, names.fits, text, edits);
   }
   return with_short_lines(edits.apply(), text);
 }

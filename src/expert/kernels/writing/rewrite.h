@@ -13,10 +13,12 @@
 
 namespace cuco::expert::kernels {
 
-/// What geometries are derived from; both 0 where no kernel shares a loop among its threads.
+/// What designs are derived from; both numbers are 0 where no kernel shares a loop among its
+/// threads.
 struct LaunchFacts {
-  int threads = 0;   ///< Of a block, as the program has it.
-  int elements = 0;  ///< Of its smallest type, in 16 bytes.
+  int threads = 0;                ///< Of a block, as the program has it.
+  int elements = 0;               ///< Of its smallest type, in 16 bytes.
+  design::KernelDesign together;  ///< All that fits at once, without geometry of its own.
 };
 [[nodiscard]] LaunchFacts find_launch_facts(const analysis::CommunicationGraph& graph,
                                             std::string_view text);

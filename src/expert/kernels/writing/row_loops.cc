@@ -66,12 +66,11 @@ class Emitter {
     out += if_aligned(all, names_.length, names_.vectors);
     out += fmt::format("  {} = {} / {} * {};\n}}\n", vectors_, as_factor(loop.limit()),
                        names_.length, names_.length);
-    const bool narrow = loop.type() == "int" || loop.type() == "unsigned" ||
-                        loop.type() == "unsigned int";
+    const bool narrow =
+        loop.type() == "int" || loop.type() == "unsigned" || loop.type() == "unsigned int";
     out += fmt::format("const {0} {1} = {2} * {3} * {4}{5};  // elements in {2} rounds\n",
                        loop.type(), batch_, names_.rounds, names_.length,
-                       narrow ? "" : fmt::format("({})", loop.type()),
-                       as_factor(loop.step()));
+                       narrow ? "" : fmt::format("({})", loop.type()), as_factor(loop.step()));
     out += fmt::format("const bool {} = {} <= {};\n", whole_, vectors_, batch_);
     std::vector<Register> loaded;
     for (std::size_t i = 0; i < kept_.size(); ++i) {
@@ -121,8 +120,8 @@ class Emitter {
                            names_.rounds);
     out += fmt::format("  const {} {} = {}{};\n", loop.type(), first,
                        begin.empty() ? "" : begin + " + ", at);
-    out += fmt::format("  if ({} < {}) {{\n{}\n  }}\n}}", first, vectors_,
-                       at_column(code(first), 4));
+    out +=
+        fmt::format("  if ({} < {}) {{\n{}\n  }}\n}}", first, vectors_, at_column(code(first), 4));
     return at_column(out, column) + "\n";
   }
 
@@ -181,8 +180,8 @@ class Emitter {
       if (single)
         out += fmt::format("{} {};\n", vector_type(*access, names_.length, names_.vectors), name);
       if (access->written)
-        stores += fmt::format("{}({}, {});\n", names_.vectors.store, address_of(*access, first),
-                              value);
+        stores +=
+            fmt::format("{}({}, {});\n", names_.vectors.store, address_of(*access, first), value);
       for (const auto& place : access->places)
         places.push_back({place.begin, place.end, fmt::format("{}[{}]", value, each)});
     }

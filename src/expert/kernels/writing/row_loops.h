@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "expert/kernels/reading/row_groups.h"
+#include "expert/kernels/reading/loops/row_groups.h"
 #include "expert/kernels/writing/loop_text.h"
 
 namespace cuco::expert::kernels {

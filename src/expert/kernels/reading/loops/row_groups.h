@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "expert/kernels/reading/distinct_memory.h"
-#include "expert/kernels/reading/found_loops.h"
+#include "expert/kernels/reading/loops/found_loops.h"
 
 namespace cuco::expert::kernels {
 
@@ -28,7 +28,7 @@ struct RowGroup {
 
 struct RowGroups {
   std::vector<RowGroup> groups;  ///< Of all loops with known accesses, in the order of the text.
-  std::string why_apart;  ///< Why a loop reads again what one before has read; may be empty.
+  std::string why_apart;         ///< Why a loop reads again what one before has read; may be empty.
 };
 
 [[nodiscard]] RowGroups find_row_groups(const KernelBody& kernel,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expert/kernels/reading/element_loop.h"
+#include "expert/kernels/reading/loops/element_loop.h"
 
 #include <algorithm>
 #include <optional>

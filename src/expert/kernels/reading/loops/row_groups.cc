@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expert/kernels/reading/row_groups.h"
+#include "expert/kernels/reading/loops/row_groups.h"
 
 #include <algorithm>
 #include <optional>
@@ -231,8 +231,9 @@ class Grouping {
 
   Result<void> check_apart(const Expression& stored, const VectorAccess& access) const {
     if (memory_.apart(stored, *access.array)) return {};
-    return no(fmt::format("'{}' is stored between two loops over '{}', which may be the same memory",
-                          stored.text, access.pointer));
+    return no(
+        fmt::format("'{}' is stored between two loops over '{}', which may be the same memory",
+                    stored.text, access.pointer));
   }
 
   const KernelBody& kernel_;

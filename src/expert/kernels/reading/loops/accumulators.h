@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/result.h"
-#include "expert/kernels/reading/element_loop.h"
+#include "expert/kernels/reading/loops/element_loop.h"
 
 namespace cuco::expert::kernels {
 

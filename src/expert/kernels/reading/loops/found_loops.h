@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "expert/kernels/reading/loop_accesses.h"
+#include "expert/kernels/reading/loops/loop_accesses.h"
 
 namespace cuco::expert::kernels {
 

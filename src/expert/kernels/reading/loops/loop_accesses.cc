@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expert/kernels/reading/loop_accesses.h"
+#include "expert/kernels/reading/loops/loop_accesses.h"
 
 #include <algorithm>
 #include <array>
@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "expert/kernels/reading/accumulators.h"
 #include "expert/kernels/reading/callee.h"
+#include "expert/kernels/reading/loops/accumulators.h"
 #include "expert/kernels/reading/place.h"
 #include "expert/kernels/reading/subscript.h"
 #include "expert/kernels/reading/visit.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "expert/kernels/reading/element_loop.h"
+#include "expert/kernels/reading/loops/element_loop.h"
 
 namespace cuco::expert::kernels {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expert/kernels/reading/loop_context.h"
+#include "expert/kernels/reading/loops/loop_context.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expert/kernels/reading/found_loops.h"
+#include "expert/kernels/reading/loops/found_loops.h"
 
-#include "expert/kernels/reading/loop_context.h"
+#include "expert/kernels/reading/loops/loop_context.h"
 
 namespace cuco::expert::kernels {
 namespace {

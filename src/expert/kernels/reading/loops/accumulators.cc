@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "expert/kernels/reading/accumulators.h"
+#include "expert/kernels/reading/loops/accumulators.h"
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "expert/kernels/reading/loop_accesses.h"
+#include "expert/kernels/reading/loops/loop_accesses.h"
 
 namespace cuco::expert::kernels {
 
