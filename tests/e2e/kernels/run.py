@@ -24,6 +24,8 @@ def prints(path: pathlib.Path) -> list[str]:
 expected = prints(pathlib.Path(program))
 if not expected:
     sys.exit("the program prints nothing")
+if any(" wrong " in line for line in expected):
+    sys.exit("the program is wrong before any rewrite:\n" + "\n".join(expected))
 for design in designs:
     with tempfile.TemporaryDirectory() as folder:
         changed = pathlib.Path(folder) / "rewritten.cu"
