@@ -13,6 +13,12 @@ for workload in silu_and_mul fused_add_rmsnorm merge_attn_states; do
   sources+=("$root/tests/solutions/$workload"/*.cu)
 done
 python3 "$root/bench/designs/variants.py" "$work/variants" >/dev/null
+# What the expert finds today, as the golden tests keep it; other programs can be put beside them:
+# FOUND=FOLDER has them as FOLDER/WORKLOAD/NAME.cu.
+for workload in silu_and_mul fused_add_rmsnorm merge_attn_states; do
+  cp "$root/tests/golden/kernels/$workload.cu" "$work/variants/$workload/found.cu"
+  [ -z "${FOUND:-}" ] || cp "$FOUND/$workload"/*.cu "$work/variants/$workload/"
+done
 sources+=("$work"/variants/*/*.cu)
 for source in "${sources[@]}"; do
   workload=$(basename "$(dirname "$source")")
