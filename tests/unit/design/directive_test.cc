@@ -46,6 +46,12 @@ TEST(Directive, SaysWhatDiffersInTheKernels) {
   directive.kernel = {.vector_bytes = 16, .shuffles = true, .threads = 512};
   EXPECT_EQ(to_text(directive.kernel), "16-byte vectors · 512 threads · shuffles");
   EXPECT_EQ(*parse_directive(to_text(directive)), directive);
+  directive.kernel = {
+      .vector_bytes = 8, .rounds = 2, .fast_math = true, .read_only = true, .fitted = true};
+  EXPECT_EQ(
+      to_text(directive.kernel),
+      "8-byte vectors · 2 rounds in registers · fast math · read-only loads · fitted launches");
+  EXPECT_EQ(*parse_directive(to_text(directive)), directive);
   EXPECT_EQ(to_text(KernelDesign{}), "");
   KernelDesign read;
   for (const char* part : {"8 byte vectors", "4 blocks a row", "16 rows a block"})
