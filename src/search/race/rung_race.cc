@@ -2,12 +2,19 @@
 #include "search/race/rung_race.h"
 
 #include <algorithm>
-#include <limits>
+#include <utility>
 
 namespace cuco::search {
 using candidate::Fidelity;
 using candidate::kSeed;
 using candidate::Number;
+
+namespace {
+
+/// Times the finalists: so many of a crowd are judged once more before some get full shapes.
+constexpr std::size_t kCrowd = 4;
+
+}  // namespace
 
 Race::Race(candidate::Run& run, int finalists) : run_(run), target_(run.evaluator().target().kind) {
   rules_.most = static_cast<std::size_t>(std::max(finalists, 1));
@@ -24,20 +31,19 @@ std::vector<Standing> Race::peers(Fidelity fidelity) const {
 }
 
 Result<void> Race::promote(int most) {
-  // They need not beat the seed on a small shape: what pays on full ones may cost there.
   PromotionRules rules = rules_;
   rules.most = std::min(rules.most, static_cast<std::size_t>(std::max(most, 1)));
-  PromotionRules all = rules;
-  all.most = std::numeric_limits<std::size_t>::max();
-  std::vector<Number> standing = promoted(peers(Fidelity::Quick), all);
-  if (standing.size() > 2 * rules_.most && rules.most == rules_.most) {
-    // A crowd: one more rung is cheaper than full shapes for all of them.
-    CUCO_TRY(run_.evaluate(standing, rung(Fidelity::Standard)));
-    standing = promoted(peers(Fidelity::Standard), rules);
-  } else {
-    standing = promoted(peers(Fidelity::Quick), rules);
+  PromotionRules wide = rules_;
+  wide.most = kCrowd * rules_.most;
+  // They need not beat the seed on a small shape: what pays on full ones may cost there.
+  std::vector<Standing> field = peers(Fidelity::Quick);
+  const std::vector<Number> crowd = promoted(field, wide);
+  if (rules.most == rules_.most && crowd.size() > 2 * rules_.most) {
+    // One more rung is cheaper than full shapes for all of them.
+    CUCO_TRY(run_.evaluate(crowd, rung(Fidelity::Standard)));
+    field = peers(Fidelity::Standard);
   }
-  return run_.evaluate(standing, rung(Fidelity::Scaled));
+  return run_.evaluate(promoted(std::move(field), rules), rung(Fidelity::Scaled));
 }
 
 Result<std::optional<Number>> Race::confirm() {
