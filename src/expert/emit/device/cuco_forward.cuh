@@ -248,8 +248,10 @@ class Forwarder {
   }
   __device__ void await_receiver(int peer) {
     if (has(seen_, peer)) return;
-    // Who waits has announced: block 0 may not have begun, and the peer may wait for it.
-    if (!forward_.tables.has_announced(peer, cuda::memory_order_relaxed))
+    // Who waits has announced: block 0 may not have begun, and the peer may wait for it. Nobody
+    // waits for a rank that receives nothing.
+    if (forward_.n_landings > 0 &&
+        !forward_.tables.has_announced(peer, cuda::memory_order_relaxed))
       announce_landings(forward_, 0, 1);
     forward_.tables.await_announced(peer, cuda::memory_order_relaxed);
     seen_ |= 1ull << peer;
