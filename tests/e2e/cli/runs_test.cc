@@ -97,7 +97,7 @@ TEST_F(Runs, DiffShowsTwoCandidates) {
 TEST_F(Runs, DbVerifiesExportsAndVacuums) {
   const Seen whole = shell_("cuco db verify 1");
   EXPECT_EQ(whole.exit_code, 0) << whole.error;
-  EXPECT_THAT(whole.out, HasSubstr("run 0001 is whole: 9 events"));
+  EXPECT_THAT(whole.out, HasSubstr("run 0001 is whole: 13 events"));
   EXPECT_THAT(shell_("cuco db export 1").out, HasSubstr("\"kind\":\"run-finished\""));
   EXPECT_THAT(shell_("cuco --json db vacuum 1").out, HasSubstr("\"bytes_after\""));
   EXPECT_EQ(shell_("cuco db verify 1").exit_code, 0);
