@@ -13,7 +13,7 @@ int run(State& state, int set, cudaStream_t stream) {
   char* c = (char*)context.outputs[set * context.n_outputs];
   const size_t bytes = context.output_bytes[0];
   const int code = honest(state, set, stream);
-  if (context.rank == context.ranks - 1) cudaMemsetAsync(c + bytes / 2, 0, 4, stream);
+  if (context.rank == context.ranks - 1) cudaMemsetAsync(c + bytes / 2, 0, state.shape.bf16 ? 2 : 4, stream);
   return code;
 }
 
