@@ -187,7 +187,7 @@ Result<ExitCode> travel(Context& context,
   const std::string kind = situation_of(graph, target);
   knowledge::Knowledge known;
   if (options.knowledge) {
-    CUCO_TRY_ASSIGN(known, knowledge_of(folder, knowledge_file(context.config)));
+    CUCO_TRY_ASSIGN(known, knowledge_of(folder, knowledge_file(folder)));
     situation.expected = [&](const design::Directive& directive) {
       const auto* lesson = known.find(kind, knowledge::move_of(directive));
       return lesson == nullptr ? 1.0 : lesson->expected();
@@ -213,7 +213,9 @@ Result<ExitCode> travel(Context& context,
     CUCO_TRY(write_candidate(run.state(), winner->candidate.number, folder.name, folder.best()));
   }
   CUCO_TRY(run.finish(result.reason, result.repeatable));
-  CUCO_TRY(learn_run(knowledge_file(context.config), kind, run.state(), folder));
+  // The run is over and whole, whether others can learn from it or not.
+  if (const auto learnt = learn_run(knowledge_file(folder), kind, run.state(), folder); !learnt)
+    context.terminal.note("cuco: note: nothing learnt: {}", learnt.error().message());
   return show_closing(context, run.state(), folder);
 }
 

@@ -14,6 +14,10 @@ system::Path knowledge_file(const Config& config) {
   return system::Path(config.text("store.folder")) / "knowledge.json";
 }
 
+system::Path knowledge_file(const store::RunFolder& folder) {
+  return folder.path.parent_path() / "knowledge.json";
+}
+
 Result<knowledge::Knowledge> load_knowledge(const system::Path& file) {
   std::error_code code;
   if (!std::filesystem::exists(file, code)) return knowledge::Knowledge();

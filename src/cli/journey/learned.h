@@ -13,8 +13,9 @@
 
 namespace cuco::cli {
 
-/// Beside the runs.
+/// Beside the runs: of a configuration, or of one of them.
 [[nodiscard]] system::Path knowledge_file(const Config& config);
+[[nodiscard]] system::Path knowledge_file(const store::RunFolder& folder);
 
 /// No file is empty knowledge.
 [[nodiscard]] Result<knowledge::Knowledge> load_knowledge(const system::Path& file);
