@@ -56,8 +56,9 @@ int answer_questions(const system::Path& box) {
   std::error_code ignored;
   for (const auto& file : std::filesystem::directory_iterator(box, ignored)) {
     auto answer = file.path().string();
+    // Hidden files are questions that are being written.
     const auto end = answer.find(".question.md");
-    if (end == std::string::npos) continue;
+    if (end == std::string::npos || file.path().filename().string().starts_with('.')) continue;
     answer.replace(end, std::string::npos, ".answer.md");
     if (std::filesystem::exists(answer)) continue;
     EXPECT_TRUE(system::write_file(
