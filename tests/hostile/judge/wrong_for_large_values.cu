@@ -2,6 +2,7 @@
 // tries: right for values up to 1, which all inputs once were
 // verdict: wrong-result
 // because: wrong result
+// fidelity: final
 // cuco: evolve begin host
 
 // common: state
