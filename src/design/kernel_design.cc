@@ -20,7 +20,7 @@ struct Numbered {
 };
 
 constexpr std::array kNumbered{Numbered{&KernelDesign::vector_bytes, "-byte vectors"},
-                               Numbered{&KernelDesign::rounds, " rounds in registers"},
+                               Numbered{&KernelDesign::rounds, "-round registers"},
                                Numbered{&KernelDesign::threads, " threads"},
                                Numbered{&KernelDesign::blocks_per_row, " blocks a row"},
                                Numbered{&KernelDesign::rows_per_block, " rows a block"}};

@@ -48,9 +48,8 @@ TEST(Directive, SaysWhatDiffersInTheKernels) {
   EXPECT_EQ(*parse_directive(to_text(directive)), directive);
   directive.kernel = {
       .vector_bytes = 8, .rounds = 2, .fast_math = true, .read_only = true, .fitted = true};
-  EXPECT_EQ(
-      to_text(directive.kernel),
-      "8-byte vectors · 2 rounds in registers · fast math · read-only loads · fitted launches");
+  EXPECT_EQ(to_text(directive.kernel),
+            "8-byte vectors · 2-round registers · fast math · read-only loads · fitted launches");
   EXPECT_EQ(*parse_directive(to_text(directive)), directive);
   EXPECT_EQ(to_text(KernelDesign{}), "");
   KernelDesign read;
