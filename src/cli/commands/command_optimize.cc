@@ -69,7 +69,9 @@ class OptimizeCommand final : public Command {
       return described_twice();
     }
     CUCO_TRY(check_exists(workload_));
-    if (!start_.empty()) CUCO_TRY(check_exists(start_));
+    if (!start_.empty() && !std::filesystem::is_regular_file(start_, code)) {
+      return Error{ErrorKind::NotFound, fmt::format("--start: no such file: {}", start_.string())};
+    }
     CUCO_TRY(search::parse_policy(policy_));
     CUCO_TRY_ASSIGN(JourneyOptions options, chosen(context.config));
     CUCO_TRY_ASSIGN(options.secret, settle_secret({options.record, options.replay}));
