@@ -29,12 +29,6 @@ std::string ratio(const Entry& entry) {
   return fmt::format("{:.2f}x", scored->baseline_seconds / scored->seconds);
 }
 
-std::string design_of(const Entry& entry) {
-  if (entry.candidate.number == candidate::kSeed) return "seed";
-  if (entry.candidate.source.empty()) return candidate::summary(*entry.latest());
-  return design::to_text(entry.candidate.directive);
-}
-
 std::string lineage_line(const Entry& entry) {
   const auto& lineage = entry.candidate.lineage;
   std::vector<std::string> parts;
@@ -100,7 +94,9 @@ std::string siblings(const RunState& state, const Entry& entry) {
 
 std::string explanation(const RunState& state, candidate::Number number) {
   const auto& entry = state.entries[static_cast<std::size_t>(number)];
-  auto text = fmt::format("#{}  {}", number, design_of(entry));
+  const bool is_program = !entry.candidate.source.empty();
+  auto text = fmt::format("#{}  {}", number,
+                          is_program ? design_of(entry) : candidate::summary(*entry.latest()));
   if (const auto lineage = lineage_line(entry); !lineage.empty()) text += "     " + lineage;
   text += '\n';
   const auto line = [&](std::string_view label, const std::string& value) {

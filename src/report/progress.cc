@@ -30,21 +30,6 @@ double speedup(const Entry& entry) {
   return scored->baseline_seconds / scored->seconds;
 }
 
-std::string design_of(const Entry& entry) {
-  if (entry.candidate.number == candidate::kSeed) return "the seed";
-  if (entry.candidate.source.empty()) return "no program";
-  // Programs that leave communication to the host differ in something else, which comes first.
-  const std::string& because = entry.candidate.lineage.because;
-  const auto colon = because.find(": ");
-  design::Directive communication = entry.candidate.directive;
-  communication.kernel = {};
-  if (communication == design::Directive{}) {
-    if (auto kernel = to_text(entry.candidate.directive.kernel); !kernel.empty()) return kernel;
-    if (colon < 40) return because.substr(0, colon);
-  }
-  return design::to_text(entry.candidate.directive);
-}
-
 /// " on medium fp32" if not all shapes were timed: such a time must not be read against the seed's,
 /// which is the mean of all shapes.
 std::string some_shapes(const Scored& scored, const RunState& state) {
@@ -139,6 +124,21 @@ std::string not_repeatable(const RunState& state) {
 }
 
 }  // namespace
+
+std::string design_of(const Entry& entry) {
+  if (entry.candidate.number == candidate::kSeed) return "the seed";
+  if (entry.candidate.source.empty()) return "no program";
+  // Programs that leave communication to the host differ in something else, which comes first.
+  const std::string& because = entry.candidate.lineage.because;
+  const auto colon = because.find(": ");
+  design::Directive communication = entry.candidate.directive;
+  communication.kernel = {};
+  if (communication == design::Directive{}) {
+    if (auto kernel = to_text(entry.candidate.directive.kernel); !kernel.empty()) return kernel;
+    if (colon < 40) return because.substr(0, colon);
+  }
+  return design::to_text(entry.candidate.directive);
+}
 
 std::string time_text(const Scored& scored) {
   return human_seconds(scored.seconds) + (scored.predicted ? " predicted" : "");

@@ -39,6 +39,10 @@ struct Line {
                                       std::string_view run,
                                       std::string_view folder);
 
+/// What tells a candidate from the others: its design, or what it changes where the design is the
+/// seed's.
+[[nodiscard]] std::string design_of(const candidate::Entry& entry);
+
 /// "318 us predicted"; measured times stand alone.
 [[nodiscard]] std::string time_text(const candidate::Scored& scored);
 

@@ -8,6 +8,7 @@
 #include "cli/journey/journey.h"
 #include "cli/journey/run_lookup.h"
 #include "cli/terminal/command.h"
+#include "report/progress.h"
 
 namespace cuco::cli {
 namespace {
@@ -42,8 +43,7 @@ class BestCommand final : public Command {
       return ExitCode::Done;
     }
     context.terminal.print(
-        "#{}  {}{}\nwritten to {}\n", entry->candidate.number,
-        design::to_text(entry->candidate.directive),
+        "#{}  {}{}\nwritten to {}\n", entry->candidate.number, report::design_of(*entry),
         scored != nullptr ? fmt::format("   {} {}", time_text(*scored), speedup_text(*scored)) : "",
         folder.string());
     return ExitCode::Done;

@@ -8,6 +8,7 @@
 #include "cli/journey/run_lookup.h"
 #include "cli/terminal/command.h"
 #include "program/diff.h"
+#include "report/progress.h"
 #include "store/run_recording.h"
 
 namespace cuco::cli {
@@ -81,8 +82,7 @@ class ShowCommand final : public Command {
     Table table({Table::Align::Right});
     for (const Entry& entry : state.entries) {
       const bool best = state.best == entry.candidate.number;
-      table.row({fmt::format("#{}", entry.candidate.number),
-                 design::to_text(entry.candidate.directive),
+      table.row({fmt::format("#{}", entry.candidate.number), report::design_of(entry),
                  clipped(verdict_text(entry), 70) +
                      (best ? terminal.styled(Style::Good, "  ← best") : "")});
     }
