@@ -170,14 +170,20 @@ Result<TargetEvent> ServedTarget::wait(const Ranks& ranks, const Patience& patie
     asked_ = true;
   }
   using SteadyClock = std::chrono::steady_clock;
-  const auto end = SteadyClock::now() + patience.wall;
+  const auto begin = SteadyClock::now();
+  const auto starved_before = server().starved_time();
+  auto end = begin + patience.wall;
   while (true) {
     std::array<system::Watched, 2> watched{{{control_.get()}, {ranks.fd()}}};
     const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
     const auto left = std::clamp(rest, std::chrono::milliseconds(0), kPollInterval);
     CUCO_TRY_ASSIGN(const bool ready, system::wait_for_any(watched, left));
     if (!ready) {
-      if (rest.count() <= 0) return TargetEvent(OutOfTime{});
+      if (rest.count() <= 0) {
+        const std::chrono::nanoseconds most = patience.wall * (kMostStarvation - 1);
+        end = begin + patience.wall + std::min(server().starved_time() - starved_before, most);
+        if (end <= SteadyClock::now()) return TargetEvent(OutOfTime{});
+      }
       const auto used = ranks.cpu_time();
       if (used > patience.cpu) return TargetEvent(HostBusy{used});
       continue;

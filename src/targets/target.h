@@ -59,11 +59,16 @@ using TargetEvent = std::variant<AllReported, Deadlocked, RanksDied, OutOfTime, 
 
 /// How long to wait for the ranks.
 struct Patience {
+  /// On a machine that has nothing else to do: the time in which the target got no processor is not
+  /// counted, so that a verdict does not depend on what runs beside it.
   std::chrono::milliseconds wall{};
   /// Processor time that the ranks' job may have used in all; polled while waiting, so that a host
   /// that computes for ever is not waited for.
   std::chrono::nanoseconds cpu = std::chrono::nanoseconds::max();
 };
+
+/// Nothing is waited for longer than so many times its limit, however busy the machine is.
+constexpr int kMostStarvation = 10;
 
 /// A rank that is held back, to see whether the others really wait for it.
 struct Handicap {

@@ -32,6 +32,7 @@ class ProcessBenches final : public BenchMaker {
     job.command.fds = std::move(access.fds);
     // A backstop: each step has its own limit.
     job.limits.wall = access.wall.value_or(
+        targets::kMostStarvation *
         in_ms(2 * budget.setup_seconds + (budget.iterations + 1) * budget.run_seconds));
     job.limits.memory = std::uint64_t{3} << 29U;
     job.limits.processes = 32;

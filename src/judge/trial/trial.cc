@@ -172,10 +172,7 @@ Disturbance Trial::disturb(int iteration) const {
 }
 
 double Trial::run_limit() const {
-  const double most = spec_.workload.budget.run_seconds;
-  if (spec_.deadline == std::chrono::steady_clock::time_point::max()) return most;
-  const std::chrono::duration<double> left = spec_.deadline - std::chrono::steady_clock::now();
-  return std::clamp(left.count(), 0.0, most);
+  return std::min(spec_.workload.budget.run_seconds, spec_.run_limit.count());
 }
 
 // Little of the host's time is free, and what is done there must be next to nothing.

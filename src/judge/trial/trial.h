@@ -58,7 +58,7 @@ class Trial {
   Result<std::optional<candidate::Outcome>> checker_findings();
   [[nodiscard]] bool probes() const { return spec_.hold_back && spec_.workload.ranks > 1; }
   [[nodiscard]] Disturbance disturb(int iteration) const;
-  /// Seconds that an iteration may take now.
+  /// Seconds that an iteration may take.
   [[nodiscard]] double run_limit() const;
   /// One iteration: runs, checks, and notes its time.
   Result<std::optional<candidate::Outcome>> iterate(int iteration, int set);

@@ -47,8 +47,8 @@ struct TrialSpec {
   /// reference sees a sample.
   const TrialOutputs* like = nullptr;
   int iterations = 0;  ///< 0: as the workload's budget says.
-  /// No run is waited for longer than until then, whatever the budget says.
-  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  /// No run is waited for longer than this, whatever the budget says.
+  std::chrono::duration<double> run_limit = std::chrono::hours(24);
   Stages* stages = nullptr;
 
   /// A secret of this workload, shape and iteration.

@@ -69,7 +69,7 @@ Result<TrialResult> Trials::check(const system::Path& object,
   if (adversarial) {
     // The relation of what is ordered does not depend on the schedule: it is watched once.
     wanted.machine.schedule_seed = scrutiny.schedule_seed;
-    if (scrutiny.large) wanted.deadline = std::chrono::steady_clock::now() + kLargeScheduleLimit;
+    if (scrutiny.large) wanted.run_limit = kLargeScheduleLimit;
     return run_on_new_bench(wanted);
   }
   wanted.machine.check = scrutiny.watch;
@@ -128,7 +128,7 @@ Result<TrialResult> Trials::watch(const system::Path& object, const workload::Sh
   wanted.hold_back = true;
   wanted.check_limit = kTimedCheckLimit;
   wanted.machine.check = true;
-  wanted.deadline = std::chrono::steady_clock::now() + kWhyLimit;
+  wanted.run_limit = kWhyLimit;
   return run_on_new_bench(wanted);
 }
 

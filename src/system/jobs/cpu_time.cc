@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <string>
 #include <string_view>
@@ -53,17 +54,37 @@ std::chrono::nanoseconds of_reaped(pid_t pid) {
   return std::chrono::nanoseconds(ticks * (1'000'000'000 / ::sysconf(_SC_CLK_TCK)));
 }
 
+/// The second number of schedstat: nanoseconds in a run queue.
+std::chrono::nanoseconds in_queue(pid_t pid) {
+  const auto stat = read_file(fmt::format("/proc/{}/schedstat", pid), 4096);
+  if (!stat) return {};
+  const auto fields = split(*stat, ' ');
+  return fields.size() < 2 ? std::chrono::nanoseconds{}
+                           : std::chrono::nanoseconds(number<std::int64_t>(fields[1]));
+}
+
+std::vector<pid_t> all_below(pid_t root) {
+  std::vector<pid_t> processes;
+  add_children(root, processes);
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    add_children(processes[i], processes);
+  return processes;
+}
+
 }  // namespace
 
 std::chrono::nanoseconds cpu_time_below(pid_t root) {
   std::chrono::nanoseconds sum{};
-  std::vector<pid_t> processes;
-  add_children(root, processes);
-  for (std::size_t i = 0; i < processes.size(); ++i) {
-    sum += of_process(processes[i]) + of_reaped(processes[i]);
-    add_children(processes[i], processes);
-  }
+  for (const pid_t pid : all_below(root))
+    sum += of_process(pid) + of_reaped(pid);
   return sum;
+}
+
+std::chrono::nanoseconds starved_time_below(pid_t root) {
+  std::chrono::nanoseconds most{};
+  for (const pid_t pid : all_below(root))
+    most = std::max(most, in_queue(pid));
+  return most;
 }
 
 }  // namespace cuco::system

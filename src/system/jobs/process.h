@@ -36,6 +36,10 @@ class Process {
 
   /// Processor time of the job so far, all its processes.
   [[nodiscard]] std::chrono::nanoseconds cpu_time() const { return cpu_time_below(keeper_); }
+  /// How long it has been ready to run and got no processor: the process that waited most.
+  [[nodiscard]] std::chrono::nanoseconds starved_time() const {
+    return starved_time_below(keeper_);
+  }
 
   /// Readable once wait() would not block: for use in a poll loop.
   [[nodiscard]] int fd() const { return control_.get(); }

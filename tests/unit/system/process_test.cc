@@ -177,6 +177,26 @@ TEST(Process, TellsTheProcessorTimeOfAllBelow) {
   EXPECT_EQ(cpu_time_below(::getpid() + 1'000'000), std::chrono::nanoseconds(0));
 }
 
+TEST(Process, TellsHowLongItGotNoProcessor) {
+  const auto starved_after = [](const char* script) {
+    JobSpec spec = shell(script);
+    spec.limits.wall = milliseconds(120'000);
+    const Process process = *Process::start(spec);
+    std::chrono::nanoseconds starved{};
+    for (int i = 0; i < 400 && starved < milliseconds(100); ++i) {
+      std::this_thread::sleep_for(milliseconds(5));
+      starved = process.starved_time();
+    }
+    return starved;
+  };
+  // Two that want the same processor: one of them always waits. Nobody waits while asleep.
+  EXPECT_GE(starved_after(
+                "loop='while :; do :; done'; cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//'); "
+                "taskset -c $cpu sh -c \"$loop\" & taskset -c $cpu sh -c \"$loop\""),
+            milliseconds(100));
+  EXPECT_LT(starved_after("sleep 60"), milliseconds(100));
+}
+
 TEST(Process, ManyAtOnce) {
   std::vector<Process> processes;
   for (int i = 0; i < 8; ++i)

@@ -56,5 +56,29 @@ TEST(ServedTarget, ThatItsServerLeftIsSaidOnceAndAskedForAsOftenAsOneLikes) {
   (*ranks)->kill();
 }
 
+/// How long a target with this server is waited for, with a limit of 300 ms.
+std::chrono::milliseconds patience_with(const std::string& server) {
+  auto control = *system::socket_pair(system::SocketKind::Stream);
+  std::vector<system::Process> jobs;
+  jobs.push_back(start("sleep 60"));
+  const auto ranks = *as_ranks(std::move(jobs));
+  LeavingTarget target(start(server, control.second.get()), std::move(control.first));
+  const auto begin = std::chrono::steady_clock::now();
+  const auto event = target.wait(*ranks, {.wall = std::chrono::milliseconds(300)});
+  EXPECT_TRUE(event && std::holds_alternative<OutOfTime>(*event));
+  ranks->kill();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                               begin);
+}
+
+TEST(ServedTarget, WaitsLongerForAServerThatGetsNoProcessor) {
+  const std::string one = "cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//'); ";
+  const std::string loop = "taskset -c $cpu sh -c 'while :; do :; done' & ";
+  const auto starved = patience_with(one + loop + loop + loop + loop + "wait");
+  EXPECT_GE(starved, std::chrono::milliseconds(600));
+  EXPECT_LE(starved, std::chrono::milliseconds(300 * kMostStarvation + 2000));
+  EXPECT_GE(patience_with("sleep 60"), std::chrono::milliseconds(300));
+}
+
 }  // namespace
 }  // namespace cuco::targets
