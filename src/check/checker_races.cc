@@ -238,6 +238,7 @@ void Checker::meet_in_shared(BlockState& block,
                  : event.kind == AccessKind::Store ? Order::Release
                                                    : Order::AcqRel;
   access.scope = Scope::Cta;
+  access.lane = static_cast<std::uint16_t>(lane);
   access.address = block.meeting_at(offset);
   access.bytes = event.bytes;
   const bool has_value = warp.grid->weak == nullptr && event.bytes <= sizeof(std::uint64_t) &&
@@ -555,7 +556,8 @@ void Checker::settle() {
 }
 
 void Checker::on_fence(const vgpu::Warp& warp, const vgpu::Op&, Order order, Scope scope) {
-  if (options_.global_races) races_.fence(state_of(warp).first + warp.index, order, scope);
+  if (!options_.global_races) return;
+  races_.fence(state_of(warp).first + warp.index, order, scope, warp.active);
 }
 
 void Checker::on_barrier_arrive(const vgpu::Warp& warp,
@@ -566,6 +568,7 @@ void Checker::on_barrier_arrive(const vgpu::Warp& warp,
   BlockState& block = state_of(warp);
   block.async.follow(warp);
   BlockState::Meeting& meeting = block.meetings[id % 16];
+  if (options_.global_races) races_.sync_lanes(block.first + warp.index);
   const bool first = block.order.arrive(warp.index, id % 16);
   if (first) meeting = {nullptr, op.source, 0, false, {}};
   // Barriers without a count are for the whole block: everybody must come to the same one.
@@ -619,12 +622,15 @@ void Checker::on_warp_sync(const vgpu::Warp& warp, const vgpu::Op& op, std::uint
     return;
   }
   BlockState& block = state_of(warp);
-  if (options_.global_races) races_.sync_lanes(block.first + warp.index);
   // Tiles of a warp may meet at one instruction, each for itself.
   const std::uint32_t* members = warp.slots<std::uint32_t>(op.d);
   while (lanes != 0) {
     const std::uint32_t group = members[std::countr_zero(lanes)];
-    if ((warp.alive & ~group) == 0) return block.shared.sync_lanes(warp.index);
+    if ((warp.alive & ~group) == 0) {
+      if (options_.global_races) races_.sync_lanes(block.first + warp.index);
+      return block.shared.sync_lanes(warp.index);
+    }
+    if (options_.global_races) races_.sync_lanes(block.first + warp.index, group);
     block.shared.sync_lanes(warp.index, group);
     lanes &= ~group;
   }

@@ -56,6 +56,7 @@ bool Checker::check_row(BlockState& block, const vgpu::Warp& warp, const vgpu::R
                   row.first, bytes,       site_of(warp, *row.op, row.kind, row.bytes)};
     access.lane = row.same ? kManyLanes : 0;
     access.lane_bytes = row.same ? 0 : row.bytes;
+    access.by_all_lanes = row.same;
     races_.access(block.first + warp.index, access);
   }
   return true;

@@ -64,6 +64,16 @@ void Checker::explain_race(const Race& race, Finding& finding) {
   } else if (is_by("cudaMallocAsync")) {
     finding.message = "memory is used without waiting for the stream that allocates it";
     finding.hint = "record an event after cudaMallocAsync and let the other stream wait for it";
+  } else if (race.unmet == Race::Unmet::BeforeRelease) {
+    finding.message =
+        "another lane of the writer's warp announced these bytes without having met it: a release "
+        "or fence covers the lane's own writes";
+    finding.hint = "put __syncwarp() between the writes and the release or fence of one lane";
+  } else if (race.unmet == Race::Unmet::AfterAcquire) {
+    finding.message =
+        fmt::format("only another lane of the warp waited for what makes this {} safe",
+                    race.later_writes ? "write" : "read");
+    finding.hint = "put __syncwarp() between the wait of one lane and what the others do";
   } else if (race.earlier.actor == race.later.actor) {
     finding.message =
         "reads what another lane of the warp has just written, without a __syncwarp() between";

@@ -44,28 +44,51 @@ Scope scope_of(std::size_t level) {
 }
 
 /// Which lane had which word, the same for all words of an access, so that neighbours have equal
-/// stamps: 3 bits say how many words a lane has (1, 2 or 4; 3: all are one lane's), the others hold
-/// the word at which lane 0 would begin, or the lane.
+/// stamps: 3 bits say how many words a lane has (1, 2 or 4; 3: all are one lane's), or how many
+/// lanes a word has (5: two, 6: four; the first of them counts), the others hold the place, in
+/// units of what a lane or a word has, at which lane 0 would begin, or the lane.
 struct LaneCode {
   static constexpr unsigned kOneLane = 3;
+  static constexpr unsigned kShared = 4;
   static constexpr unsigned kShift = 13;
   static constexpr std::uint64_t kMask = (1U << kShift) - 1;
 
   static std::uint16_t of(const Access& access) {
     const std::uint32_t bytes = access.lane_bytes;
-    const unsigned size = bytes == 4 ? 0 : bytes == 8 ? 1 : bytes == 16 ? 2 : kOneLane;
-    const std::uint64_t begin = access.address / 4 - (std::uint64_t{access.lane} << size);
-    const std::uint64_t rest = size != kOneLane ? begin & kMask
-                               : bytes != 0     ? std::uint64_t{kManyLanes}
-                                                : access.lane;
-    return static_cast<std::uint16_t>(size << kShift | rest);
+    if (bytes == 0 || bytes == access.bytes) return code(kOneLane, access.lane);
+    if (bytes == 4 || bytes == 8 || bytes == 16) {
+      const unsigned size = bytes == 4 ? 0 : bytes == 8 ? 1 : 2;
+      return code(size, access.address / 4 - (std::uint64_t{access.lane} << size));
+    }
+    if (bytes > 2 || access.address % 4 != 0) return code(kOneLane, kManyLanes);
+    return code(kShared + (bytes == 2 ? 1 : 2), access.address / bytes - access.lane);
   }
   static std::uint16_t lane(std::uint16_t code, Address word) {
     const unsigned size = code >> kShift;
     if (size == kOneLane) return code & kMask;
+    if (size > kShared)
+      return static_cast<std::uint16_t>(((word >> (size == kShared + 1 ? 1 : 0)) - code) & kMask);
     return static_cast<std::uint16_t>(((word / 4 - code) & kMask) >> size);
   }
+
+ private:
+  static std::uint16_t code(unsigned size, std::uint64_t rest) {
+    return static_cast<std::uint16_t>(size << kShift | (rest & kMask));
+  }
 };
+
+constexpr unsigned kLanes = 32;
+constexpr std::uint32_t kAllLanes = ~0U;
+
+/// Those that make the access; none, if it is not known.
+std::uint32_t lanes_of(const Access& access) {
+  if (access.by_all_lanes) return kAllLanes;
+  if (access.lane >= kLanes) return 0;
+  const std::uint64_t count =
+      access.lane_bytes == 0 ? 1 : (access.bytes + access.lane_bytes - 1) / access.lane_bytes;
+  const std::uint64_t mask = count >= kLanes ? kAllLanes : (std::uint64_t{1} << count) - 1;
+  return static_cast<std::uint32_t>(mask << access.lane);
+}
 
 }  // namespace
 
@@ -80,6 +103,7 @@ struct RaceDetector::Me {
   std::uint32_t ordered_epoch = 0;
   ChainId ordered_chain = 0;
   std::uint64_t ordered_operation = 0;
+  std::uint32_t lanes = 0;  ///< Of the access; 0: not known.
 
   [[nodiscard]] std::uint32_t epoch() const {
     return group.order != nullptr ? group.order->epoch(warp) : live.epoch;
@@ -183,9 +207,44 @@ bool RaceDetector::is_of_other_lane(const Stamp& write, const Stamp& read, Addre
   return writer != kManyLanes && writer != LaneCode::lane(read.lane, word);
 }
 
-void RaceDetector::tell(
-    Address word, const Stamp& earlier, bool writes, const Stamp& now, AccessKind kind) {
-  Race race{word, earlier, writes, now, kind != AccessKind::Load};
+bool RaceDetector::has_ended(ActorId actor, const Clock& clock) const {
+  const ActorInfo& who = info(actor);
+  if (who.operation != 0 && clock.operation_of(who.chain) >= who.operation) return true;
+  const auto cover = covers_.find(who.chain);
+  return cover != covers_.end() && clock.operation_of(cover->second.by) >= cover->second.operation;
+}
+
+Race::Unmet RaceDetector::unmet_lanes(
+    const Stamp& old, bool is_write, const Stamp& now, Address word, const Me& me) const {
+  const UnmetLanes& mine = me.live.lanes;
+  if (mine.learners == 0 && lane_releases_.empty()) return Race::Unmet::None;
+  const std::uint32_t place = old.actor - me.group.first;
+  const bool same_block = place < me.group.count && me.group.order != nullptr;
+  const std::uint16_t writer = LaneCode::lane(old.lane, word);
+  // A value that was read may have reached the lane that releases by a shuffle: only writes count.
+  if (is_write && writer < kLanes && lane_releases_.has(old.actor) &&
+      (same_block || (me.live.clock && !has_ended(old.actor, *me.live.clock)))) {
+    const std::uint32_t known =
+        same_block ? me.group.order->known(me.warp, place) : me.live.clock->epoch_of(old.actor);
+    if (lane_releases_.hold_back(old.actor, writer, old.epoch, known))
+      return Race::Unmet::BeforeRelease;
+  }
+  if (mine.learners == 0 || same_block) return Race::Unmet::None;
+  const std::uint16_t lane = LaneCode::lane(now.lane, word);
+  const std::uint32_t lanes = lane < kLanes ? 1U << lane : me.lanes == kAllLanes ? kAllLanes : 0;
+  if ((lanes & ~mine.learners) == 0) return Race::Unmet::None;
+  const bool knew = mine.before && (has_ended(old.actor, *mine.before) ||
+                                    mine.before->epoch_of(old.actor) >= old.epoch);
+  return knew ? Race::Unmet::None : Race::Unmet::AfterAcquire;
+}
+
+void RaceDetector::tell(Address word,
+                        const Stamp& earlier,
+                        bool writes,
+                        const Stamp& now,
+                        AccessKind kind,
+                        Race::Unmet unmet) {
+  Race race{word, earlier, writes, now, kind != AccessKind::Load, unmet};
   race.earlier.lane = LaneCode::lane(earlier.lane, word);
   race.later.lane = LaneCode::lane(now.lane, word);
   report_(race);
@@ -194,18 +253,23 @@ void RaceDetector::tell(
 bool RaceDetector::check_cell(
     Cell& cell, Address address, const Stamp& now, AccessKind kind, Me& me) {
   const bool writes = kind != AccessKind::Load;
-  const auto conflicts = [&](const Stamp& old) {
-    return old.actor != kNoActor && old.actor != now.actor &&
-           (old.bytes_mask & now.bytes_mask) != 0 && !happened_before(old, me) &&
-           !morally_strong(old, now);
+  Race::Unmet unmet = Race::Unmet::None;
+  const auto conflicts = [&](const Stamp& old, bool is_write) {
+    if (old.actor == kNoActor || old.actor == now.actor || (old.bytes_mask & now.bytes_mask) == 0) {
+      return false;
+    }
+    const bool is_ordered = happened_before(old, me);
+    unmet = is_ordered ? unmet_lanes(old, is_write, now, address, me) : Race::Unmet::None;
+    return (!is_ordered || unmet != Race::Unmet::None) && !morally_strong(old, now);
   };
-  bool races = conflicts(cell.write) || (!writes && is_of_other_lane(cell.write, now, address));
-  if (races) tell(address, cell.write, true, now, kind);
+  bool races =
+      conflicts(cell.write, true) || (!writes && is_of_other_lane(cell.write, now, address));
+  if (races) tell(address, cell.write, true, now, kind, unmet);
   if (writes) {
     for (const Stamp& read : cell.reads) {
-      if (!conflicts(read)) continue;
+      if (!conflicts(read, false)) continue;
       races = true;
-      tell(address, read, false, now, kind);
+      tell(address, read, false, now, kind, unmet);
     }
     cell.write = now;
     cell.reads = {};
@@ -258,8 +322,11 @@ void RaceDetector::access_page(
     const Address first = std::max(word, from);
     const Address last = std::min(word + 4, to);
     now.bytes_mask = static_cast<std::uint8_t>(((1U << (last - first)) - 1U) << (first - word));
-    // Two layouts of one warp's lanes may agree on one word and not on the next.
-    const bool by_word = before.write.actor == now.actor && before.write.lane != now.lane;
+    // Two layouts of one warp's lanes may agree on one word and not on the next; and some lanes
+    // may know, or have made known, what others have not.
+    const bool by_word = (before.write.actor == now.actor && before.write.lane != now.lane) ||
+                         me.live.lanes.learners != 0 ||
+                         (!lane_releases_.empty() && lane_releases_.has(before.write.actor));
     is_known = !check_cell(after, word, now, kind, me) && full && !by_word;
     page.set(index, after);
   }
@@ -268,13 +335,18 @@ void RaceDetector::access_page(
 
 void RaceDetector::access(ActorId actor, const Access& access) {
   Me me = me_of(actor);
+  const bool has_lanes = me.group.order != nullptr;
+  if (has_lanes) me.lanes = lanes_of(access);
   if (is_strong(access.order)) synchronise(me, access);
   Stamp now;
   now.actor = actor;
   now.epoch = me.epoch();
   now.site = access.site;
   now.lane = LaneCode::of(access);
-  if (access.kind != AccessKind::Load) me.live.has_written = true;
+  if (access.kind != AccessKind::Load) {
+    me.live.has_written = true;
+    me.live.lanes.writers |= me.lanes;
+  }
   now.strong = is_strong(access.order)
                    ? static_cast<std::uint8_t>(1 + static_cast<unsigned>(access.scope))
                    : std::uint8_t{0};
@@ -287,12 +359,22 @@ void RaceDetector::access(ActorId actor, const Access& access) {
   // A releasing store is part of what it publishes, so the next epoch begins only after it.
   const bool publishes = access.kind != AccessKind::Load && releases(access.order);
   if (is_strong(access.order) && publishes && !access.goes_on) {
+    if (me.lanes != 0 && !me.live.lanes.are_spoken_for_by(me.lanes))
+      lane_releases_.add(actor, me.epoch(), me.lanes);
     publish(actor);
+  }
+}
+
+void RaceDetector::open_releases(Me& me, std::uint32_t lanes) {
+  for (const UnmetLanes::Open& open : me.live.lanes.open) {
+    if ((open.openers & lanes) != 0)
+      lane_releases_.allow(me.actor, open.epoch, open.given != 0 ? open.given : lanes);
   }
 }
 
 void RaceDetector::meet_on(ActorId actor, Access access) {
   Me me = me_of(actor);
+  if (me.group.order != nullptr) me.lanes = lanes_of(access);
   const auto found = flags_.find(access.address & ~Address{3});
   if (found != flags_.end() && access.before) {
     const auto& last = found->second.last();
@@ -315,6 +397,7 @@ void RaceDetector::synchronise(Me& me, const Access& access) {
   if (loads && acquires(access.order)) take(me.actor, me.live.fences.library, access.scope);
   // A compare-and-swap that is tried again has written nothing.
   if (access.kind == AccessKind::Load || polls) return;
+  if (!me.live.lanes.open.empty()) open_releases(me, me.lanes);
   SyncHistory::Write write;
   const std::size_t reach = level(access.scope);
   for (std::size_t i = 0; i < write.clocks.size(); ++i) {
@@ -420,6 +503,7 @@ bool RaceDetector::read_flag(Me& me, SyncHistory& history, const Access& access)
   for (std::size_t i = 0; i < seen.size(); ++i) {
     if (!seen[i]) continue;
     if (acquires(access.order)) {
+      if (me.lanes != 0) me.live.lanes.note_learners(me.lanes, me.live.clock);
       learn(me.actor, seen[i]);
     } else {
       ClockPtr& to = access.of_library ? me.live.fences.library[i] : me.live.fences.pending[i];
@@ -492,13 +576,23 @@ void RaceDetector::take(ActorId actor, std::array<ClockPtr, 3>& from, Scope scop
   }
 }
 
-void RaceDetector::fence(ActorId actor, Order order, Scope scope) {
+void RaceDetector::fence(ActorId actor, Order order, Scope scope, std::uint32_t lanes) {
   Me me = me_of(actor);
+  const bool has_lanes = me.group.order != nullptr;
+  UnmetLanes& unmet = me.live.lanes;
   if (acquires(order)) {
+    const bool learns = std::ranges::any_of(me.live.fences.pending,
+                                            [](const ClockPtr& one) { return one != nullptr; });
+    if (has_lanes && learns) unmet.note_learners(lanes, me.live.clock);
     take(actor, me.live.fences.pending, scope);
     take(actor, me.live.fences.library, scope);
   }
-  if (releases(order)) me.live.fences.fenced[level(scope)] = publish(actor);
+  if (!releases(order)) return;
+  if (has_lanes && !unmet.are_spoken_for_by(lanes)) {
+    lane_releases_.add(actor, me.epoch(), 0);
+    unmet.add({.epoch = me.epoch(), .openers = lanes});
+  }
+  me.live.fences.fenced[level(scope)] = publish(actor);
 }
 
 void RaceDetector::end_kernel(ActorId actor) {
@@ -521,9 +615,33 @@ void RaceDetector::take_fences(ActorId actor, const Fences& from) {
 
 void RaceDetector::sync_lanes(ActorId actor) {
   Me me = me_of(actor);
-  if (me.group.order != nullptr && std::exchange(me.live.has_written, false)) {
-    me.group.order->end_epoch(me.warp);
+  if (me.group.order == nullptr) return;
+  if (std::exchange(me.live.has_written, false)) me.group.order->end_epoch(me.warp);
+  // Fences of all lanes before they meet count for the flag that one of them raises behind it.
+  for (const UnmetLanes::Open& open : me.live.lanes.open)
+    lane_releases_.allow(actor, open.epoch, open.openers);
+  me.live.lanes = {};
+}
+
+void RaceDetector::sync_lanes(ActorId actor, std::uint32_t lanes) {
+  Me me = me_of(actor);
+  if (me.group.order == nullptr) return;
+  UnmetLanes& unmet = me.live.lanes;
+  if ((unmet.learners & lanes) != 0) unmet.learners |= lanes;
+  for (UnmetLanes::Open& open : unmet.open) {
+    if ((open.openers & lanes) == 0) continue;
+    if (open.given == 0) {
+      lane_releases_.allow(actor, open.epoch, open.openers & lanes);
+    } else {
+      open.openers |= lanes;
+    }
   }
+  if ((unmet.writers & lanes) != 0) {
+    lane_releases_.add(actor, me.epoch(), 0);
+    unmet.add({.epoch = me.epoch(), .openers = lanes, .given = lanes});
+  }
+  if (std::exchange(me.live.has_written, false) || !unmet.open.empty())
+    me.group.order->end_epoch(me.warp);
 }
 
 ClockPtr RaceDetector::knowledge(ActorId actor) const {

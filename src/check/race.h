@@ -18,6 +18,7 @@
 
 #include "check/block_order.h"
 #include "check/happens_before.h"
+#include "check/lane_releases.h"
 #include "check/sync_history.h"
 #include "check/word_states.h"
 #include "vgpu/gpu/observer.h"
@@ -59,6 +60,7 @@ struct Access {
   std::uint32_t site = 0;
   std::uint16_t lane = 0;        ///< Of the first byte…
   std::uint32_t lane_bytes = 0;  ///< …and how many each lane has; 0: all of them are that lane's.
+  bool by_all_lanes = false;     ///< Each of them touches all of it.
   /// Of a barrier of NCCL: it polls with relaxed order and acquires elsewhere (ncclBarrierSession
   /// waits for its LSA part so, and then with acquire order for its GIN part).
   bool of_library = false;
@@ -86,6 +88,9 @@ struct Race {
   bool earlier_writes = false;
   Stamp later;
   bool later_writes = false;
+  /// They would be ordered if the lanes of a warp had met: those of the earlier one's before one of
+  /// them released, those of the later one's after one of them acquired.
+  enum class Unmet : std::uint8_t { None, BeforeRelease, AfterAcquire } unmet = Unmet::None;
 };
 
 class RaceDetector {
@@ -107,7 +112,7 @@ class RaceDetector {
   }
 
   void access(ActorId actor, const Access& access);
-  void fence(ActorId actor, Order order, Scope scope);
+  void fence(ActorId actor, Order order, Scope scope, std::uint32_t lanes = 1);
   /// What barriers of a library saw with relaxed order is known to what comes after the kernel.
   void end_kernel(ActorId actor);
   /// A strong operation on memory that has no record of others (a block's shared memory): only what
@@ -123,8 +128,10 @@ class RaceDetector {
   };
   void gather_fences(ActorId actor, Fences& to);
   void take_fences(ActorId actor, const Fences& from);
-  /// Lanes of the warp met: what they wrote so far is known to each of them.
+  /// The lanes of the warp met: what each of them has done and learnt is known to all.
   void sync_lanes(ActorId actor);
+  /// Some of them did.
+  void sync_lanes(ActorId actor, std::uint32_t lanes);
 
   /// What the actor has done and knows, published: its next epoch begins.
   ClockPtr publish(ActorId actor);
@@ -177,7 +184,8 @@ class RaceDetector {
   struct Live {
     ClockPtr clock;
     std::uint32_t epoch = 1;   ///< Of actors without a BlockOrder.
-    bool has_written = false;  ///< Weakly, since its lanes met.
+    bool has_written = false;  ///< Since its lanes met.
+    UnmetLanes lanes;
     /// fenced: published by the next strong store, by the fence's scope: block, device, system.
     /// pending: seen by relaxed loads; known after an acquiring fence whose scope reaches the
     /// writer. library: the same of a library's barrier: known after any such acquire.
@@ -210,7 +218,15 @@ class RaceDetector {
   [[nodiscard]] bool morally_strong(const Stamp& a, const Stamp& b) const;
   /// What another lane of the same warp wrote, that has not met the reader's since.
   [[nodiscard]] static bool is_of_other_lane(const Stamp& write, const Stamp& read, Address word);
-  void tell(Address word, const Stamp& earlier, bool writes, const Stamp& now, AccessKind kind);
+  /// What orders the two was done by other lanes of their warps, which these have not met.
+  [[nodiscard]] Race::Unmet unmet_lanes(
+      const Stamp& old, bool is_write, const Stamp& now, Address word, const Me& me) const;
+  void tell(Address word,
+            const Stamp& earlier,
+            bool writes,
+            const Stamp& now,
+            AccessKind kind,
+            Race::Unmet unmet);
   /// True: there was a race, which is reported.
   bool check_cell(Cell& cell, Address address, const Stamp& now, AccessKind kind, Me& me);
   void access_page(Page& page, Address from, Address to, Stamp now, AccessKind kind, Me& me);
@@ -224,6 +240,10 @@ class RaceDetector {
   [[nodiscard]] static std::size_t needed_level(const ActorInfo& a, const ActorInfo& b);
   [[nodiscard]] ClockPtr meet(const ClockPtr& a, const ClockPtr& b) const;
   void take(ActorId actor, std::array<ClockPtr, 3>& from, Scope scope);
+  /// The clock knows that it is over.
+  [[nodiscard]] bool has_ended(ActorId actor, const Clock& clock) const;
+  /// A lane raises a flag: what it may speak for besides its own.
+  void open_releases(Me& me, std::uint32_t lane);
 
   Report report_;
   std::function<void(const StandIn&)> stand_in_;
@@ -239,6 +259,7 @@ class RaceDetector {
   /// Locations that strong operations meet on.
   std::unordered_map<Address, SyncHistory> flags_;
   std::unordered_map<ChainId, Cover> covers_;
+  LaneReleases lane_releases_;
 };
 
 }  // namespace cuco::check

@@ -270,5 +270,62 @@ TEST_F(RaceTest, AnOrdinaryStoreIsTakenForAFlagThatTellsAll) {
   EXPECT_EQ(races, 1);
 }
 
+/// A warp with lanes, and somebody who waits for its flag and reads what its lanes wrote.
+class LaneTest : public RaceTest {
+ protected:
+  LaneTest() {
+    detector.access(warp, {AccessKind::Store, Order::Weak, Scope::Sys, kData, 128, 0, 0, 4});
+  }
+  void release(std::uint16_t lane, Address flag) {
+    detector.access(warp, {AccessKind::Store, Order::Release, Scope::Sys, flag, 4, 0, lane});
+  }
+  void read_all(Address flag) {
+    load(reader, flag, Order::Acquire);
+    detector.access(reader, {AccessKind::Load, Order::Weak, Scope::Sys, kData, 128, 0, 0});
+  }
+  BlockOrder order;
+  ActorId warp = detector.add_actors({1, 0, 1, 1}, 1, Clock::zero(), &order);
+  ActorId reader = actor(2);
+};
+
+TEST_F(LaneTest, AReleaseCoversTheWritesOfItsLane) {
+  release(3, kFlag);
+  read_all(kFlag);
+  EXPECT_EQ(races, 31);
+}
+
+TEST_F(LaneTest, AndOfThoseThatItHasMet) {
+  detector.sync_lanes(warp, 0x0000000FU);
+  release(3, kFlag);
+  read_all(kFlag);
+  EXPECT_EQ(races, 28);
+}
+
+TEST_F(LaneTest, AndOfAllOnceAllHaveMet) {
+  detector.sync_lanes(warp);
+  release(3, kFlag);
+  read_all(kFlag);
+  EXPECT_EQ(races, 0);
+}
+
+TEST_F(LaneTest, WhatIsWrittenAfterTheMeetingIsNotCovered) {
+  detector.sync_lanes(warp);
+  detector.access(warp, {AccessKind::Store, Order::Weak, Scope::Sys, kData + 32, 4, 0, 8});
+  release(3, kFlag);
+  read_all(kFlag);
+  EXPECT_EQ(races, 1);
+}
+
+TEST_F(LaneTest, AllLanesFencesCountForOneFlagOnlyAfterTheyMet) {
+  detector.fence(warp, Order::AcqRel, Scope::Sys, ~0U);
+  detector.access(warp, {AccessKind::Store, Order::Relaxed, Scope::Sys, kFlag, 4, 0, 3});
+  read_all(kFlag);
+  EXPECT_EQ(races, 31);
+  detector.sync_lanes(warp);
+  detector.access(warp, {AccessKind::Store, Order::Relaxed, Scope::Sys, kFlag + 4, 4, 0, 3});
+  read_all(kFlag + 4);
+  EXPECT_EQ(races, 31);
+}
+
 }  // namespace
 }  // namespace cuco::check
