@@ -23,7 +23,7 @@
 #include "check/deadlock.h"
 #include "check/finding/finding.h"
 #include "check/memory_state.h"
-#include "check/race.h"
+#include "check/race/race.h"
 #include "check/shared/shared_race.h"
 #include "vgpu/exec/what_if.h"
 #include "vgpu/gpu/grid.h"
@@ -247,6 +247,8 @@ class Checker final : public vgpu::AccessObserver {
                      const vgpu::AccessEvent& event,
                      unsigned lane,
                      const MemoryProblem& problem);
+  /// Integer additions may come in any order; other atomic operations are taken as they came.
+  [[nodiscard]] static bool is_addition(const vgpu::Warp& warp, const vgpu::Op& op);
   void see_signal(const BlockState& block, ActorId actor, const Access& access);
   /// A barrier that nobody asked for.
   void report_beyond(const Region& guard, ActorId actor, const Access& access);

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "check/finding/finding.h"
-#include "check/happens_before.h"
+#include "check/race/happens_before.h"
 #include "vgpu/memory/address_map.h"
 
 namespace cuco::check {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "check/block_order.h"
+#include "check/race/block_order.h"
 #include "vgpu/gpu/warp.h"
 
 namespace cuco::check {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "check/block_order.h"
+#include "check/race/block_order.h"
 
 namespace cuco::check {
 

@@ -15,7 +15,7 @@
 #include <functional>
 #include <vector>
 
-#include "check/block_order.h"
+#include "check/race/block_order.h"
 #include "check/shared/lane_order.h"
 
 namespace cuco::check {

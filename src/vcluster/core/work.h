@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "check/finding/finding.h"
-#include "check/happens_before.h"
+#include "check/race/happens_before.h"
 #include "vcluster/core/timeline.h"
 
 namespace cuco::vcluster {

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "check/happens_before.h"
+#include "check/race/happens_before.h"
 #include "shims/wire/frame_socket.h"
 #include "shims/wire/messages_host.h"
 #include "shims/wire/protocol.h"

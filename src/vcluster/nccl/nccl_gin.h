@@ -25,7 +25,7 @@
 
 #include "base/rng.h"
 #include "check/finding/finding.h"
-#include "check/happens_before.h"
+#include "check/race/happens_before.h"
 #include "fabric/fabric.h"
 #include "nccl_core/abi_2_28.h"
 #include "nccl_core/gin_descriptor.h"

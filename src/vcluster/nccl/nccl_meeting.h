@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "check/happens_before.h"
+#include "check/race/happens_before.h"
 #include "nccl_core/types.h"
 #include "shims/wire/messages_nccl.h"
 #include "shims/wire/view.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Message passing in every form: which patterns order the data, and which only seem to.
-#include "check/race.h"
+#include "check/race/race.h"
 
 #include <gtest/gtest.h>
 

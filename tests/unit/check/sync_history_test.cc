@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a read proves: thresholds, additions in any order, stores that hide others.
-#include "check/sync_history.h"
+#include "check/race/sync_history.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/word_states.h"
+#include "check/race/word_states.h"
 
 #include <random>
 

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "check/happens_before.h"
+#include "check/race/happens_before.h"
 
 namespace cuco::check {
 

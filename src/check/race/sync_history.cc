@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/sync_history.h"
+#include "check/race/sync_history.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -16,11 +16,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "check/block_order.h"
-#include "check/happens_before.h"
-#include "check/lane_releases.h"
-#include "check/sync_history.h"
-#include "check/word_states.h"
+#include "check/race/block_order.h"
+#include "check/race/happens_before.h"
+#include "check/race/lane_releases.h"
+#include "check/race/sync_history.h"
+#include "check/race/word_states.h"
 #include "vgpu/gpu/observer.h"
 
 namespace cuco::check {

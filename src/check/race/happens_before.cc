@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "check/happens_before.h"
+#include "check/race/happens_before.h"
 
 #include <algorithm>
 

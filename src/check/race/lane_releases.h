@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "check/happens_before.h"
+#include "check/race/happens_before.h"
 
 namespace cuco::check {
 
