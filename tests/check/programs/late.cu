@@ -266,6 +266,8 @@ int main(int argc, char** argv) {
     if (!frees) NCCL(ncclDevCommDestroy(ranks.comms[0], &ranks.devs[0]));  // :destroy
     CUDA(cudaSetDevice(1));
     CUDA(cudaStreamSynchronize(ranks.streams[1]));
+    if (!frees) NCCL(ncclDevCommDestroy(ranks.comms[1], &ranks.devs[1]));
+    ranks.has_dev = frees;
   }
   if (by_cuda) {
     everywhere([&](int r, cudaStream_t stream) {
