@@ -78,25 +78,51 @@ class Optimizing : public testing::Test {
     return json->at("result");
   }
 
+  /// Runs it with one job and with four, and expects the same of both; the result of the first.
+  Json one_winner_whatever_the_jobs(const std::vector<std::string>& order) const {
+    const auto with_jobs = [&](const char* jobs) {
+      auto more = order;
+      more.insert(more.end(), {"--jobs", jobs});
+      return finish(more);
+    };
+    auto alone = with_jobs("1");
+    EXPECT_EQ(alone.value("verdict", ""), "scored") << to_text(alone);
+    const auto together = with_jobs("4");
+    for (const auto* key : {"candidate", "code_hash", "directive", "seconds", "verdict"}) {
+      EXPECT_EQ(together.value(key, Json()), alone.value(key, Json())) << key;
+    }
+    return alone;
+  }
+
   std::optional<system::TempFolder> temp;
 };
 
 TEST_F(Optimizing, ASmallRunHasOneWinnerWhateverTheNumberOfJobs) {
-  const std::vector<std::string> order = {"optimize", "workloads/silu_and_mul", "--candidates",
-                                          "4"};
-  const auto with_jobs = [&](const char* jobs) {
-    auto words = order;
-    words.insert(words.end(), {"--jobs", jobs});
-    return finish(words);
-  };
-  const auto alone = with_jobs("1");
-  ASSERT_EQ(alone.value("verdict", ""), "scored") << to_text(alone);
-  EXPECT_GT(alone.value("speedup", 0.0), 1.0);
-  const auto together = with_jobs("4");
-  for (const auto* key : {"candidate", "code_hash", "directive", "seconds", "verdict"}) {
-    EXPECT_EQ(together.value(key, Json()), alone.value(key, Json())) << key;
-  }
+  const auto winner =
+      one_winner_whatever_the_jobs({"optimize", "workloads/silu_and_mul", "--candidates", "4"});
+  EXPECT_GT(winner.value("speedup", 0.0), 1.0);
 }
+
+/// Every workload with all defaults, as a user runs it.
+class OptimizingAll : public Optimizing, public testing::WithParamInterface<const char*> {};
+
+TEST_P(OptimizingAll, HasOneWinnerWhateverTheNumberOfJobs) {
+  const auto winner =
+      one_winner_whatever_the_jobs({"optimize", std::string("workloads/") + GetParam()});
+  std::printf("%s: #%d, %.3fx\n", GetParam(), winner.value("candidate", 0),
+              winner.value("speedup", 0.0));
+}
+
+INSTANTIATE_TEST_SUITE_P(Workloads,
+                         OptimizingAll,
+                         testing::Values("silu_and_mul",
+                                         "fused_add_rmsnorm",
+                                         "merge_attn_states",
+                                         "kv_transfer",
+                                         "flash_attention_cp",
+                                         "gemm_allgather",
+                                         "moe_dispatch_combine"),
+                         [](const auto& workload) { return std::string(workload.param); });
 
 TEST_F(Optimizing, ASmallRunOfAProgramWithMainEndsWithADiffAgainstIt) {
   const auto result = finish({"optimize", "tests/programs/captured_graph.cu", "--candidates", "3"});
