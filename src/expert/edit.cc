@@ -30,9 +30,11 @@ std::vector<std::size_t> Edits::places() const {
 }
 
 std::string Edits::take(std::size_t begin, std::size_t end) {
-  // Stable: insertions at one place keep the order in which they were made.
-  std::stable_sort(edits_.begin(), edits_.end(),
-                   [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
+  // Stable: insertions at one place keep the order in which they were made, and come before what
+  // takes the place of the text there.
+  std::stable_sort(edits_.begin(), edits_.end(), [](const Edit& a, const Edit& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.begin == a.end && b.begin != b.end;
+  });
   std::string result;
   std::size_t at = begin;
   std::vector<Edit> left;

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "expert/edit.h"
 #include "expert/state_home.h"
 
 namespace cuco::expert {
@@ -45,8 +44,9 @@ std::optional<std::string> not_recordable(const analysis::CommunicationGraph& gr
 
 }  // namespace
 
-Result<std::string> replay_by_graph(const analysis::CommunicationGraph& graph,
-                                    std::string_view text) {
+Result<void> add_replay(const analysis::CommunicationGraph& graph,
+                        std::string_view text,
+                        Edits& edits) {
   CUCO_TRY_ASSIGN(const StateHome home, find_state_home(graph));
   if (count_device_work(graph) < 2) return no("a run is already a single launch");
   if (const auto name = not_recordable(graph))
@@ -75,7 +75,6 @@ Result<std::string> replay_by_graph(const analysis::CommunicationGraph& graph,
                       {"set", home.set},
                       {"stream", home.stream}};
 
-  Edits edits(text);
   edits.insert(home.record->span.begin, "constexpr int kReplays = 16;\n\n");
   edits.insert(home.record->span.end - 1, "  cudaGraphExec_t replays[kReplays] = {};\n");
   // The original gets another name, which the template records; the template's function replays.
@@ -86,10 +85,19 @@ Result<std::string> replay_by_graph(const analysis::CommunicationGraph& graph,
   edits.insert(run.span.end, "\n\n" + std::string(trim(filled("replay.cu", values))));
   // Set-up ends with the recording, for which the function must be known above it.
   const Span last = analysis::returns_in(*home.setup).back();
+  if (text.substr(last.begin, last.end - last.begin).find('(') != std::string_view::npos)
+    return no("set-up ends with a call, which the recording would have to follow");
   edits.replace(last.begin, last.end,
                 fmt::format("return make_replays({});", object_before(home.in_setup)));
   edits.insert(home.setup->span.begin,
                fmt::format("int make_replays({}& state);\n\n", home.record->name));
+  return {};
+}
+
+Result<std::string> replay_by_graph(const analysis::CommunicationGraph& graph,
+                                    std::string_view text) {
+  Edits edits(text);
+  CUCO_TRY(add_replay(graph, text, edits));
   return with_short_lines(edits.apply(), text);
 }
 

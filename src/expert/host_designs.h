@@ -10,11 +10,15 @@
 
 #include "analysis/communication_graph.h"
 #include "base/result.h"
+#include "expert/edit.h"
 
 namespace cuco::expert {
 
 /// Records the work of cuco_run in set-up, one CUDA graph per buffer set, and replays it: one host
 /// launch instead of many.
+[[nodiscard]] Result<void> add_replay(const analysis::CommunicationGraph& graph,
+                                      std::string_view text,
+                                      Edits& edits);
 [[nodiscard]] Result<std::string> replay_by_graph(const analysis::CommunicationGraph& graph,
                                                   std::string_view text);
 

@@ -32,8 +32,8 @@ expert::Ideas all_ideas(const Situation& situation) {
   const std::string& text = situation.subject.program;
   expert::Ideas ideas =
       expert::make_ideas(situation.graph, text, situation.target.facts, situation.nccl);
-  auto forwarded = expert::forward::make_forward_ideas(
-      situation.graph, text, situation.target.facts, situation.nccl, situation.read);
+  auto forwarded = expert::forward::make_forward_ideas(situation.graph, text,
+                                                       situation.target.facts, situation.nccl);
   std::ranges::move(forwarded.ideas, std::back_inserter(ideas.ideas));
   std::ranges::move(forwarded.discarded, std::back_inserter(ideas.discarded));
   const expert::StandaloneIdeas& own = situation.own;

@@ -2,6 +2,7 @@
 #include "expert/forward/forward.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,6 +14,8 @@
 #include "expert/forward/forward_site.h"
 #include "expert/forward/kernel_stores.h"
 #include "expert/forward/shared_buffers.h"
+#include "expert/host_designs.h"
+#include "expert/lanes/lanes.h"
 #include "expert/standalone/nccl_names.h"
 #include "expert/standalone/split_program.h"
 #include "expert/standalone/standalone.h"
@@ -28,44 +31,104 @@ Error no(std::string reason) {
   return {ErrorKind::InvalidInput, std::move(reason)};
 }
 
-/// NCCL's names become those of the program's own functions.
-std::string with_own_names(std::string_view text) {
-  Edits edits(text);
-  for (const program::Identifier& name : program::identifiers(text)) {
-    if (const DropIn* call = drop_in_for(name.name))
-      edits.replace(name.begin, name.begin + name.name.size(), fmt::format("cuco::{}", call->own));
-  }
-  return edits.apply();
-}
+/// What is done to some exchanges of a program.
+struct Sites {
+  std::vector<ForwardSite> list;
 
-/// What has to be done to the program for some of its exchanges.
-Result<bool> edit(const CommunicationGraph& graph,
-                  std::string_view text,
-                  const std::vector<ForwardSite>& sites,
-                  Edits& edits) {
-  std::set<int> producers;
-  std::vector<const analysis::Kernel*> kernels;
-  std::vector<int> receivers;
-  for (const ForwardSite& site : sites) {
-    producers.insert(site.producers.begin(), site.producers.end());
-    for (const int id : site.kernels) {
+  [[nodiscard]] std::set<int> producers() const { return united(&ForwardSite::producers); }
+  [[nodiscard]] std::set<int> receivers() const { return united(&ForwardSite::receivers); }
+  /// Each text once, whatever it is instantiated with.
+  [[nodiscard]] std::vector<const analysis::Kernel*> kernels(
+      const CommunicationGraph& graph) const {
+    std::vector<const analysis::Kernel*> found;
+    for (const int id : united(&ForwardSite::kernels)) {
       const auto& kernel = graph.kernels[static_cast<std::size_t>(id)];
-      const bool known = std::ranges::any_of(
-          kernels, [&](const auto* other) { return other->span == kernel.span; });
-      if (!known) kernels.push_back(&kernel);
+      const bool known =
+          std::ranges::any_of(found, [&](const auto* other) { return other->span == kernel.span; });
+      if (!known) found.push_back(&kernel);
     }
-    receivers.insert(receivers.end(), site.receivers.begin(), site.receivers.end());
+    return found;
+  }
+
+ private:
+  [[nodiscard]] std::set<int> united(std::set<int> ForwardSite::* part) const {
+    std::set<int> all;
+    for (const ForwardSite& site : list)
+      all.insert((site.*part).begin(), (site.*part).end());
+    return all;
+  }
+};
+
+/// Plans, and kernels that get them.
+Result<void> edit_sends(const CommunicationGraph& graph,
+                        std::string_view text,
+                        const Sites& sites,
+                        Edits& edits) {
+  for (const ForwardSite& site : sites.list) {
     const std::size_t line = text.rfind('\n', site.plan_at) + 1;
     const std::string margin(site.plan_at - line, ' ');
     // Further lines of the exchange are where they were in the block.
     edits.insert(site.plan_at, fmt::format("cuco::plan([&] {{\n{0}{1}\n{0}}});\n{0}", margin,
                                            indented(with_own_names(site.calls), 2)));
   }
-  for (const auto* kernel : kernels) {
+  const std::set<int> producers = sites.producers();
+  for (const auto* kernel : sites.kernels(graph)) {
     CUCO_TRY(forward_stores(graph, text, *kernel, edits));
     CUCO_TRY(pass_forward(graph, text, *kernel, producers, edits));
   }
-  return share_buffers(graph, text, receivers, edits);
+  return {};
+}
+
+Result<SharedBuffers> shared_by(const CommunicationGraph& graph,
+                                std::string_view text,
+                                const Sites& sites) {
+  const std::set<int> receivers = sites.receivers();
+  return share_buffers(graph, text, {receivers.begin(), receivers.end()});
+}
+
+/// Lanes, as producers and exchanges that receive straight ask for them.
+Result<void> add_lanes_to(const CommunicationGraph& graph,
+                          std::string_view text,
+                          const Sites& sites,
+                          std::map<std::size_t, std::string> names,
+                          Additions& additions) {
+  lanes::Beside beside{{}, std::move(names)};
+  const std::set<int> producers = sites.producers();
+  for (const auto& launch : graph.launches) {
+    if (producers.contains(launch.operation)) beside.touches[launch.span.begin] = "cuco::sends()";
+  }
+  CUCO_TRY_ASSIGN(additions.header,
+                  lanes::add_lanes(graph, text, {.forwards = true}, beside, additions.edits));
+  const auto subject = analysis::find_function(graph.syntax, "cuco_run") != nullptr
+                           ? lanes::Subject::SplitWorkload
+                           : lanes::Subject::WholeProgram;
+  for (const program::Identifier& name : program::identifiers(text)) {
+    if (drop_in_for(name.name) != nullptr && !lanes::drop_in_for(name.name, subject).empty())
+      additions.renamed.insert(name.begin);
+  }
+  return {};
+}
+
+/// All that is done to the program beside its own collectives.
+Result<Additions> edit(const CommunicationGraph& graph,
+                       std::string_view text,
+                       const Sites& sites,
+                       const ForwardDesign& design) {
+  Additions additions{Edits(text)};
+  CUCO_TRY(edit_sends(graph, text, sites, additions.edits));
+  CUCO_TRY_ASSIGN(const SharedBuffers shared, shared_by(graph, text, sites));
+  additions.shares_outputs = shared.outputs;
+  auto names = drop_ins_for(shared, design.laned);
+  if (design.recorded) CUCO_TRY(add_replay(graph, text, additions.edits));
+  if (design.laned) {
+    CUCO_TRY(add_lanes_to(graph, text, sites, std::move(names), additions));
+    return additions;
+  }
+  for (const program::Identifier& name : program::identifiers(text)) {
+    if (const auto other = names.find(name.begin); other != names.end())
+      additions.edits.replace(name.begin, name.begin + name.name.size(), other->second);
+  }
+  return additions;
 }
 
 std::string name_of(const Site& site) {
@@ -94,12 +157,32 @@ struct Tried {
   std::string refused;  ///< Why it cannot; empty if it can.
 };
 
-Tried try_site(const CommunicationGraph& graph, std::string_view text, const Site& site) {
-  auto found = find_forward_site(graph, text, site);
+Tried try_site(const CommunicationGraph& graph,
+               std::string_view text,
+               const Site& site,
+               Storer storer) {
+  auto found = find_forward_site(graph, text, site, storer);
   if (!found) return {&site, {}, found.error().message()};
   Edits edits(text);
-  const auto edited = edit(graph, text, {*found}, edits);
-  return {&site, *std::move(found), edited ? "" : edited.error().message()};
+  const Sites alone{{*found}};
+  const auto edited = edit_sends(graph, text, alone, edits);
+  if (!edited) return {&site, {}, edited.error().message()};
+  const auto shared = shared_by(graph, text, alone);
+  return {&site, *std::move(found), shared ? "" : shared.error().message()};
+}
+
+Tried try_site(const CommunicationGraph& graph,
+               std::string_view text,
+               const Site& site,
+               const ForwardDesign& design,
+               std::vector<std::string>& refused) {
+  if (!design.by_producers) return try_site(graph, text, site, Storer::Exchange);
+  Tried tried = try_site(graph, text, site, Storer::Producers);
+  if (tried.refused.empty() || !design.straight) return tried;
+  Tried straight = try_site(graph, text, site, Storer::Exchange);
+  if (straight.refused.empty())
+    refused.push_back(fmt::format("{} by its producers: {}", name_of(site), tried.refused));
+  return straight;
 }
 
 /// Both sides of an exchange do it in the same way: who meets one that cannot, cannot.
@@ -118,10 +201,10 @@ void refuse_those_that_meet(const CommunicationGraph& graph, std::vector<Tried>&
 }
 
 /// What several calls of a function come to is one text.
-void add_site(std::vector<ForwardSite>& sites, ForwardSite found) {
-  const auto same = std::ranges::find(sites, found.plan_at, &ForwardSite::plan_at);
-  if (same == sites.end()) {
-    sites.push_back(std::move(found));
+void add_site(Sites& sites, ForwardSite found) {
+  const auto same = std::ranges::find(sites.list, found.plan_at, &ForwardSite::plan_at);
+  if (same == sites.list.end()) {
+    sites.list.push_back(std::move(found));
     return;
   }
   same->producers.insert(found.producers.begin(), found.producers.end());
@@ -129,14 +212,15 @@ void add_site(std::vector<ForwardSite>& sites, ForwardSite found) {
   same->receivers.insert(found.receivers.begin(), found.receivers.end());
 }
 
-std::vector<ForwardSite> usable_sites(const CommunicationGraph& graph,
-                                      std::string_view text,
-                                      std::vector<std::string>& refused) {
+Sites usable_sites(const CommunicationGraph& graph,
+                   std::string_view text,
+                   const ForwardDesign& design,
+                   std::vector<std::string>& refused) {
   std::vector<Tried> tried;
   for (const Site& site : graph.sites)
-    tried.push_back(try_site(graph, text, site));
+    tried.push_back(try_site(graph, text, site, design, refused));
   refuse_those_that_meet(graph, tried);
-  std::vector<ForwardSite> usable;
+  Sites usable;
   for (Tried& one : tried) {
     if (one.refused.empty()) {
       add_site(usable, std::move(one.found));
@@ -149,26 +233,29 @@ std::vector<ForwardSite> usable_sites(const CommunicationGraph& graph,
 
 }  // namespace
 
-Result<Forwarded> forward_sends(const CommunicationGraph& graph, std::string_view text) {
+Result<Forwarded> forward_sends(const CommunicationGraph& graph,
+                                std::string_view text,
+                                const ForwardDesign& design) {
   Forwarded result;
-  const auto sites = usable_sites(graph, text, result.refused);
-  if (sites.empty()) {
+  const Sites sites = usable_sites(graph, text, design, result.refused);
+  if (sites.list.empty()) {
     return no(result.refused.empty() ? "the program does not communicate"
                                      : join(result.refused, "; "));
   }
-  Additions additions{Edits(text)};
-  CUCO_TRY_ASSIGN(additions.shares_outputs, edit(graph, text, sites, additions.edits));
-  const OwnDesign design{.forwards = true};
+  CUCO_TRY_ASSIGN(const Additions additions, edit(graph, text, sites, design));
+  constexpr int kShare = 4;  // an SM has room for the blocks of several kernels
+  const OwnDesign own{
+      .blocks = design.blocks, .share = design.laned ? kShare : 0, .forwards = true};
   if (analysis::find_function(graph.syntax, "cuco_setup") != nullptr) {
-    CUCO_TRY_ASSIGN(SplitStandalone made,
-                    split_with_own_collectives(graph, text, design, &additions));
+    CUCO_TRY_ASSIGN(SplitStandalone made, split_with_own_collectives(graph, text, own, &additions));
     result.program = std::move(made.program);
   } else {
-    CUCO_TRY_ASSIGN(const Standalone made, with_own_collectives(text, design, &additions));
+    CUCO_TRY_ASSIGN(const Standalone made, with_own_collectives(text, own, &additions));
     result.program = as_one_file(made, made.program);
   }
   result.program = with_short_lines(result.program, text);
-  result.sites = static_cast<int>(sites.size());
+  for (const ForwardSite& site : sites.list)
+    ++(site.producers.empty() ? result.straight : result.sites);
   return result;
 }
 

@@ -5,7 +5,8 @@
 ///
 /// What is sent is known before the kernels start, so the exchange's own code runs once more to
 /// plan it, without doing anything. At its place it is compared with the plan and ended. The rest
-/// of the program's communication becomes kernels of its own.
+/// of the program's communication becomes kernels of its own. All moves are edits of one text, so
+/// they compose: a launch gets its lane and its plan, and a run is recorded with both.
 #pragma once
 
 #include <string>
@@ -17,14 +18,24 @@
 
 namespace cuco::expert::forward {
 
+struct ForwardDesign {
+  bool by_producers = true;  ///< Kernels send what they make, where they can.
+  bool straight = false;     ///< Else the exchange stores straight into the receivers' memory.
+  bool laned = false;        ///< What nothing orders runs side by side: see lanes/.
+  bool recorded = false;     ///< A workload's run is recorded as one CUDA graph.
+  int blocks = 32;           ///< Of an exchange that stores, at most.
+};
+
 struct Forwarded {
   std::string program;               ///< One file.
   int sites = 0;                     ///< Exchanges that kernels do.
+  int straight = 0;                  ///< That store straight themselves.
   std::vector<std::string> refused;  ///< The others, with the reasons.
 };
 
-/// Fails where no exchange can be done by the kernels, with the reasons.
+/// Fails where no exchange can be done in that way, with the reasons.
 [[nodiscard]] Result<Forwarded> forward_sends(const analysis::CommunicationGraph& graph,
-                                              std::string_view text);
+                                              std::string_view text,
+                                              const ForwardDesign& design = {});
 
 }  // namespace cuco::expert::forward

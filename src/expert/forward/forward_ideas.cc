@@ -1,33 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expert/forward/forward_ideas.h"
 
+#include <set>
+
 #include <fmt/format.h>
 
 #include "analysis/syntax_query.h"
 #include "base/text.h"
 #include "expert/forward/forward.h"
-#include "expert/host_designs.h"
 
 namespace cuco::expert::forward {
 namespace {
 
-constexpr std::string_view kFamily = "sends from the producers";
+constexpr int kBlocks = 32;        // of an exchange that nothing runs beside
+constexpr int kBlocksBeside = 16;  // of one that takes SMs from kernels that compute
 
-const design::Directive kDirective{.backend = design::Backend::Lsa,
-                                   .placement = design::Placement::ProducerFused,
-                                   .sync = design::SyncScope::PerPeerSignal,
-                                   .issuer = {design::IssuerUnit::Thread, 0},
-                                   .chunk = {design::ChunkKind::PerTile, 0}};
+const design::Directive kByProducers{.backend = design::Backend::Lsa,
+                                     .placement = design::Placement::ProducerFused,
+                                     .sync = design::SyncScope::PerPeerSignal,
+                                     .issuer = {design::IssuerUnit::Thread, 0},
+                                     .chunk = {design::ChunkKind::PerTile, 0}};
 
-using Reader = std::function<Result<analysis::CommunicationGraph>(const std::string&)>;
+design::Directive directive_of(const ForwardDesign& design, const Forwarded& made) {
+  if (made.sites > 0) return kByProducers;
+  design::Directive directive = kByProducers;
+  directive.placement =
+      design.laned ? design::Placement::StreamSplit : design::Placement::HostOrdered;
+  directive.issuer = {design::IssuerUnit::Block, design.blocks};
+  directive.chunk = {design::ChunkKind::PerPeer, 0};
+  return directive;
+}
 
-Result<std::string> forwarded_in_graph(const analysis::CommunicationGraph& graph,
-                                       std::string_view text,
-                                       const Reader& read) {
-  CUCO_TRY_ASSIGN(const std::string recorded, replay_by_graph(graph, text));
-  CUCO_TRY_ASSIGN(const analysis::CommunicationGraph anew, read(recorded));
-  CUCO_TRY_ASSIGN(Forwarded made, forward_sends(anew, recorded));
-  return std::move(made.program);
+std::string family_of(const ForwardDesign& design) {
+  std::string name = design.by_producers ? "sends from the producers" : "exchanges without a copy";
+  if (design.laned) name += " on lanes";
+  if (design.recorded) name += " in a CUDA graph";
+  return name;
+}
+
+std::string because(const ForwardDesign& design, const Forwarded& made) {
+  std::vector<std::string> reasons;
+  if (made.sites > 0) {
+    reasons.push_back(
+        fmt::format("{} of the exchanges are done by the kernels that make the data: each store "
+                    "goes straight to the receivers while the others compute, and one signal per "
+                    "peer ends it",
+                    made.sites));
+  }
+  if (made.straight > 0) {
+    reasons.push_back(
+        fmt::format("{} of the exchanges store straight into the receivers' memory, with up to {} "
+                    "blocks and no buffers between",
+                    made.straight, design.blocks));
+  }
+  if (design.laned)
+    reasons.emplace_back("what nothing orders, kernels that send among it, runs side by side");
+  if (design.recorded)
+    reasons.emplace_back("recorded once per buffer set, a run needs one launch by the host");
+  return join(reasons, "; ");
+}
+
+/// The likeliest first.
+std::vector<ForwardDesign> designs(bool recordable) {
+  std::vector<ForwardDesign> list = {{.blocks = kBlocks}};
+  if (recordable) list.push_back({.recorded = true, .blocks = kBlocks});
+  const auto on_lanes = [&](bool by_producers, int blocks) {
+    list.push_back({by_producers, true, true, recordable, blocks});
+  };
+  on_lanes(true, kBlocksBeside);
+  on_lanes(false, kBlocksBeside);
+  list.push_back({false, true, false, recordable, kBlocks});
+  for (const int blocks : {2 * kBlocksBeside, kBlocksBeside / 2}) {
+    on_lanes(true, blocks);
+    on_lanes(false, blocks);
+  }
+  return list;
 }
 
 }  // namespace
@@ -35,47 +82,43 @@ Result<std::string> forwarded_in_graph(const analysis::CommunicationGraph& graph
 Ideas make_forward_ideas(const analysis::CommunicationGraph& graph,
                          std::string_view text,
                          const design::TopologyFacts& topology,
-                         design::NcclVersion nccl,
-                         const Reader& read) {
+                         design::NcclVersion nccl) {
   Ideas made;
-  const auto refuse = [&](std::string_view design, std::string reason) {
-    made.discarded.push_back({std::string(design), std::move(reason)});
+  const auto refuse = [&](const std::string& design, std::string reason) {
+    made.discarded.push_back({design, std::move(reason)});
   };
   if (topology.lsa_ranks < topology.ranks) {
-    refuse(kFamily, "a store reaches only ranks of the same node");
+    refuse(family_of({}), "a store reaches only ranks of the same node");
     return made;
   }
   const auto reasons =
-      design::violations(kDirective, analysis::program_facts(graph), topology, nccl);
+      design::violations(kByProducers, analysis::program_facts(graph), topology, nccl);
   if (!reasons.empty()) {
-    refuse(kFamily, join(reasons, "; "));
+    refuse(family_of({}), join(reasons, "; "));
     return made;
   }
-  auto forwarded = forward_sends(graph, text);
-  if (!forwarded) {
-    refuse(kFamily, forwarded.error().message());
-    return made;
-  }
-  for (const std::string& refused : forwarded->refused)
-    refuse(kFamily, refused);
-  Idea idea{kDirective, std::string(kFamily),
-            fmt::format("{} of the exchanges are done by the kernels that make the data: each "
-                        "store goes straight to the receivers while the others compute, and one "
-                        "signal per peer ends it",
-                        forwarded->sites),
-            std::move(forwarded->program)};
-  if (analysis::find_function(graph.syntax, "cuco_setup") != nullptr) {
-    auto recorded = forwarded_in_graph(graph, text, read);
-    if (recorded) {
-      made.ideas.push_back({kDirective, "sends from the producers in a CUDA graph",
-                            "producers that send what they store are kernels like others: recorded "
-                            "once per buffer set, a run needs one launch by the host",
-                            *std::move(recorded), code_hash(idea)});
-    } else {
-      refuse("sends from the producers in a CUDA graph", recorded.error().message());
+  const bool recordable = analysis::find_function(graph.syntax, "cuco_setup") != nullptr;
+  std::set<std::string> codes, refused;
+  for (const ForwardDesign& design : designs(recordable)) {
+    auto forwarded = forward_sends(graph, text, design);
+    const std::string family = family_of(design);
+    if (!forwarded) {
+      if (refused.insert(family).second) refuse(family, forwarded.error().message());
+      continue;
     }
+    for (const std::string& reason : forwarded->refused) {
+      if (refused.insert(reason).second) refuse(family, reason);
+    }
+    // How many blocks an exchange has does not matter where kernels do them all.
+    if (design.blocks != kBlocksBeside && design.laned && forwarded->straight == 0) continue;
+    const auto directive = directive_of(design, *forwarded);
+    std::string reason = because(design, *forwarded);
+    Idea idea{directive, family, std::move(reason), std::move(forwarded->program)};
+    if (!codes.insert(code_hash(idea)).second) continue;
+    if (design.recorded && !design.laned && design.by_producers && !made.ideas.empty())
+      idea.continues = code_hash(made.ideas.front());
+    made.ideas.push_back(std::move(idea));
   }
-  made.ideas.insert(made.ideas.begin(), std::move(idea));
   return made;
 }
 

@@ -55,8 +55,12 @@ std::vector<int> operations_of(const CommunicationGraph& graph, const Site& site
 
 class Finder {
  public:
-  Finder(const CommunicationGraph& graph, std::string_view text, const Site& site)
-      : graph_(graph), text_(text), site_(site), own_(operations_of(graph, site)) {}
+  Finder(const CommunicationGraph& graph, std::string_view text, const Site& site, Storer storer)
+      : graph_(graph),
+        text_(text),
+        site_(site),
+        storer_(storer),
+        own_(operations_of(graph, site)) {}
 
   Result<ForwardSite> find() {
     found_.receivers.insert(site_.receive_buffers.begin(), site_.receive_buffers.end());
@@ -64,9 +68,9 @@ class Finder {
     if (site_.send_buffers.empty() && site_.receive_buffers.empty())
       return no("what it sends and receives is not known");
     CUCO_TRY(check_sides());
-    CUCO_TRY(find_producers());
+    if (storer_ == Storer::Producers) CUCO_TRY(find_producers());
     CUCO_TRY(check_streams());
-    CUCO_TRY(check_between());
+    if (storer_ == Storer::Producers) CUCO_TRY(check_between());
     CUCO_TRY(place_plan());
     return std::move(found_);
   }
@@ -147,13 +151,17 @@ class Finder {
     all.insert(all.end(), own_.begin(), own_.end());
     CUCO_TRY_ASSIGN(const CommonBlock common, common_block(graph_, all));
     const auto middle = common.statements.begin() + static_cast<std::ptrdiff_t>(producers);
-    const auto [first, last] = std::minmax_element(common.statements.begin(), middle);
     const auto [begin, end] = std::minmax_element(middle, common.statements.end());
-    if (*last >= *begin) return no("one statement both makes the data and sends it");
-    const PlannedStatements planned{common.block, *first, *begin, *end + 1};
+    std::size_t plan = *begin;
+    if (producers > 0) {
+      const auto [first, last] = std::minmax_element(common.statements.begin(), middle);
+      if (*last >= *begin) return no("one statement both makes the data and sends it");
+      plan = *first;
+    }
+    const PlannedStatements planned{common.block, plan, *begin, *end + 1};
     CUCO_TRY(check_exchange(common, planned));
     CUCO_TRY_ASSIGN(found_.calls, plan_text(graph_, text_, planned));
-    const auto& span = common.block->statements[*first].span;
+    const auto& span = common.block->statements[plan].span;
     if (span.from_macro) return no("a macro writes the statement before which it is planned");
     found_.plan_at = span.begin;
     return {};
@@ -187,6 +195,7 @@ class Finder {
   const CommunicationGraph& graph_;
   std::string_view text_;
   const Site& site_;
+  Storer storer_;
   std::vector<int> own_;
   ForwardSite found_;
 };
@@ -195,8 +204,9 @@ class Finder {
 
 Result<ForwardSite> find_forward_site(const CommunicationGraph& graph,
                                       std::string_view text,
-                                      const Site& site) {
-  return Finder(graph, text, site).find();
+                                      const Site& site,
+                                      Storer storer) {
+  return Finder(graph, text, site, storer).find();
 }
 
 }  // namespace cuco::expert::forward

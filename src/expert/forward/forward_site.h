@@ -20,10 +20,17 @@ struct ForwardSite {
   std::string calls;        ///< The exchange, for the plan's closure.
 };
 
+/// Who stores into the receivers' memory.
+enum class Storer {
+  Producers,  ///< The kernels that make the data.
+  Exchange,   ///< The kernel in its place: straight, with no copy between.
+};
+
 /// Holds what the order of operations and their buffers show; whether each
 /// kernel's stores can be forwarded is asked later.
 [[nodiscard]] Result<ForwardSite> find_forward_site(const analysis::CommunicationGraph& graph,
                                                     std::string_view text,
-                                                    const analysis::Site& site);
+                                                    const analysis::Site& site,
+                                                    Storer storer);
 
 }  // namespace cuco::expert::forward

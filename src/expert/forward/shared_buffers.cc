@@ -57,16 +57,15 @@ Result<void> check_allocation(const CommunicationGraph& graph, const Buffer& buf
 
 }  // namespace
 
-Result<bool> share_buffers(const CommunicationGraph& graph,
-                           std::string_view text,
-                           const std::vector<int>& buffers,
-                           Edits& edits) {
-  bool outputs = false;
+Result<SharedBuffers> share_buffers(const CommunicationGraph& graph,
+                                    std::string_view text,
+                                    const std::vector<int>& buffers) {
+  SharedBuffers shared;
   std::set<std::size_t> changed;
   for (const int id : buffers) {
     const Buffer& buffer = graph.buffers[static_cast<std::size_t>(id)];
     if (buffer.role == BufferRole::Output) {
-      outputs = true;
+      shared.outputs = true;
       continue;
     }
     if (buffer.role != BufferRole::Scratch || buffer.allocator != kMalloc)
@@ -75,15 +74,22 @@ Result<bool> share_buffers(const CommunicationGraph& graph,
     CUCO_TRY(check_allocation(graph, buffer));
     changed.insert(buffer.allocated.begin);
   }
-  if (changed.empty()) return outputs;
+  if (changed.empty()) return shared;
   for (const program::Identifier& name : program::identifiers(text)) {
-    const std::size_t end = name.begin + name.name.size();
-    if (name.name == kMalloc && changed.erase(name.begin) > 0)
-      edits.replace(name.begin, end, "cuco::malloc_shared");
-    if (name.name == kFree) edits.replace(name.begin, end, "cuco::free_shared");
+    if (name.name == kMalloc && changed.erase(name.begin) > 0) shared.names[name.begin] = true;
+    if (name.name == kFree) shared.names[name.begin] = false;
   }
   if (!changed.empty()) return no("an allocation is written in a way that is not followed");
-  return outputs;
+  return shared;
+}
+
+std::map<std::size_t, std::string> drop_ins_for(const SharedBuffers& shared, bool laned) {
+  std::map<std::size_t, std::string> names;
+  for (const auto& [place, allocates] : shared.names) {
+    names[place] = fmt::format("cuco::{}{}", laned ? "known_" : "",
+                               allocates ? "malloc_shared" : "free_shared");
+  }
+  return names;
 }
 
 }  // namespace cuco::expert::forward

@@ -4,20 +4,30 @@
 /// program allocates becomes it.
 #pragma once
 
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "analysis/communication_graph.h"
 #include "base/result.h"
-#include "expert/edit.h"
 
 namespace cuco::expert::forward {
 
-/// Other allocations and releases for the buffers. Whether some are outputs of a workload, which
-/// set-up has to share. The error says which buffer cannot be written by peers.
-[[nodiscard]] Result<bool> share_buffers(const analysis::CommunicationGraph& graph,
-                                         std::string_view text,
-                                         const std::vector<int>& buffers,
-                                         Edits& edits);
+struct SharedBuffers {
+  bool outputs = false;  ///< Some are outputs of a workload, which set-up has to share.
+  /// Places of names, and whether it is an allocation that is shared; if not, it is a release, and
+  /// of what is not known.
+  std::map<std::size_t, bool> names;
+};
+
+/// The error says which buffer cannot be written by peers.
+[[nodiscard]] Result<SharedBuffers> share_buffers(const analysis::CommunicationGraph& graph,
+                                                  std::string_view text,
+                                                  const std::vector<int>& buffers);
+
+/// Other allocations and releases. `laned`: those that lanes know of, too.
+[[nodiscard]] std::map<std::size_t, std::string> drop_ins_for(const SharedBuffers& shared,
+                                                              bool laned);
 
 }  // namespace cuco::expert::forward

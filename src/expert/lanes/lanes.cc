@@ -75,43 +75,56 @@ Result<void> add_frame(const Syntax& syntax, const Changeable& changeable, Edits
 
 }  // namespace
 
-Result<std::string> with_lanes(const CommunicationGraph& graph,
-                               std::string_view text,
-                               const Design& design) {
+Result<std::string> add_lanes(const CommunicationGraph& graph,
+                              std::string_view text,
+                              const Design& design,
+                              const Beside& beside,
+                              Edits& edits) {
   const bool split = analysis::find_function(graph.syntax, "cuco_run") != nullptr;
   const Subject subject = split ? Subject::SplitWorkload : Subject::WholeProgram;
   CUCO_TRY(split ? check_run(graph) : check_program(graph));
   CUCO_TRY_ASSIGN(auto regions, program::find_regions(text));
   const Changeable changeable(std::move(regions));
-  const auto names = program::identifiers(text);
-  Edits edits(text);
   if (split) CUCO_TRY(add_frame(graph.syntax, changeable, edits));
-  std::size_t first_use = text.size();
-  CUCO_TRY_ASSIGN(const auto launches, lanes_of_launches(graph));
+  CUCO_TRY_ASSIGN(const auto launches, lanes_of_launches(graph, beside.touches));
   for (const StreamEdit& launch : launches) {
     if (!changeable.holds(launch.begin)) {
       return no(fmt::format("the launch in line {} is outside the evolve regions",
                             line_of(text, launch.begin)));
     }
-    first_use = std::min(first_use, launch.begin);
     const std::string lane = on_its_line(text, launch);
     const bool behind_blank = lane.starts_with('\n') && text[launch.begin - 1] == ' ';
     edits.replace(launch.begin - (behind_blank ? 1 : 0), launch.end, lane);
   }
   std::set<std::string_view> calls;
-  for (const program::Identifier& name : names) {
-    const std::string drop_in = drop_in_for(name.name, subject);
+  for (const program::Identifier& name : program::identifiers(text)) {
+    const auto other = beside.names.find(name.begin);
+    const std::string drop_in =
+        other != beside.names.end() ? other->second : drop_in_for(name.name, subject);
     if (drop_in.empty()) continue;
     if (!changeable.holds(name.begin)) {
       return no(fmt::format("{} in line {} is outside the evolve regions", name.name,
                             line_of(text, name.begin)));
     }
     calls.insert(name.name);
-    first_use = std::min(first_use, name.begin);
     edits.replace(name.begin, name.begin + name.name.size(), drop_in);
   }
-  CUCO_TRY_ASSIGN(const std::size_t place, changeable.place_of_header(text, names, first_use));
-  edits.insert(place, "\n" + lanes_header(calls, design, subject));
+  return lanes_header(calls, design, subject);
+}
+
+Result<std::string> with_lanes(const CommunicationGraph& graph,
+                               std::string_view text,
+                               const Design& design) {
+  Edits edits(text);
+  CUCO_TRY_ASSIGN(const std::string header, add_lanes(graph, text, design, {}, edits));
+  CUCO_TRY_ASSIGN(auto regions, program::find_regions(text));
+  std::size_t first_use = text.size();
+  for (const std::size_t place : edits.places())
+    first_use = std::min(first_use, place);
+  CUCO_TRY_ASSIGN(
+      const std::size_t place,
+      Changeable(std::move(regions)).place_of_header(text, program::identifiers(text), first_use));
+  edits.insert(place, "\n" + header);
   return with_short_lines(edits.apply(), text);
 }
 

@@ -48,7 +48,7 @@ std::string snake(std::string_view nccl) {
 }
 
 /// A function that makes one call of a communicator an operation.
-std::string exchange(const KnownCall& call) {
+std::string exchange(const KnownCall& call, const Design& design) {
   std::vector<std::string> parameters, names;
   const auto add = [&](std::string_view type, std::string_view name) {
     parameters.push_back(fmt::format("{} {}", type, name));
@@ -67,6 +67,7 @@ std::string exchange(const KnownCall& call) {
   if (call.read >= 0) touches += "touches.add(from, false);\n  ";
   if (broadcasts) touches += "touches.add(to, false);\n  ";
   if (call.written >= 0) touches += "touches.add(to, true);\n  ";
+  if (design.forwards) touches += "touches.list.push_back({(uintptr_t)comm, true});\n  ";
   return fmt::format(
       "inline ncclResult_t lane_{}({}, cudaStream_t stream) {{\n"
       "  Touches touches;\n  {}"
@@ -127,8 +128,9 @@ std::string lanes_header(const std::set<std::string_view>& calls,
   for (const std::string_view name : calls) {
     const KnownCall* call = analysis::known_call(name);
     const bool communicates = call != nullptr && call->kind == OperationKind::Communicate;
-    text += communicates ? exchange(*call) : part(runtime, name);
+    text += communicates ? exchange(*call, design) : part(runtime, name);
   }
+  if (design.forwards) text += part(runtime, "sends");
   if (subject == Subject::SplitWorkload) text += part(runtime, "given buffers");
   // A whole program joins where it looks at its streams.
   if (subject == Subject::WholeProgram) {

@@ -14,6 +14,8 @@ struct Design {
   /// The messages of a group leave as soon as what they carry is there, pair by pair in their
   /// order; otherwise a group is one operation.
   bool in_rounds = false;
+  /// Kernels may send what they store (forward/): an exchange is a hazard to those that do.
+  bool forwards = false;
 };
 
 /// A split workload has lanes in its run; a program with main() has them everywhere, and is joined

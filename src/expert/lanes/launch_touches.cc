@@ -132,7 +132,8 @@ struct Site {
 
 class Launches {
  public:
-  explicit Launches(const CommunicationGraph& graph) : graph_(graph), kernels_(graph.syntax) {}
+  Launches(const CommunicationGraph& graph, const MoreTouches& more)
+      : graph_(graph), more_(more), kernels_(graph.syntax) {}
 
   Result<std::vector<StreamEdit>> edits() {
     find_sites();
@@ -188,7 +189,9 @@ class Launches {
       return no(fmt::format("a macro names the stream of the launch in line {}", line));
     if (names_stream && !is_repeatable(graph_.syntax, *last))
       return no(fmt::format("the stream of the launch in line {} has side effects", line));
-    CUCO_TRY_ASSIGN(const std::string touches, touches_of(site));
+    CUCO_TRY_ASSIGN(std::string touches, touches_of(site));
+    if (const auto more = more_.find(launch.span.begin); more != more_.end())
+      touches += ", " + more->second;
     const std::string lane =
         fmt::format("cuco::lane({}{})", names_stream ? last->text : "nullptr", touches);
     if (names_stream) return StreamEdit{last->span.begin, last->span.end, lane};
@@ -253,14 +256,16 @@ class Launches {
   }
 
   const CommunicationGraph& graph_;
+  const MoreTouches& more_;
   Kernels kernels_;
   std::map<Place, Site> sites_;
 };
 
 }  // namespace
 
-Result<std::vector<StreamEdit>> lanes_of_launches(const CommunicationGraph& graph) {
-  return Launches(graph).edits();
+Result<std::vector<StreamEdit>> lanes_of_launches(const CommunicationGraph& graph,
+                                                  const MoreTouches& more) {
+  return Launches(graph, more).edits();
 }
 
 }  // namespace cuco::expert::lanes

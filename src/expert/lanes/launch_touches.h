@@ -6,6 +6,7 @@
 /// touches everything.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,10 +23,13 @@ struct StreamEdit {
   std::string text;
 };
 
+/// Further touches of a launch, by where it begins in the text.
+using MoreTouches = std::map<std::size_t, std::string>;
+
 /// For each launch of host code in the file, in the order of the text, the edit that puts
 /// `cuco::lane(stream, …)` in the place of its stream. Fails where a launch cannot be edited, with
 /// the reason.
 [[nodiscard]] Result<std::vector<StreamEdit>> lanes_of_launches(
-    const analysis::CommunicationGraph& graph);
+    const analysis::CommunicationGraph& graph, const MoreTouches& more = {});
 
 }  // namespace cuco::expert::lanes

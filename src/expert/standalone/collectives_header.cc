@@ -219,12 +219,26 @@ class Header {
 
 }  // namespace
 
-Result<std::string> collectives_header(const Uses& uses, const OwnDesign& design, Caller caller) {
+std::string with_own_names(std::string_view text) {
+  Edits edits(text);
+  for (const program::Identifier& name : program::identifiers(text)) {
+    if (const DropIn* call = drop_in_for(name.name))
+      edits.replace(name.begin, name.begin + name.name.size(), fmt::format("cuco::{}", call->own));
+  }
+  return edits.apply();
+}
+
+Result<std::string> collectives_header(const Uses& uses,
+                                       const OwnDesign& design,
+                                       Caller caller,
+                                       const Additions* additions) {
   Uses all = uses;
   // What is planned is messages.
   if (design.forwards)
     all.functions.insert({"ncclSend", "ncclRecv", "ncclGroupStart", "ncclGroupEnd"});
-  CUCO_TRY_ASSIGN(const std::string text, Header(all, design, caller).text());
+  CUCO_TRY_ASSIGN(std::string text, Header(all, design, caller).text());
+  if (additions != nullptr && !additions->header.empty())
+    text += "\n" + with_own_names(additions->header);
   return with_short_lines(text);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -29,7 +30,9 @@ struct OwnDesign {
 /// What else changes in a program that gets its own collectives.
 struct Additions {
   Edits edits;
-  bool shares_outputs = false;  ///< Peers write the outputs of a workload.
+  bool shares_outputs = false;         ///< Peers write the outputs of a workload.
+  std::string header = {};             ///< Behind the collectives', which it calls by NCCL's names.
+  std::set<std::size_t> renamed = {};  ///< NCCL's names that have a drop-in from there.
 };
 
 /// Who calls: a whole program may from several threads, and makes its communicators itself; a split
@@ -39,6 +42,10 @@ enum class Caller { WholeProgram, SplitWorkload };
 /// It includes the device header. Fails where the design has no code for what is used.
 [[nodiscard]] Result<std::string> collectives_header(const Uses& uses,
                                                      const OwnDesign& design,
-                                                     Caller caller);
+                                                     Caller caller,
+                                                     const Additions* additions = nullptr);
+
+/// NCCL's names become those of the program's own functions.
+[[nodiscard]] std::string with_own_names(std::string_view text);
 
 }  // namespace cuco::expert

@@ -105,12 +105,15 @@ Result<SplitStandalone> split_with_own_collectives(const analysis::Communication
                             line_of(text, name.begin)));
     }
     first_use = std::min(first_use, name.begin);
-    replaced.replace(name.begin, name.begin + name.name.size(), fmt::format("cuco::{}", call->own));
+    if (additions == nullptr || !additions->renamed.contains(name.begin)) {
+      replaced.replace(name.begin, name.begin + name.name.size(),
+                       fmt::format("cuco::{}", call->own));
+    }
     ++result.replaced[std::string(name.name)];
   }
   CUCO_TRY_ASSIGN(const std::size_t place, changeable.place_of_header(text, names, first_use));
   CUCO_TRY_ASSIGN(const std::string header,
-                  collectives_header(uses, design, Caller::SplitWorkload));
+                  collectives_header(uses, design, Caller::SplitWorkload, additions));
   std::string headers = headers_as_text(header);
   // Where nothing is marked, what was generated is: it may change.
   if (changeable.regions().empty()) headers = program::as_region("collectives", headers);

@@ -25,7 +25,7 @@ Result<Standalone> with_own_collectives(std::string_view program,
   const auto names = program::identifiers(program);
   CUCO_TRY_ASSIGN(const Uses uses, uses_of(names));
   Standalone result;
-  CUCO_TRY_ASSIGN(result.header, collectives_header(uses, design, Caller::WholeProgram));
+  CUCO_TRY_ASSIGN(result.header, collectives_header(uses, design, Caller::WholeProgram, additions));
   Edits prepared(program);
   Edits replaced = additions == nullptr ? Edits(program) : additions->edits;
   for (Edits* edits : {&prepared, &replaced})
@@ -34,7 +34,8 @@ Result<Standalone> with_own_collectives(std::string_view program,
     const DropIn* call = drop_in_for(name.name);
     if (call == nullptr) continue;
     const std::string own = fmt::format("cuco::{}", call->own);
-    replaced.replace(name.begin, name.begin + name.name.size(), own);
+    if (additions == nullptr || !additions->renamed.contains(name.begin))
+      replaced.replace(name.begin, name.begin + name.name.size(), own);
     if (!call->collective) prepared.replace(name.begin, name.begin + name.name.size(), own);
     ++result.replaced[std::string(name.name)];
   }

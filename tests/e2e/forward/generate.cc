@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints a program whose kernels send what they store: generate PROGRAM.cu [INCLUDE]
+// Prints a program whose exchanges store straight into the receivers' memory:
+// generate DESIGN PROGRAM.cu [INCLUDE], with any of the words of DESIGN, joined by commas:
+// producers, straight, lanes, graph.
 #include <cstdio>
 
 #include "analysis/analyse.h"
@@ -8,14 +10,21 @@
 
 int main(int argc, char** argv) {
   using namespace cuco;
-  if (argc < 2) return 2;
-  const auto text = system::read_file(argv[1]);
+  if (argc < 3) return 2;
+  const std::string_view words = argv[1];
+  const auto asked = [&](std::string_view word) { return words.find(word) != words.npos; };
+  const expert::forward::ForwardDesign design{.by_producers = asked("producers"),
+                                              .straight = asked("straight"),
+                                              .laned = asked("lanes"),
+                                              .recorded = asked("graph"),
+                                              .blocks = asked("lanes") ? 16 : 32};
+  const auto text = system::read_file(argv[2]);
   if (!text) return 2;
   analysis::AnalysisOptions options;
-  for (int i = 2; i < argc; ++i)
+  for (int i = 3; i < argc; ++i)
     options.include_paths.emplace_back(argv[i]);
   const auto graph = analysis::analyse("program.cu", *text, options);
-  const auto made = graph ? expert::forward::forward_sends(*graph, *text)
+  const auto made = graph ? expert::forward::forward_sends(*graph, *text, design)
                           : Result<expert::forward::Forwarded>(graph.error());
   if (!made) {
     std::fprintf(stderr, "%s\n", made.error().message().c_str());

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a program whose kernels send what they store on the virtual cluster, watched by the checker.
 
-    run.py CUCO GENERATE PROGRAM [--ranks N] [--schedules N] [--mutants]
+    run.py CUCO GENERATE PROGRAM [--design WORDS] [--ranks N] [--schedules N] [--mutants]
 
 It has to verify its own results under every schedule, and the checker has to find nothing.
 --mutants runs versions with one step of the protocol left out instead: each has to be found.
@@ -13,6 +13,21 @@ import subprocess
 import sys
 import tempfile
 
+# Of the hazards between kernels that send, what they send and what comes.
+LANE_MUTANTS = {
+    "kernels that send wait for nobody who reads what comes": (
+        "  for (const Message& message : planned->planned().receives) {\n",
+        "  for (const Message& message : std::vector<Message>()) {\n"),
+    "kernels that send do not wait for the exchange before": (
+        "  touches.list.push_back({together, true, together});\n", ""),
+    "only the first kernel that sends waits for those before": (
+        "for (const int other : joins ? hazard.before : hazard.writers)",
+        "for (const int other : joins ? std::vector<int>() : hazard.writers)"),
+    "who comes after waits for the last kernel that sends alone": (
+        "        hazard.writers.push_back(last);\n", "        hazard.writers = {last};\n"),
+    "an exchange does not wait for who reads what comes": (
+        "      for (const int reader : hazard.readers) chosen[reader] = true;\n", ""),
+}
 MUTANTS = {
     "stores before the announcement": (
         "    forward_.tables.await_announced(peer, cuda::memory_order_relaxed);\n", ""),
@@ -46,11 +61,12 @@ def main():
     parser.add_argument("cuco")
     parser.add_argument("generate")
     parser.add_argument("program")
+    parser.add_argument("--design", default="producers")
     parser.add_argument("--ranks", default="4")
     parser.add_argument("--schedules", default="3")
     parser.add_argument("--mutants", action="store_true")
     options = parser.parse_args()
-    made = subprocess.run([options.generate, options.program], capture_output=True, text=True)
+    made = subprocess.run([options.generate, options.design, options.program], capture_output=True, text=True)
     print(made.stderr, end="")
     if made.returncode != 0:
         return 1
@@ -60,7 +76,8 @@ def main():
             right, output = run(options, made.stdout, folder)
             print("passed" if right else output)
             return 0 if right else 1
-        for name, (old, new) in MUTANTS.items():
+        mutants = LANE_MUTANTS if "lanes" in options.design else MUTANTS
+        for name, (old, new) in mutants.items():
             if made.stdout.count(old) != 1:
                 print(f"FAILED  {name}: its place is not in the text")
                 failed += 1

@@ -72,21 +72,21 @@ class Forwarding : public testing::Test {
   }
   void SetUp() override { CUCO_NEEDS("libclang", missing_.empty(), missing_); }
 
-  static Result<Forwarded> forwarded(const std::string& text) {
+  static Result<Forwarded> forwarded(const std::string& text, const ForwardDesign& design = {}) {
     const auto graph = graph_of(text);
     if (!graph) return graph.error();
     EXPECT_THAT(graph->problems, IsEmpty());
-    return forward_sends(*graph, text);
+    return forward_sends(*graph, text, design);
   }
   /// What comes behind the generated header.
-  static std::string program(const Parts& parts) {
-    const auto made = forwarded(parts.text());
+  static std::string program(const Parts& parts, const ForwardDesign& design = {}) {
+    const auto made = forwarded(parts.text(), design);
     EXPECT_TRUE(made) << made.error().message();
     constexpr std::string_view kEnd = "// cuco: evolve end\n";
     return made ? made->program.substr(made->program.find(kEnd) + kEnd.size()) : "";
   }
-  static std::string reason(const Parts& parts) {
-    const auto made = forwarded(parts.text());
+  static std::string reason(const Parts& parts, const ForwardDesign& design = {}) {
+    const auto made = forwarded(parts.text(), design);
     return made ? "" : made.error().message();
   }
 
@@ -190,16 +190,58 @@ TEST_F(Forwarding, SaysWhichBufferPeersCannotWrite) {
               HasSubstr("got receives, and is no output and not made by cudaMalloc"));
 }
 
+constexpr ForwardDesign kLaned{.straight = true, .laned = true, .blocks = 16};
+
+TEST_F(Forwarding, GivesLanesToKernelsThatSendAndToTheirExchange) {
+  const auto text = program({}, kLaned);
+  EXPECT_THAT(text, HasSubstr("cuco::lane(stream, cuco::reads(in), cuco::writes(out), "
+                              "cuco::sends())>>>(in, out, n,"));
+  EXPECT_THAT(text, HasSubstr("cuco::forward());\n"));
+  EXPECT_THAT(text, HasSubstr("      cuco::send(out, count, ncclFloat, to, comm, stream);\n"));
+  EXPECT_THAT(text, HasSubstr("    cuco::lane_send(out, count, ncclFloat, to, comm, stream);\n"));
+  EXPECT_THAT(text, HasSubstr("cuco::lane(stream, cuco::reads(got), cuco::writes(sum))>>>"));
+  EXPECT_THAT(text, HasSubstr("  cuco::known_malloc(&out, n * sizeof(float));\n"));
+  EXPECT_THAT(text, HasSubstr("  cuco::known_malloc_shared(&got, n * sizeof(float));\n"));
+  EXPECT_THAT(text, HasSubstr("  cuco::known_free_shared(got);\n"));
+  EXPECT_THAT(text, HasSubstr("  cuco::comm_destroy(comm);\n"));
+}
+
+TEST_F(Forwarding, PlansAnExchangeWithoutProducersWhereItStands) {
+  const Parts parts{.store = "out[i] += in[i];"};
+  const ForwardDesign straight{.by_producers = false, .straight = true};
+  for (const ForwardDesign& design : {straight, kLaned}) {
+    const auto text = program(parts, design);
+    EXPECT_THAT(text, HasSubstr("    cuco::plan([&] {\n      cuco::group_start();\n"));
+    EXPECT_THAT(text, Not(HasSubstr("cuco::forward()")));
+    EXPECT_THAT(text, HasSubstr("out[i] += in[i];"));
+  }
+  const auto made = forwarded(parts.text(), kLaned);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->sites, 0);
+  EXPECT_EQ(made->straight, 1);
+  ASSERT_EQ(made->refused.size(), 1U);
+  EXPECT_THAT(made->refused[0],
+              HasSubstr("by its producers: make line 5: what is sent is updated"));
+}
+
+TEST_F(Forwarding, SaysWhyThereAreNoLanes) {
+  EXPECT_THAT(reason({.before = "cudaGraphLaunch(nullptr, stream);"}, kLaned),
+              HasSubstr("it records graphs itself"));
+  EXPECT_THAT(reason({.allocate = "if (rank == 0) cudaMalloc(&got, n * sizeof(float));"}, kLaned),
+              HasSubstr("got is allocated under a condition"));
+}
+
 class ForwardingWorkloads : public Forwarding, public testing::WithParamInterface<const char*> {};
 
 TEST_P(ForwardingWorkloads, LeavesFrozenBytesAloneAloneAndInAGraph) {
   const auto seed = *system::read_file(kRoot / "workloads" / GetParam() / "program.cu");
   const auto graph = graph_of(seed);
   ASSERT_TRUE(graph) << graph.error().message();
-  const auto made = make_forward_ideas(*graph, seed, {.ranks = 2, .lsa_ranks = 2}, {}, graph_of);
+  const auto made = make_forward_ideas(*graph, seed, {.ranks = 2, .lsa_ranks = 2}, {});
   for (const auto& discarded : made.discarded)
     ADD_FAILURE() << discarded.reason;
-  ASSERT_EQ(made.ideas.size(), 2U);
+  // By producers alone, in a graph and on lanes; straight in a graph, and on lanes in three sizes.
+  ASSERT_EQ(made.ideas.size(), 7U);
   for (const Idea& idea : made.ideas) {
     const auto edit = program::find_frozen_edit(seed, idea.source);
     ASSERT_TRUE(edit) << edit.error().message();
@@ -209,7 +251,7 @@ TEST_P(ForwardingWorkloads, LeavesFrozenBytesAloneAloneAndInAGraph) {
   ASSERT_TRUE(anew) << anew.error().message();
   EXPECT_THAT(anew->problems, IsEmpty());
   EXPECT_THAT(anew->collectives, IsEmpty());
-  const auto far = make_forward_ideas(*graph, seed, {.ranks = 8, .lsa_ranks = 4}, {}, graph_of);
+  const auto far = make_forward_ideas(*graph, seed, {.ranks = 8, .lsa_ranks = 4}, {});
   EXPECT_THAT(far.ideas, IsEmpty());
   EXPECT_EQ(far.discarded.at(0).reason, "a store reaches only ranks of the same node");
 }

@@ -26,6 +26,8 @@ constexpr std::size_t kBytes = 64;
 struct Asked {
   std::vector<int> reads = {}, writes = {};  ///< Buffers.
   bool communicates = false;
+  std::vector<int> together = {};  ///< Buffers that are written with those of the same group.
+  int group = 0;
   bool anything = false;  ///< Through a pointer that nobody knows.
 };
 
@@ -33,11 +35,19 @@ bool share(const std::vector<int>& a, const std::vector<int>& b) {
   return std::ranges::any_of(a, [&](int one) { return std::ranges::find(b, one) != b.end(); });
 }
 
+std::vector<int> all_writes(const Asked& asked) {
+  std::vector<int> all = asked.writes;
+  all.insert(all.end(), asked.together.begin(), asked.together.end());
+  return all;
+}
+
 /// Whether the later has to wait for the earlier.
 bool depends(const Asked& later, const Asked& earlier) {
+  const bool both = later.group == earlier.group && share(later.together, earlier.together);
   return later.anything || earlier.anything || (later.communicates && earlier.communicates) ||
-         share(later.reads, earlier.writes) || share(later.writes, earlier.reads) ||
-         share(later.writes, earlier.writes);
+         share(later.reads, all_writes(earlier)) || share(all_writes(later), earlier.reads) ||
+         share(later.writes, all_writes(earlier)) || share(all_writes(later), earlier.writes) ||
+         (!both && share(later.together, earlier.together));
 }
 
 class LaneOrder : public testing::Test {
@@ -61,6 +71,10 @@ class LaneOrder : public testing::Test {
       touches.add(reads(inside(i)));
     for (const int i : asked.writes)
       touches.add(writes(inside(i)));
+    for (const int i : asked.together) {
+      touches.add(writes(inside(i)));
+      touches.list.back().together = static_cast<uintptr_t>(asked.group) + 1;
+    }
     FakeStream* stream = Lanes::of(&origin_).next(touches, asked.communicates);
     after_.push_back(stream->before);
     stream->before.insert(static_cast<int>(asked_.size()));
@@ -103,6 +117,9 @@ TEST_F(LaneOrder, KeepsEveryHazardOfAnyProgram) {
         asked.reads.push_back(static_cast<int>(rng.below(kBuffers)));
       for (std::size_t n = rng.below(2); n > 0; --n)
         asked.writes.push_back(static_cast<int>(rng.below(kBuffers)));
+      asked.group = static_cast<int>(rng.below(2));
+      for (std::size_t n = rng.below(2); n > 0; --n)
+        asked.together.push_back(static_cast<int>(rng.below(kBuffers)));
       ask(asked);
     }
     Lanes::of(&origin_).join();
@@ -125,6 +142,19 @@ TEST_F(LaneOrder, OrdersNothingElseWhereThereAreLanesEnough) {
   EXPECT_EQ(after_[2], std::set<int>{0});
   EXPECT_EQ(after_[3], std::set<int>{1});
   EXPECT_EQ(after_[4], (std::set<int>{0, 1, 2}));
+}
+
+TEST_F(LaneOrder, LetsThoseThatWriteTogetherPassEachOtherAndNobodyElse) {
+  Lanes::of(&origin_).begin();
+  ask({.reads = {1}, .writes = {5}});                           // 0: reads what came before
+  ask({.writes = {2}, .together = {1}});                        // 1: two that send,
+  ask({.writes = {3}, .together = {1}});                        // 2: what comes is in 1
+  ask({.reads = {2, 3}, .writes = {1}, .communicates = true});  // 3: their exchange
+  ask({.writes = {4}, .together = {1}});                        // 4: of the next one
+  EXPECT_EQ(after_[1], std::set<int>{0});
+  EXPECT_EQ(after_[2], std::set<int>{0});
+  EXPECT_EQ(after_[3], (std::set<int>{0, 1, 2}));
+  EXPECT_THAT(after_[4], Contains(3));
 }
 
 TEST_F(LaneOrder, LetsARingsExchangePassItsComputation) {

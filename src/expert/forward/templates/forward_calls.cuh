@@ -8,9 +8,11 @@ inline Forwarding*& planned_here() {
   return planned;
 }
 
-// Runs the calls of an exchange that will come, without doing them.
+// Runs the calls of an exchange that will come, without doing them. One that is planned already, or
+// is being planned by who calls this function, is left alone.
 template <typename Calls>
 void plan(Calls calls) {
+  if (is_planning() || planned_here() != nullptr) return;
   is_planning() = true;
   calls();
   is_planning() = false;

@@ -250,6 +250,8 @@ class Forwarding {
     return ncclSuccess;
   }
   bool is_planned() const { return is_planned_; }
+  const Plan& planned() const { return planned_; }
+  ncclComm_t comm() const { return comm_; }
 
   // For a kernel that may store what is sent.
   Forward for_kernel() {
@@ -264,7 +266,7 @@ class Forwarding {
     if (failed_ != ncclSuccess) return failed_;
     if (!(calls == planned_)) return ncclInvalidUsage;  // what was stored went somewhere else
     const size_t wanted = is_forwarded_ ? 1 : divide_up(now_.bytes, 32 << 10);
-    const int blocks = (int)std::clamp<size_t>(wanted, 1, 32);
+    const int blocks = (int)std::clamp<size_t>(wanted, 1, site_.channels);
     end_forwarding<<<blocks, 512, 0, stream>>>(now_, is_forwarded_);
     return launched();
   }

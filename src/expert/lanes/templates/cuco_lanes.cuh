@@ -7,7 +7,8 @@
 // It waits for the operations before it that it has a hazard with, and for no others:
 //   it reads what they write, it writes what they read, or both write the same.
 // Memory is told apart by allocation. A pointer into none that is known may lead anywhere: such an
-// operation waits for all before it, and all after it wait for it.
+// operation waits for all before it, and all after it wait for it. Operations may write TOGETHER:
+// they wait for what was before the first of them, not for each other.
 //
 // Why that is safe:
 // - Whoever looks at the program's stream sees all of it: join() lets it wait for all lanes. It is
@@ -64,6 +65,7 @@ struct Touches {
   struct Touch {
     uintptr_t allocation;
     bool writes;
+    uintptr_t together = 0;  // who else writes there at the same time; 0: nobody
   };
   std::vector<Touch> list;
   bool everything = false;
@@ -225,8 +227,14 @@ class Lanes {
     int clock[kLanes];
   };
   struct Hazard {
-    int writer = -1;
+    std::vector<int> writers;  // the last one, or those that write together
     std::vector<int> readers;  // since then
+    uintptr_t together = 0;
+    std::vector<int> before;  // what the first of those that write together waited for
+
+    bool is_joined_by(const Touches::Touch& touch) const {
+      return touch.together != 0 && touch.together == together && readers.empty();
+    }
   };
 
   static std::map<cudaStream_t, Lanes>& known() {
@@ -280,9 +288,11 @@ class Lanes {
     for (const Touches::Touch& touch : touches.list) {
       const auto found = hazards_.find(touch.allocation);
       if (found == hazards_.end()) continue;
-      if (found->second.writer >= 0) chosen[found->second.writer] = true;
-      if (!touch.writes) continue;
-      for (const int reader : found->second.readers) chosen[reader] = true;
+      const Hazard& hazard = found->second;
+      const bool joins = hazard.is_joined_by(touch);
+      for (const int other : joins ? hazard.before : hazard.writers) chosen[other] = true;
+      if (!touch.writes || joins) continue;
+      for (const int reader : hazard.readers) chosen[reader] = true;
     }
     std::vector<int> before;
     for (int i = (int)chosen.size() - 1; i >= 0; --i) {
@@ -322,9 +332,16 @@ class Lanes {
       Hazard& hazard = hazards_[touch.allocation];
       if (!touch.writes) {
         hazard.readers.push_back(last);
-      } else if (hazard.writer != last) {
-        hazard.writer = last;
+      } else if (!hazard.writers.empty() && hazard.writers.back() == last) {
+        if (touch.together == 0) hazard.together = 0;
+      } else if (hazard.is_joined_by(touch)) {
+        hazard.writers.push_back(last);
+      } else {
+        hazard.before = hazard.writers;
+        hazard.before.insert(hazard.before.end(), hazard.readers.begin(), hazard.readers.end());
+        hazard.writers = {last};
         hazard.readers.clear();
+        hazard.together = touch.together;
       }
     }
   }

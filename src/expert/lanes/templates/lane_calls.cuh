@@ -43,6 +43,38 @@ void lanes_open(const Context& context) {
 // In teardown, when all work is done.
 inline void lanes_close() { LaneSets::all().destroy(); }
 // end
+// begin sends
+// What a kernel does that sends what it stores, beside what its arguments say. Peers may write what
+// is received here as soon as one such kernel runs; those of one exchange are no hazard to each
+// other, and the communicator's next exchange is one to all of them.
+inline Touches sends() {
+  Touches touches;
+  const Forwarding* planned = planned_here();
+  if (planned == nullptr) return touches;
+  const uintptr_t together = (uintptr_t)planned->comm();
+  touches.list.push_back({together, true, together});
+  for (const Message& message : planned->planned().receives) {
+    if (message.bytes == 0) continue;
+    touches.add(message.data, true);
+    touches.list.back().together = together;
+  }
+  return touches;
+}
+// Memory that peers write. All ranks are there when it is made, and nothing else is going on.
+template <typename T>
+cudaError_t known_malloc_shared(T** pointer, size_t bytes) {
+  Lanes::join_all();
+  const cudaError_t before = cudaDeviceSynchronize();
+  if (before != cudaSuccess) return before;
+  const cudaError_t result = malloc_shared(pointer, bytes);
+  if (result == cudaSuccess) Allocations::all().add(*pointer, bytes);
+  return result;
+}
+inline cudaError_t known_free_shared(void* pointer) {
+  Allocations::all().remove(pointer);
+  return free_shared(pointer);
+}
+// end
 // begin cudaStreamSynchronize
 inline cudaError_t lane_synchronize(cudaStream_t stream) {
   Lanes::of(stream).join();
