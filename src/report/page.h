@@ -3,20 +3,24 @@
 /// Runs as self-contained HTML pages without scripts, to be opened, served or sent.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "candidate/run_state.h"
+#include "report/timeline/rank_timeline.h"
 
 namespace cuco::report {
 
 struct PageOptions {
-  std::string run;    ///< "0003".
-  std::string state;  ///< "running", "finished: …".
-  bool live = false;  ///< Reload every few seconds.
+  std::string run;                                  ///< "0003".
+  std::string state;                                ///< "running", "finished: …".
+  bool live = false;                                ///< Reload every few seconds.
+  std::optional<Timeline> timeline = std::nullopt;  ///< Of seed and winner, where it was recorded.
 };
 
-/// One run: its result, every candidate with its verdict, the winner's diff against the seed.
+/// One run: what was asked, the result against baseline and bound, how it was found, what was
+/// checked, every candidate with its verdict, the winner's diff against the seed.
 [[nodiscard]] std::string run_page(const candidate::RunState& state, const PageOptions& options);
 
 struct ListedRun {

@@ -69,9 +69,11 @@ struct Subject {
                                            const system::Path& folder);
 
 /// Makes the judge that the options ask for, and hands it to `use`. What cannot be judged at all is
-/// named before that.
+/// named before that. `trace`: where a trace of seed and candidate goes; empty: none is made.
 using UseOfJudge = std::function<Result<ExitCode>(const Subject&, candidate::Evaluator&)>;
-[[nodiscard]] Result<ExitCode> with_judge(const JourneyOptions& options, const UseOfJudge& use);
+[[nodiscard]] Result<ExitCode> with_judge(const JourneyOptions& options,
+                                          const UseOfJudge& use,
+                                          const system::Path& trace = {});
 
 /// Makes the judge that the options ask for, and travels. `folder` is asked for when it is clear
 /// that there is something to judge: what cannot be optimised leaves no run behind.

@@ -19,8 +19,9 @@ bool asks_only_the_expert(const JourneyOptions& options) {
   return std::ranges::all_of(options.proposers, [](const auto& name) { return name == "expert"; });
 }
 
-judge::JudgeOptions judge_options(const JourneyOptions& options) {
+judge::JudgeOptions judge_options(const JourneyOptions& options, const system::Path& trace) {
   judge::JudgeOptions made;
+  made.timeline = trace;
   made.workload = options.workload;
   made.cache = system::cache_folder(system::Environment::current());
   made.seed = options.seed;
@@ -50,19 +51,21 @@ Result<void> check_program(const JourneyOptions& options, const OpenedProgram& o
 
 }  // namespace
 
-Result<ExitCode> with_judge(const JourneyOptions& options, const UseOfJudge& use) {
+Result<ExitCode> with_judge(const JourneyOptions& options,
+                            const UseOfJudge& use,
+                            const system::Path& trace) {
   if (!std::filesystem::is_directory(options.workload)) {
     CUCO_TRY_ASSIGN(const OpenedProgram opened,
                     open_program({options.workload, options.ranks, options.args, options.includes,
                                   options.flags},
-                                 judge_options(options)));
+                                 judge_options(options, trace)));
     CUCO_TRY(check_program(options, opened));
     Subject subject{opened.judge->name(), "a program with main()", opened.source};
     subject.includes = include_folders(options.workload, options.includes);
     subject.flags = options.flags;
     return use(subject, *opened.judge);
   }
-  CUCO_TRY_ASSIGN(const auto judge, judge::Judge::create(judge_options(options)));
+  CUCO_TRY_ASSIGN(const auto judge, judge::Judge::create(judge_options(options, trace)));
   const auto& workload = judge->workload();
   return use({workload.name, workload.summary, workload.program}, *judge);
 }

@@ -209,7 +209,7 @@ TEST(Demo, IsShownReportedAndServedWithoutCompiler) {
       "code() { curl -s --noproxy \"*\" -o /dev/null -w \" %{http_code}\" $url/runs/7 \"$@\"; };"
       "code -H \"Host: elsewhere.example\"; code");
   EXPECT_THAT(served.out, HasSubstr("href=\"/runs/demo\""));
-  EXPECT_THAT(served.out, HasSubstr("The winner, shape by shape"));
+  EXPECT_THAT(served.out, HasSubstr("How it came about"));
   EXPECT_THAT(served.out, HasSubstr("\"run\":\"demo\""));
   EXPECT_THAT(served.out, HasSubstr(" 403 404"));
 }

@@ -6,6 +6,8 @@
 #include "base/json.h"
 #include "report/detail.h"
 #include "report/export.h"
+#include "report/facts.h"
+#include "report/forms.h"
 #include "report/page.h"
 #include "report/progress.h"
 #include "store/memory_store.h"
@@ -194,6 +196,59 @@ TEST_F(Reporting, LetsNobodyWriteIntoThePage) {
   for (const char* bad : {"<script", "<b onload", "<i>", "<u>", "</main></p>"})
     EXPECT_THAT(page, Not(HasSubstr(bad)));
   EXPECT_THAT(index_page({{"<a>", "", "", state}}), Not(HasSubstr("<a>")));
+}
+
+TEST_F(Reporting, TellsHowTheWinnerCameAbout) {
+  add(3, "int x;\n", "smaller chunks");
+  state.entries[3].candidate.lineage.parent = 1;
+  state.entries[3].candidate.directive.chunk.bytes = 32768;
+  judge(3, Fidelity::Final, Scored{.seconds = 2.5e-4, .baseline_seconds = 5e-4});
+  const auto steps = lineage_of(state, 3);
+  ASSERT_EQ(steps.size(), 3U);
+  EXPECT_EQ(steps[0].number, 0);
+  EXPECT_EQ(steps[1].number, 1);
+  EXPECT_EQ(steps[2].changed, "chunk");
+  EXPECT_NEAR(*steps[2].gain, 3.18 / 2.5, 1e-6);
+  // A damaged file: its own ancestor.
+  state.entries[1].candidate.lineage.parent = 3;
+  EXPECT_EQ(lineage_of(state, 3).size(), 3U);
+}
+
+TEST_F(Reporting, CountsWhatWasRejected) {
+  add(3, "int x;\n", "");
+  judge(3, Fidelity::Quick, candidate::WrongResult{.shape = "1k"});
+  add(4, "int y;\n", "");
+  judge(4, Fidelity::Quick, candidate::WrongResult{.shape = "2k"});
+  const auto kinds = rejected(state);
+  ASSERT_EQ(kinds.size(), 2U);
+  EXPECT_EQ(kinds[0].verdict, "wrong-result");
+  EXPECT_EQ(kinds[0].count, 2);
+  EXPECT_EQ(kinds[0].example, 3);
+}
+
+TEST_F(Reporting, IsMarkdownThatNothingBreaksOutOf) {
+  add(3, "a ``` b\n", "x | y <script>");
+  judge(3, Fidelity::Final, Scored{.seconds = 1e-4, .baseline_seconds = 5e-4, .hardware = "<i>|"});
+  append(candidate::BestChanged{3, 1e-4});
+  const auto text = run_markdown(state, "0003");
+  EXPECT_THAT(text, HasSubstr("**100 us predicted** against 500 us for the seed: **5.00x**"));
+  EXPECT_THAT(text, HasSubstr("````diff\n"));
+  EXPECT_THAT(text, HasSubstr("&lt;i>\\|"));
+  EXPECT_THAT(text, Not(HasSubstr("<script")));
+}
+
+TEST_F(Reporting, IsJsonWithEvidenceAndWithoutSecrets) {
+  state.started->options = R"({"secret":"hush","proposers":["expert"],"candidates":40})";
+  const auto text = run_json(state, "0003");
+  EXPECT_THAT(text, Not(HasSubstr("hush")));
+  EXPECT_THAT(run_page(state, {}), Not(HasSubstr("hush")));
+  const auto json = parse_json(text);
+  ASSERT_TRUE(json);
+  EXPECT_EQ(json->at("asked").at("proposers"), "expert");
+  EXPECT_EQ(json->at("evidence")[0].at("schedules"), 20);
+  EXPECT_EQ(json->at("lineage").size(), 2U);
+  EXPECT_EQ(json->at("candidates").size(), 3U);
+  EXPECT_EQ(json->at("rejected")[0].at("verdict"), "proposal-rejected");
 }
 
 TEST_F(Reporting, ReloadsOnlyWhatGoesOn) {

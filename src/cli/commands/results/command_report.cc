@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <optional>
 
-#include "base/json.h"
+#include "cli/journey/recorded_timeline.h"
 #include "cli/journey/run_lookup.h"
 #include "cli/terminal/command.h"
+#include "report/forms.h"
 #include "report/page.h"
+#include "report/progress.h"
 
 namespace cuco::cli {
 namespace {
@@ -19,21 +20,54 @@ class ReportCommand final : public Command {
         .option("--output", file_, "FILE", "where to write it (default: report.html in the run)")
         .with_letter('o')
         .completes(Completion::File);
+    arguments.flag("--markdown", markdown_, "Markdown instead of a page, on standard output");
+    arguments.flag("--no-timeline", no_timeline_,
+                   "do not run seed and winner once more to show what they do when");
   }
 
   Result<ExitCode> run(Context& context) override {
     CUCO_TRY_ASSIGN(const StoredRun run, load_run(context.config, run_));
+    // JSON and Markdown are for pipes, unless a file is named.
+    if (context.json || markdown_) {
+      const std::string text = context.json ? report::run_json(run.state, run.folder.name)
+                                            : report::run_markdown(run.state, run.folder.name);
+      if (file_.empty()) {
+        context.terminal.write_file(text);
+        return ExitCode::Done;
+      }
+      CUCO_TRY(system::write_file(file_, text));
+      context.terminal.note("written to {}", file_.string());
+      return ExitCode::Done;
+    }
     const system::Path file = file_.empty() ? run.folder.path / "report.html" : file_;
-    CUCO_TRY(system::write_file(
-        file, report::run_page(run.state, {.run = run.folder.name, .state = state_text(run)})));
-    context.terminal.write(context.json ? to_text(Json{{"report", file.string()}}) + "\n"
-                                        : fmt::format("written to {}\n", file.string()));
+    CUCO_TRY(system::write_file(file,
+                                report::run_page(run.state, {.run = run.folder.name,
+                                                             .state = state_text(run),
+                                                             .timeline = timeline(context, run)})));
+    context.terminal.print("written to {}\n", file.string());
     return ExitCode::Done;
   }
 
  private:
+  /// A report without it is a report still: what is in the way is told, no more.
+  std::optional<report::Timeline> timeline(Context& context, const StoredRun& run) const {
+    const auto* best = report::winner(run.state);
+    if (best == nullptr) return std::nullopt;
+    const auto number = best->candidate.number;
+    if (auto kept = kept_timeline(run.folder, number)) return kept;
+    if (no_timeline_ || !best->scored()->predicted) return std::nullopt;
+    context.terminal.progress("recording what seed and winner do when …");
+    auto recorded = record_timeline(run.state, run.folder, number);
+    context.terminal.clear_progress();
+    if (recorded) return *std::move(recorded);
+    context.terminal.note("no timeline in the report: {}", recorded.error().message());
+    return std::nullopt;
+  }
+
   std::string run_;
   system::Path file_;
+  bool markdown_ = false;
+  bool no_timeline_ = false;
 };
 
 }  // namespace

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/journey/recorded_timeline.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cli/journey/journey.h"
+
+namespace cuco::cli {
+namespace {
+
+constexpr const char* kTimeline = "timeline.json";
+constexpr const char* kTrace = "trace.json";
+
+/// A timeline of another program than the run's would be a lie.
+Result<void> check_seed(const candidate::RunState& state) {
+  const std::string& workload = state.started->workload;
+  std::error_code code;
+  const bool folder = std::filesystem::is_directory(workload, code);
+  const system::Path file = folder ? system::Path(workload) / "program.cu" : system::Path(workload);
+  CUCO_TRY_ASSIGN(const std::string now, system::read_file(file, 4U << 20U));
+  const auto* then = state.entries.front().candidate.source.find("program.cu");
+  if (then == nullptr || then->text != now) {
+    return Error{ErrorKind::NotFound, fmt::format("{} has changed since the run", file.string())};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<report::Timeline> kept_timeline(const store::RunFolder& folder,
+                                              candidate::Number number) {
+  const auto text = system::read_file(folder.path / kTimeline);
+  if (!text) return std::nullopt;
+  auto timeline = report::parse_timeline(*text);
+  if (!timeline || timeline->candidate != number) return std::nullopt;
+  return *std::move(timeline);
+}
+
+Result<report::Timeline> record_timeline(const candidate::RunState& state,
+                                         const store::RunFolder& folder,
+                                         candidate::Number number) {
+  if (!state.started || state.entries.empty())
+    return Error{ErrorKind::NotFound, "the run has no seed"};
+  CUCO_TRY(check_seed(state));
+  CUCO_TRY_ASSIGN(const JourneyOptions options, parse_journey_options(state.started->options));
+  const auto& candidate = state.entries[static_cast<std::size_t>(number)].candidate;
+  const system::Path trace = folder.path / kTrace;
+  const auto judge = [&](const Subject&, candidate::Evaluator& evaluator) -> Result<ExitCode> {
+    CUCO_TRY_ASSIGN(const auto outcome,
+                    evaluator.evaluate(candidate, {.fidelity = candidate::Fidelity::Quick}));
+    if (std::holds_alternative<candidate::Scored>(outcome)) return ExitCode::Done;
+    return Error{ErrorKind::NotFound, "it did not pass this time: " + candidate::summary(outcome)};
+  };
+  CUCO_TRY(with_judge(options, judge, trace));
+  CUCO_TRY_ASSIGN(const std::string text, system::read_file(trace));
+  CUCO_TRY_ASSIGN(report::Timeline timeline, report::timeline_of_trace(text));
+  timeline.candidate = number;
+  CUCO_TRY(system::write_file(folder.path / kTimeline, report::to_json(timeline)));
+  return timeline;
+}
+
+}  // namespace cuco::cli

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// What a report tells of a run, whatever form it has: page, Markdown or JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "candidate/run_state.h"
+
+namespace cuco::report {
+
+/// The last folder of the path that the run was given, with or without a trailing slash.
+[[nodiscard]] std::string workload_name(const candidate::RunState& state);
+
+/// Against the seed on the same shapes. Times themselves are not comparable between candidates:
+/// fidelities time different shapes.
+[[nodiscard]] std::optional<double> speedup_of(const candidate::Entry& entry);
+
+/// What was asked for, and of what the answer depends: label and value, those that are known.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> asked(
+    const candidate::RunState& state);
+
+/// A step of the way from the seed to a candidate.
+struct LineageStep {
+  candidate::Number number = candidate::kSeed;
+  std::string design;
+  std::string because;
+  std::string changed;            ///< Which parts of the design, against its parent's.
+  std::optional<double> speedup;  ///< Over the seed.
+  std::optional<double> gain;     ///< Over its parent; both at their latest verdict.
+};
+/// From the seed to the candidate.
+[[nodiscard]] std::vector<LineageStep> lineage_of(const candidate::RunState& state,
+                                                  candidate::Number number);
+
+/// One kind of verdict other than a time.
+struct Rejected {
+  std::string verdict;  ///< "wrong-result".
+  int count = 0;
+  candidate::Number example = 0;
+  std::string text;  ///< What was wrong with the example.
+};
+/// The most frequent first.
+[[nodiscard]] std::vector<Rejected> rejected(const candidate::RunState& state);
+
+/// A candidate that was timed on the virtual cluster and on hardware.
+struct PredictedAndMeasured {
+  candidate::Number number = 0;
+  candidate::Scored predicted;
+  candidate::Scored measured;
+};
+[[nodiscard]] std::vector<PredictedAndMeasured> predicted_and_measured(
+    const candidate::RunState& state);
+
+/// What the run itself took: evaluations by fidelity, and the time of the processors for them.
+struct Effort {
+  int judged = 0;
+  double judge_seconds = 0;
+  double wall_seconds = 0;  ///< From the first event to the last.
+  std::int64_t calls = 0;   ///< Of models.
+  std::int64_t tokens = 0;
+  double dollars = 0;
+  int unpriced = 0;  ///< Calls whose price nobody knows.
+};
+[[nodiscard]] Effort effort_of(const candidate::RunState& state);
+
+}  // namespace cuco::report

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// A run's report for other readers than a browser.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "candidate/run_state.h"
+
+namespace cuco::report {
+
+/// For an issue, a wiki or a review: result, shapes, lineage, evidence, effort and the diff.
+[[nodiscard]] std::string run_markdown(const candidate::RunState& state, std::string_view run);
+
+/// The same as one JSON object, with every candidate's verdict instead of the diff.
+[[nodiscard]] std::string run_json(const candidate::RunState& state, std::string_view run);
+
+}  // namespace cuco::report
