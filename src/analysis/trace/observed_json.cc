@@ -54,6 +54,7 @@ Json to_json(const ObservedMap& map) {
     if (!seen.last) continue;
     out["quantities"][kNames[i]] = {{"last", *seen.last}};
     if (seen.formula) out["quantities"][kNames[i]]["formula"] = to_text(*seen.formula);
+    if (seen.in_kernel) out["quantities"][kNames[i]]["in_kernel"] = to_text(*seen.in_kernel);
   }
   if (map.form == TileForm::Other || map.form == TileForm::Tiles) out["ranges"] = ranges_json(map);
   if (!map.writes) {

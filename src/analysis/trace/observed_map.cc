@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/trace/kernel_numbers.h"
 #include "analysis/trace/kernel_symbol.h"
 #include "analysis/trace/read_origins.h"
 #include "base/text.h"
@@ -103,6 +104,7 @@ struct SeenLaunches {
   Numbers numbers;
   std::array<bool, kQuantities> differs{};
   ShapeParameters parameters;  ///< With the grid's.
+  ShapeParameters in_kernel;
 };
 
 struct Gathered {
@@ -125,7 +127,8 @@ TileForm joined(TileForm a, TileForm b, bool* differ) {
 void add_launch(Gathered& gathered,
                 std::size_t run,
                 const TileMap& tiles,
-                const ShapeParameters& shape) {
+                const ShapeParameters& shape,
+                const ShapeParameters& in_kernel) {
   const auto [found, is_new] = gathered.runs.try_emplace(run);
   SeenLaunches& seen = found->second;
   const Numbers numbers = numbers_of(tiles, gathered.map.element_bytes);
@@ -133,6 +136,7 @@ void add_launch(Gathered& gathered,
     seen.form = tiles.form;
     seen.numbers = numbers;
     seen.parameters = shape;
+    seen.in_kernel = in_kernel;
     for (const auto& [axis, name] :
          {std::pair(0U, "gridDim.x"), {1U, "gridDim.y"}, {2U, "gridDim.z"}})
       seen.parameters.emplace_back(name, tiles.grid[axis]);
@@ -146,19 +150,8 @@ void add_launch(Gathered& gathered,
 }
 
 /// Two shapes give the formula of a quantity, the others must agree.
-SeenQuantity conclude(const std::map<std::size_t, SeenLaunches>& runs, std::size_t quantity) {
-  SeenQuantity out;
-  std::vector<ShapeParameters> shapes;
-  std::vector<std::int64_t> values;
-  for (const auto& [run, seen] : runs) {
-    if (seen.differs[quantity]) return {.differs = true};
-    if (!seen.numbers[quantity]) continue;
-    shapes.push_back(seen.parameters);
-    values.push_back(*seen.numbers[quantity]);
-  }
-  if (values.empty()) return out;
-  out.last = values.back();
-  out.shapes = values.size();
+std::optional<ShapeFormula> verified_formula(const std::vector<ShapeParameters>& shapes,
+                                             const std::vector<std::int64_t>& values) {
   // Two that differ, where there are such: shapes that have a parameter in common tell less of it.
   const auto other =
       std::ranges::find_if(values, [&](std::int64_t value) { return value != values.front(); });
@@ -167,11 +160,30 @@ SeenQuantity conclude(const std::map<std::size_t, SeenLaunches>& runs, std::size
   const std::array fitted_shapes = {shapes.front(), shapes[second]};
   const std::array fitted_values = {values.front(), values[second]};
   const auto formula = fit_formula(fitted_shapes, fitted_values);
-  if (!formula) return out;
+  if (!formula) return std::nullopt;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (formula->at(shapes[i]) != values[i]) return out;
+    if (formula->at(shapes[i]) != values[i]) return std::nullopt;
   }
-  out.formula = formula;
+  return formula;
+}
+
+SeenQuantity conclude(const std::map<std::size_t, SeenLaunches>& runs, std::size_t quantity) {
+  SeenQuantity out;
+  std::vector<ShapeParameters> shapes;
+  std::vector<ShapeParameters> in_kernel;
+  std::vector<std::int64_t> values;
+  for (const auto& [run, seen] : runs) {
+    if (seen.differs[quantity]) return {.differs = true};
+    if (!seen.numbers[quantity]) continue;
+    shapes.push_back(seen.parameters);
+    in_kernel.push_back(seen.in_kernel);
+    values.push_back(*seen.numbers[quantity]);
+  }
+  if (values.empty()) return out;
+  out.last = values.back();
+  out.shapes = values.size();
+  out.formula = verified_formula(shapes, values);
+  out.in_kernel = verified_formula(in_kernel, values);
   return out;
 }
 
@@ -242,7 +254,8 @@ class Collector {
     Gathered& gathered = entry(step, pointer, writes);
     ObservedMap& map = gathered.map;
     note_buffer(gathered, run, pointer);
-    add_launch(gathered, number, tiles, run.parameters);
+    add_launch(gathered, number, tiles, run.parameters,
+               kernel_numbers(kernel_of(map.graph_kernel), step));
     ++map.launches;
     map.pieces = std::max(map.pieces, tiles.pieces);
     map.is_clipped = map.is_clipped || tiles.is_clipped;
@@ -299,6 +312,10 @@ class Collector {
     if (kernel < 0) return nullptr;
     const auto& parameters = graph_.kernels[static_cast<std::size_t>(kernel)].parameters;
     return parameter < parameters.size() ? &parameters[parameter] : nullptr;
+  }
+
+  [[nodiscard]] const Kernel* kernel_of(int kernel) const {
+    return kernel < 0 ? nullptr : &graph_.kernels[static_cast<std::size_t>(kernel)];
   }
 
   Gathered& entry(const TracedStep& step, const TracedPointer& pointer, bool writes) {

@@ -48,9 +48,11 @@ enum Quantity : std::uint8_t {
 /// Of one quantity, over all shapes.
 struct SeenQuantity {
   std::optional<ShapeFormula> formula;  ///< Absent: there is none, or nothing is known.
-  std::optional<std::int64_t> last;     ///< In the last shape; absent: no block showed it.
-  std::size_t shapes = 0;               ///< That showed it: a grid of one block shows no step.
-  bool differs = false;                 ///< Launches of one shape do not agree.
+  /// The same in terms of the kernel's own parameters and its launch: see kernel_numbers.h.
+  std::optional<ShapeFormula> in_kernel;
+  std::optional<std::int64_t> last;  ///< In the last shape; absent: no block showed it.
+  std::size_t shapes = 0;            ///< That showed it: a grid of one block shows no step.
+  bool differs = false;              ///< Launches of one shape do not agree.
 };
 
 /// Where what a block reads comes from, in bytes of all launches.

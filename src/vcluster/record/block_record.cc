@@ -59,6 +59,9 @@ Json step_json(const TracedStep& step) {
   out["pointers"] = Json::array();
   for (const TracedPointer& pointer : step.pointers)
     out["pointers"].push_back({pointer.parameter, pointer.inside, pointer.buffer, pointer.offset});
+  out["numbers"] = Json::array();
+  for (const TracedNumber& number : step.numbers)
+    out["numbers"].push_back({number.parameter, static_cast<std::uint64_t>(number.value)});
   out["touched"] = Json::array();
   for (const TouchedBuffer& touched : step.touched) {
     out["touched"].push_back({{"buffer", touched.buffer},
@@ -159,6 +162,12 @@ Result<void> read_launch(const Json& json, const std::vector<BlockMap>& maps, Tr
     if (!words) return broken("pointer");
     step.pointers.push_back({static_cast<std::uint32_t>((*words)[0]),
                              static_cast<std::uint32_t>((*words)[1]), (*words)[2], (*words)[3]});
+  }
+  for (const Json& row : list(json, "numbers")) {
+    const auto words = numbers(row, 2);
+    if (!words) return broken("number");
+    step.numbers.push_back(
+        {static_cast<std::uint32_t>((*words)[0]), static_cast<std::int64_t>((*words)[1])});
   }
   const std::uint64_t blocks = std::uint64_t{step.grid[0]} * step.grid[1] * step.grid[2];
   for (const Json& item : list(json, "touched")) {

@@ -10,6 +10,7 @@
 ///                 "read": [[buffer, offset, bytes]], "written": [...],
 ///                 "grid": [x, y, z], "block": [x, y, z],
 ///                 "pointers": [[parameter, inside, buffer, offset]],
+///                 "numbers": [[parameter, value]],
 ///                 "touched": [{"buffer", "map", "exact", "chunk_bytes",
 ///                              "first_read_ps": [...], "last_write_ps": [...]}],
 ///                 "dropped": true}],
@@ -77,6 +78,12 @@ struct TracedPointer {
   std::uint64_t offset = 0;
 };
 
+/// An argument of a kernel that may be a whole number: 4 or 8 bytes that are no pointer.
+struct TracedNumber {
+  std::uint32_t parameter = 0;
+  std::int64_t value = 0;
+};
+
 /// One thing that a stream did.
 struct TracedStep {
   std::string kind;         ///< "kernel", "collective", "copy" or "fill".
@@ -91,6 +98,7 @@ struct TracedStep {
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   std::array<std::uint32_t, 3> block{1, 1, 1};
   std::vector<TracedPointer> pointers;
+  std::vector<TracedNumber> numbers;
   std::vector<TouchedBuffer> touched;
   bool is_dropped = false;  ///< There was no room for what its blocks did.
 };

@@ -39,6 +39,23 @@ std::uint64_t hash_of(const BlockMap& map) {
   return hash;
 }
 
+/// Of an argument; nothing where it cannot be one. Pointers are told apart by who looks them up.
+std::optional<std::int64_t> number_in(std::span<const std::byte> arguments,
+                                      const vgpu::ParameterInfo& parameter) {
+  if (parameter.offset + parameter.bytes > arguments.size()) return std::nullopt;
+  const auto* at = arguments.data() + parameter.offset;
+  if (parameter.bytes == sizeof(std::int32_t)) {
+    std::int32_t value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  std::int64_t value = 0;
+  if (parameter.bytes != sizeof value) return std::nullopt;
+  std::memcpy(&value, at, sizeof value);
+  if (vgpu::is_mapped_region(static_cast<std::uint64_t>(value))) return std::nullopt;
+  return value;
+}
+
 std::size_t rows_in(const BlockMap& map) {
   std::size_t count = 0;
   for (const BlockRows& block : map)
@@ -92,6 +109,8 @@ void BlockTrace::start_grid(const Work& work,
   step.block = kernel.block;
   for (std::uint32_t i = 0; i < info.parameters.size(); ++i) {
     const vgpu::ParameterInfo& parameter = info.parameters[i];
+    if (const auto number = number_in(kernel.arguments, parameter))
+      step.numbers.push_back({i, *number});
     for (std::uint32_t inside = 0; inside + 8 <= parameter.bytes; inside += 8) {
       if (parameter.offset + inside + 8 > kernel.arguments.size()) break;
       std::uint64_t word = 0;

@@ -16,7 +16,7 @@ using vcluster::BlockRows;
 using vcluster::kNoTime;
 using vcluster::TracedStep;
 
-/// A graph with one kernel k(float* in, float* out) and one all-gather.
+/// A graph with one kernel k(float* in, float* out, int width) and one all-gather.
 CommunicationGraph graph() {
   CommunicationGraph graph;
   graph.buffers.resize(2);
@@ -25,7 +25,8 @@ CommunicationGraph graph() {
   Kernel kernel;
   kernel.name = "k";
   kernel.parameters = {{"in", "const float *", true, true, false, 0, {}},
-                       {"out", "float *", true, false, true, 1, {}}};
+                       {"out", "float *", true, false, true, 1, {}},
+                       {"width", "int", false, false, false, -1, {}}};
   graph.kernels.push_back(kernel);
   Collective collective;
   collective.name = "ncclAllGather";
@@ -42,6 +43,7 @@ TracedStep launch(vcluster::BlockRecord& record, std::uint64_t n, std::uint64_t 
   const std::uint64_t blocks = (n + tile - 1) / tile;
   step.grid = {static_cast<std::uint32_t>(blocks), 1, 1};
   step.pointers = {{0, 0, 1, 0}, {1, 0, 2, 256}};
+  step.numbers = {{2, static_cast<std::int64_t>(tile)}};
   vcluster::BlockMap in(blocks);
   vcluster::BlockMap out(blocks);
   for (std::uint64_t b = 0; b < blocks; ++b) {
@@ -65,6 +67,17 @@ TEST(KernelSymbol, IsReadAsTheSourceHasIt) {
   EXPECT_EQ(read_symbol("_Z4fillIfEvPT_i").arguments, "<float>");
   EXPECT_EQ(read_symbol("_ZN3lib4packEPf").name, "pack");
   EXPECT_EQ(read_symbol("plain").name, "plain");
+}
+
+TEST(ObservedMap, IsSaidInTheKernelsOwnTerms) {
+  const auto maps = find_maps(graph(), {run_of(1000, 128), run_of(640, 64), run_of(900, 100)});
+  const ObservedMap* out = find_map(maps, 0, 1, true);
+  ASSERT_NE(out, nullptr);
+  const SeenQuantity& columns = out->quantities[Columns];
+  EXPECT_FALSE(columns.formula);  // it does not follow from n
+  ASSERT_TRUE(columns.in_kernel);
+  EXPECT_EQ(to_text(*columns.in_kernel), "width");
+  EXPECT_EQ(columns.shapes, 3U);
 }
 
 TEST(ObservedMap, IsFittedOnTwoShapesAndVerifiedOnAThird) {

@@ -70,6 +70,7 @@ BlockRecord example() {
   kernel.grid = {2, 1, 1};
   kernel.block = {128, 1, 1};
   kernel.pointers = {{0, 0, 1, 256}};
+  kernel.numbers = {{1, -7}};
   kernel.touched = {{1, 0, false, {64, {5, kNoTime}, {kNoTime, 7}}}};
   TracedStep gather{.kind = "collective", .name = "ncclAllGather", .order = 4, .device = 1};
   gather.read = {{2, 0, 32}};
@@ -88,6 +89,7 @@ TEST(BlockRecord, IsReadAsItWasWritten) {
   EXPECT_EQ(read->maps, example().maps);
   EXPECT_EQ(read->steps[0].touched[0].times.first_read[1], kNoTime);
   EXPECT_FALSE(read->steps[0].touched[0].is_exact);
+  EXPECT_EQ(read->steps[0].numbers[0].value, -7);
 }
 
 TEST(BlockRecord, WhatDoesNotFitTogetherIsRefused) {
