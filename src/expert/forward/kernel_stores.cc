@@ -97,16 +97,23 @@ bool declared_again(std::string_view text, const Kernel& kernel) {
 
 }  // namespace
 
-Result<void> forward_stores(const CommunicationGraph& graph,
-                            std::string_view text,
-                            const Kernel& kernel,
-                            Edits& edits) {
+Result<void> add_forward_parameter(std::string_view text, const Kernel& kernel, Edits& edits) {
   // __global__ is a macro itself.
   if (kernel.body.from_macro || kernel.span.elsewhere || kernel.parameters.empty() ||
       kernel.parameters.back().span.from_macro)
     return no(fmt::format("{} is written by a macro or in a header", kernel.name));
   if (declared_again(text, kernel))
     return no(fmt::format("{} is declared in more than one place", kernel.name));
+  edits.insert(kernel.parameters.back().span.end,
+               ", const __grid_constant__ cuco::Forward cuco_forward");
+  return {};
+}
+
+Result<void> forward_stores(const CommunicationGraph& graph,
+                            std::string_view text,
+                            const Kernel& kernel,
+                            Edits& edits) {
+  CUCO_TRY(add_forward_parameter(text, kernel, edits));
   std::vector<Span> done;
   for (const Function* function : instantiations(graph, kernel)) {
     for (const Kernel& one : graph.kernels) {
@@ -121,8 +128,6 @@ Result<void> forward_stores(const CommunicationGraph& graph,
       }
     }
   }
-  edits.insert(kernel.parameters.back().span.end,
-               ", const __grid_constant__ cuco::Forward cuco_forward");
   edits.insert(kernel.body.begin + 1,
                fmt::format("\n  cuco::Forwarder {}(cuco_forward);", kForwarder));
   return {};

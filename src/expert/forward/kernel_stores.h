@@ -13,6 +13,12 @@
 
 namespace cuco::expert::forward {
 
+/// The kernel gets one more parameter, cuco_forward: what the host gives who sends. The error says
+/// why its text cannot change.
+[[nodiscard]] Result<void> add_forward_parameter(std::string_view text,
+                                                 const analysis::Kernel& kernel,
+                                                 Edits& edits);
+
 /// Every store through a parameter goes through a forwarder, in all instantiations of a template:
 /// the kernel gets one more parameter. The error says which store cannot.
 [[nodiscard]] Result<void> forward_stores(const analysis::CommunicationGraph& graph,

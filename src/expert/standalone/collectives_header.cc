@@ -36,8 +36,8 @@ std::string without_lines(const std::string& text, std::string_view word) {
 }
 
 /// It stands in the same file: the device header has been included.
-std::string device_half_of_forwarding() {
-  std::string text = filled("cuco_forward.cuh", {});
+std::string as_part(std::string_view header) {
+  std::string text = filled(header, {});
   text = without(text, "#pragma once\n\n");
   return without(text, fmt::format("#include \"{}\"\n\n", emit::kDeviceHeaderName)) + "\n";
 }
@@ -49,22 +49,24 @@ class Header {
       : uses_(uses), design_(design), caller_(caller) {}
 
   Result<std::string> text() {
+    const bool sends = design_.forwards || design_.chunks;
     text_ = fmt::format(
         "// Collectives that the GPUs of this program do themselves, for what it uses of NCCL.\n"
         "#pragma once\n\n{}#include <map>\n#include <mutex>\n{}\n#include \"{}\"\n\n{}"
         "namespace cuco {{\n\nconstexpr Path kPath = {};\n"
         "constexpr Size kSize{{{}, {} << 10}};\n\n",
-        design_.forwards ? "#include <algorithm>\n" : "",
-        design_.forwards ? "#include <set>\n#include <tuple>\n" : "", emit::kDeviceHeaderName,
-        design_.forwards ? device_half_of_forwarding() : "",
+        sends ? "#include <algorithm>\n" : "",
+        sends ? "#include <optional>\n#include <set>\n#include <tuple>\n" : "",
+        emit::kDeviceHeaderName, device_half_of_sending(),
         without(emit::path_of(design_.backend), "cuco::"), design_.blocks, design_.box_kib);
     if (design_.forwards) text_ += filled("forwarding.cuh", {}) + "\n";
+    if (design_.chunks) text_ += chunking(*design_.chunks) + "\n";
     if (design_.share > 0)
       text_ += filled("size_beside.cuh", {{"share", fmt::format("{}", design_.share)}});
-    const std::string communicators = filled(
-        "communicators.cuh", {{"by_device", design_.forwards ? filled("by_device.cuh", {}) : ""},
-                              {"size", design_.share > 0 ? "size_beside()" : "kSize"}});
-    text_ += design_.forwards ? communicators : without_lines(communicators, "orwarding");
+    const std::string communicators =
+        filled("communicators.cuh", {{"by_device", sends ? filled("by_device.cuh", {}) : ""},
+                                     {"size", design_.share > 0 ? "size_beside()" : "kSize"}});
+    text_ += sends ? communicators : without_lines(communicators, "orwarding");
     CUCO_TRY(groups());
     // One thread calls, and may not even have the library for more.
     if (caller_ == Caller::SplitWorkload) {
@@ -80,6 +82,30 @@ class Header {
   }
 
  private:
+  [[nodiscard]] std::string device_half_of_sending() const {
+    if (design_.forwards) return as_part("cuco_forward.cuh");
+    return design_.chunks ? as_part("cuco_gather.cuh") : "";
+  }
+
+  static std::string_view issuer_name(ChunkIssuer issuer) {
+    switch (issuer) {
+      case ChunkIssuer::EachBlock:
+        return "EachBlock";
+      case ChunkIssuer::LastBlock:
+        return "LastBlock";
+      case ChunkIssuer::OneOfSm:
+        return "OneOfSm";
+    }
+    return {};
+  }
+
+  static std::string chunking(const ChunkKnobs& knobs) {
+    return filled("chunking.cuh", {{"kib", fmt::format("{}", knobs.kib)},
+                                   {"most", fmt::format("{}", knobs.most)},
+                                   {"waits", knobs.producer_waits ? "true" : "false"},
+                                   {"issuer", std::string(issuer_name(knobs.issuer))}});
+  }
+
   [[nodiscard]] emit::Request request_of(Collective collective, std::string name) const {
     emit::Request request;
     request.name = std::move(name);
@@ -100,8 +126,11 @@ class Header {
         uses_.functions.contains("ncclGroupStart") || uses_.functions.contains("ncclGroupEnd");
     if (sends) {
       CUCO_TRY(kernel(request_of(Collective::Exchange, "exchange")));
-      const auto* calls = design_.forwards ? "forward_calls.cuh" : "send_messages.cuh";
-      text_ += "\n" + filled("sending.cuh", {{"send_messages", filled(calls, {})}});
+      const std::string calls = design_.forwards ? filled("planning.cuh", {}) + "\n" +
+                                                       filled("forward_calls.cuh", {}) + "\n" +
+                                                       filled("shared_memory.cuh", {})
+                                                 : filled("send_messages.cuh", {});
+      text_ += "\n" + filled("sending.cuh", {{"send_messages", calls}});
     }
     if (makes || sends || groups) {
       // NCCL has a part in a group only where communicators are made in it.
@@ -113,6 +142,10 @@ class Header {
     if (makes) text_ += "\n" + filled("communicator_calls.cuh", {});
     if (sends) text_ += "\n" + filled("message_calls.cuh", {});
     if (design_.forwards) text_ += "\n" + filled("forward_collectives.cuh", {});
+    if (design_.chunks) {
+      text_ += "\n" + filled("planning.cuh", {}) + "\n" + filled("shared_memory.cuh", {}) + "\n" +
+               filled("chunk_calls.cuh", {});
+    }
     return {};
   }
 
@@ -130,8 +163,11 @@ class Header {
     CUCO_TRY(kernel(request_of(*call.collective, name + "_bytes")));
     const bool rooted = emit::has_root(*call.collective);
     const bool one_buffer = call.own == "bcast";
-    const std::string as_messages =
-        design_.forwards
+    const bool chunked = design_.chunks && *call.collective == Collective::AllGather;
+    const std::string sent_by_kernels =
+        chunked ? "  if (const auto done = gathered_by_kernels(from, to, count * size_of(type), "
+                  "comm, stream))\n    return *done;\n"
+        : design_.forwards
             ? fmt::format(
                   "  if (is_forwarded(comm))\n    return {}_as_messages({}, {}, count * "
                   "size_of(type), {}comm, stream);\n",
@@ -146,7 +182,7 @@ class Header {
         "  return {}_bytes(call.site(), (const {}*){}, ({}*){}, count * size_of(type), {}stream);\n"
         "}}\n",
         call.own, one_buffer ? "void* data" : "const void* from, void* to",
-        rooted ? " int root," : "", as_messages, name, emit::cuda_type(Element::Uint8),
+        rooted ? " int root," : "", sent_by_kernels, name, emit::cuda_type(Element::Uint8),
         one_buffer ? "data" : "from", emit::cuda_type(Element::Uint8), one_buffer ? "data" : "to",
         rooted ? "root, " : "");
     return {};

@@ -17,6 +17,21 @@ namespace cuco::expert {
 
 inline constexpr std::string_view kCollectivesHeaderName = "cuco_collectives.cuh";
 
+/// Who stores what a kernel makes into the memory of other ranks.
+enum class ChunkIssuer {
+  EachBlock,  ///< Every block its own tile.
+  LastBlock,  ///< Who completes a chunk, the whole of it.
+  OneOfSm,    ///< One block of an SM at a time, for all of its blocks.
+};
+
+/// How kernels send what they make, chunk by chunk: see chunks/.
+struct ChunkKnobs {
+  int kib = 16;   ///< Of a chunk, at least.
+  int most = 16;  ///< So many chunks at most: they are larger where there is more to send.
+  ChunkIssuer issuer = ChunkIssuer::OneOfSm;
+  bool producer_waits = true;  ///< For what comes; else a kernel in the collective's place does.
+};
+
 /// How the collectives of a program are done.
 struct OwnDesign {
   design::Backend backend = design::Backend::Lsa;
@@ -25,6 +40,7 @@ struct OwnDesign {
   int box_kib = 32;                  ///< What a block sends to a peer in one round.
   int share = 0;                     ///< Blocks for one in so many SMs at most; 0: for all.
   bool forwards = false;             ///< Kernels may send what they store: see forward/.
+  std::optional<ChunkKnobs> chunks = std::nullopt;  ///< They do it in chunks.
 };
 
 /// What else changes in a program that gets its own collectives.
