@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The built-in proposer: designs from templates, fitted to the program by its analysis. It needs
-/// no model and gives the same proposals for the same program every time.
+/// The built-in proposer: designs that are fitted to the program by its analysis. It needs no model
+/// and gives the same proposals for the same program every time.
 #pragma once
 
 #include <memory>
@@ -37,11 +37,9 @@ struct Ideas {
   std::shared_ptr<kernels::Moves> kernels;
 };
 
-/// All designs that fit the program and the machine.
-[[nodiscard]] Ideas make_ideas(const analysis::CommunicationGraph& graph,
-                               std::string_view text,
-                               const design::TopologyFacts& topology,
-                               design::NcclVersion nccl);
+/// What needs no look at how the program communicates: it as a CUDA graph and, where it does not
+/// communicate, its kernels.
+[[nodiscard]] Ideas make_ideas(const analysis::CommunicationGraph& graph, std::string_view text);
 
 /// The fast path's two steps, as ideas: the infrastructure alone, and conservative replacements
 /// that go on from it.
@@ -49,8 +47,6 @@ struct FastPathIdeas {
   Idea infrastructure;
   std::vector<Idea> replacements;
 };
-[[nodiscard]] Result<FastPathIdeas> make_fast_path_ideas(const analysis::CommunicationGraph& graph,
-                                                         std::string_view text);
 
 /// What candidates are known by.
 [[nodiscard]] std::string code_hash(const Idea& idea);

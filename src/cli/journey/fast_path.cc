@@ -7,13 +7,11 @@
 namespace cuco::cli {
 namespace {
 
-/// Designs that know what is gathered come first; own collectives need to know nothing.
 Result<expert::FastPathIdeas> steps_for(const Situation& situation) {
-  auto ideas = expert::make_fast_path_ideas(situation.graph, situation.subject.program);
-  if (ideas) return ideas;
   if (situation.own.fast_path) return *situation.own.fast_path;
-  if (situation.own.discarded.empty()) return ideas;
-  return Error{ErrorKind::InvalidInput, situation.own.discarded.front().reason};
+  return Error{ErrorKind::InvalidInput, situation.own.discarded.empty()
+                                            ? "the program does not communicate"
+                                            : situation.own.discarded.front().reason};
 }
 
 }  // namespace

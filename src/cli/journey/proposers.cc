@@ -12,6 +12,7 @@
 #include "cli/journey/traced_program.h"
 #include "cli/models/recordings.h"
 #include "cli/terminal/interrupt.h"
+#include "expert/chunks/chunk_ideas.h"
 #include "expert/forward/forward_ideas.h"
 #include "expert/lanes/lane_ideas.h"
 
@@ -27,11 +28,39 @@ void add_lane_ideas(const Situation& situation, expert::Ideas& ideas) {
   ideas.discarded.insert(ideas.discarded.end(), lanes.discarded.begin(), lanes.discarded.end());
 }
 
+/// What runs of the seed show of its blocks.
+Result<Observations> observe_seed(const JourneyOptions& options, const Situation& situation) {
+  return observe({.program = options.workload,
+                  .ranks = options.ranks,
+                  .includes = options.includes,
+                  .flags = options.flags,
+                  .arguments = options.args,
+                  .progress = [](std::string_view) {}},
+                 situation.graph);
+}
+
+/// The seed is run only where that could show what these designs need.
+void add_chunk_ideas(const JourneyOptions& options,
+                     const Situation& situation,
+                     expert::Ideas& ideas) {
+  if (!expert::chunks::has_gather_to_chunk(situation.graph)) return;
+  const auto seen = observe_seed(options, situation);
+  if (!seen) {
+    ideas.discarded.push_back({"chunks from the producers", seen.error().message()});
+    return;
+  }
+  auto chunked =
+      expert::chunks::make_chunk_ideas(situation.graph, seen->maps, situation.subject.program,
+                                       situation.target.facts, situation.nccl, situation.read);
+  std::ranges::move(chunked.ideas, std::back_inserter(ideas.ideas));
+  std::ranges::move(chunked.discarded, std::back_inserter(ideas.discarded));
+}
+
 /// What fits this program alone comes first, then its versions with own collectives.
-expert::Ideas all_ideas(const Situation& situation) {
+expert::Ideas all_ideas(const JourneyOptions& options, const Situation& situation) {
   const std::string& text = situation.subject.program;
-  expert::Ideas ideas =
-      expert::make_ideas(situation.graph, text, situation.target.facts, situation.nccl);
+  expert::Ideas ideas = expert::make_ideas(situation.graph, text);
+  add_chunk_ideas(options, situation, ideas);
   auto forwarded = expert::forward::make_forward_ideas(situation.graph, text,
                                                        situation.target.facts, situation.nccl);
   std::ranges::move(forwarded.ideas, std::back_inserter(ideas.ideas));
@@ -63,16 +92,9 @@ void sort_by_expectation(const Situation& situation, std::vector<expert::Idea>* 
   });
 }
 
-/// What runs of the seed show of its blocks. A model does without where the seed does not run: the
-/// judge will say so.
+/// A model does without where the seed does not run: the judge will say so.
 std::string observed_blocks(const JourneyOptions& options, const Situation& situation) {
-  const auto observed = observe({.program = options.workload,
-                                 .ranks = options.ranks,
-                                 .includes = options.includes,
-                                 .flags = options.flags,
-                                 .arguments = options.args,
-                                 .progress = [](std::string_view) {}},
-                                situation.graph);
+  const auto observed = observe_seed(options, situation);
   if (!observed || observed->maps.empty()) return {};
   return "\nWhat blocks touch, seen in runs on virtual GPUs:\n" +
          analysis::to_text(std::span<const analysis::ObservedMap>(observed->maps));
@@ -133,7 +155,7 @@ Result<ProposerSet> make_proposers(const JourneyOptions& options,
   llm::Gates gates(clock);
   for (const auto& name : options.proposers) {
     if (name == "expert") {
-      expert::Ideas ideas = all_ideas(situation);
+      expert::Ideas ideas = all_ideas(options, situation);
       sort_by_expectation(situation, &ideas.ideas);
       auto expert = std::make_unique<expert::Expert>(std::move(ideas), "program.cu");
       set.expert = expert.get();

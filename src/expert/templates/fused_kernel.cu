@@ -1,5 +1,0 @@
-{{signature}}) {
-  {{enter}}(gather);
-  {{kernel}}_tile({{arguments}});
-  finish_tile({{finish}});
-}
