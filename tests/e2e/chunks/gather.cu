@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrices of odd sizes whose rows are gathered as soon as blocks have made them: some blocks are cut
-// off at the edges, threads return early, and the grid is larger than one chunk. In the last steps
-// nobody makes anything: what is gathered then was there before.
+// off at the edges, threads return early, and there are more blocks than fit on the GPU at once. In
+// the last step nobody makes anything: what is gathered then was there before.
 #include <cuda_runtime.h>
 #include <mpi.h>
 #include <nccl.h>
@@ -10,12 +10,13 @@
 #include <vector>
 
 constexpr int kRows = 8, kColumns = 16;  // of a tile
+constexpr int kShared = 100 << 10;       // so that an SM has room for two blocks
 
 __global__ void make(const float* in, float* out, int m, int n, int step) {
   const int row = blockIdx.y * kRows + threadIdx.y, column = blockIdx.x * kColumns + threadIdx.x;
   if (row >= m || column >= n) return;
   float sum = 0;
-  for (int k = 0; k < n; k += 7)
+  for (int k = 0; k < n; k += 40)
     sum += in[row * n + k];
   out[row * n + column] = sum + column + step;
 }
@@ -49,7 +50,7 @@ int main(int argc, char** argv) {
   cudaStream_t stream;
   cudaStreamCreate(&stream);
 
-  const int m = 77, n = 40, count = m * n;
+  const int m = 203, n = 200, count = m * n;
   float *in, *out, *got, *sum;
   cudaMalloc(&in, count * sizeof(float));
   cudaMalloc(&out, count * sizeof(float));
@@ -58,10 +59,11 @@ int main(int argc, char** argv) {
   cudaMemsetAsync(sum, 0, ranks * count * sizeof(float), stream);
   fill<<<1, 64, 0, stream>>>(in, count, rank);
 
+  cudaFuncSetAttribute(make, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared);
   const int steps = 4;
   for (int step = 0; step < steps; ++step) {
     const dim3 grid((n + kColumns - 1) / kColumns, (m + kRows - 1) / kRows);
-    if (step < 3) make<<<grid, dim3(kColumns, kRows), 0, stream>>>(in, out, m, n, step);
+    if (step < 3) make<<<grid, dim3(kColumns, kRows), kShared, stream>>>(in, out, m, n, step);
     ncclAllGather(out, got, count, ncclFloat, comm, stream);
     take<<<4, 64, 0, stream>>>(got, sum, ranks * count);
   }
@@ -73,7 +75,7 @@ int main(int argc, char** argv) {
   for (int p = 0; p < ranks; ++p) {
     for (int row = 0; row < m; ++row) {
       float rest = 0;
-      for (int k = 0; k < n; k += 7)
+      for (int k = 0; k < n; k += 40)
         rest += static_cast<float>((p * 10 + row * n + k) % 23);
       for (int column = 0; column < n; ++column) {
         const float expected = 4 * (rest + static_cast<float>(column)) + 0 + 1 + 2 + 2;

@@ -177,10 +177,15 @@ class ChunkSender {
                               unsigned round) const {
     __shared__ int found;
     bool entered = false;  // of one thread
+    const int own = tiles.row * tiles.column_blocks + tiles.column;
     __syncthreads();
     if (thread() == 0) {
-      gather_.queue->push(round, tiles.row * tiles.column_blocks + tiles.column);
-      found = has_begun() || (entered = gather_.queue->enter()) ? gather_.queue->pop(round) : -1;
+      found = own;
+      if (!has_begun() && !(entered = gather_.queue->enter())) {
+        gather_.queue->push(round, own);
+        // The last block to begin finds it, if that has not begun yet.
+        found = has_begun() ? gather_.queue->pop(round) : -1;
+      }
     }
     __syncthreads();
     while (found >= 0) {
@@ -289,11 +294,25 @@ class ChunkSender {
     size_t height = min(rows.tile_bytes, gather_.bytes - first) / rows.bytes;
     if (width == rows.bytes) width *= height, height = 1;  // whole rows are one piece
     const size_t packs_in_row = packs<unsigned char>(width);
-    for (size_t k = thread(); k < height * packs_in_row; k += threads()) {
-      const size_t at = first + k / packs_in_row * rows.bytes + column, i = k % packs_in_row;
-      const auto pack = load((const unsigned char*)gather_.from + at, i, width);
-      if (!in_place()) store(part() + at, i, width, pack);
-      store_pack({gather_.window, gather_.offset + at}, i, width, pack);
+    constexpr int kUnroll = 8;
+    for (size_t base = thread(); base < height * packs_in_row; base += kUnroll * threads()) {
+      const size_t left = divide_up(height * packs_in_row - base, threads());
+      const auto place = [&](int u) {
+        return first + (base + u * threads()) / packs_in_row * rows.bytes + column;
+      };
+      const auto pack_of = [&](int u) { return (base + u * threads()) % packs_in_row; };
+      Pack<unsigned char> pack[kUnroll];
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) {
+        if (u < left)
+          pack[u] = load((const unsigned char*)gather_.from + place(u), pack_of(u), width);
+      }
+#pragma unroll
+      for (int u = 0; u < kUnroll; ++u) {
+        if (u >= left) break;
+        if (!in_place()) store(part() + place(u), pack_of(u), width, pack[u]);
+        store_pack({gather_.window, gather_.offset + place(u)}, pack_of(u), width, pack[u]);
+      }
     }
   }
 
