@@ -9,6 +9,8 @@
 #include "expert/chunks/tile_text.h"
 #include "expert/forward/call_chain.h"
 #include "expert/forward/forward_site.h"
+#include "expert/kernels/reading/kernel_body.h"
+#include "program/tokens.h"
 
 namespace cuco::expert::chunks {
 namespace {
@@ -61,6 +63,25 @@ Result<std::size_t> output_of(const CommunicationGraph& graph, const Site& site,
                 : fmt::format("{} writes it through several parameters", made.name));
 }
 
+/// What is said at the kernel's end is said in terms of its parameters.
+Result<void> check_parameters(const CommunicationGraph& graph,
+                              const Kernel& kernel,
+                              const std::string& terms) {
+  const auto names = program::identifiers(terms);
+  for (const analysis::Function& function : graph.syntax.functions) {
+    if (!(function.span == kernel.span) || !function.body) continue;
+    const auto changed = kernels::assigned_in(*function.body);
+    for (const int parameter : function.parameters) {
+      const auto& name = graph.syntax.variables[static_cast<std::size_t>(parameter)].name;
+      const bool is_named =
+          std::ranges::find(names, name, &program::Identifier::name) != names.end();
+      if (is_named && changed.contains(parameter))
+        return no(fmt::format("{} changes its parameter '{}'", kernel.name, name));
+    }
+  }
+  return {};
+}
+
 Result<ChunkProducer> producer_of(const CommunicationGraph& graph,
                                   std::span<const analysis::ObservedMap> maps,
                                   const Site& site,
@@ -75,6 +96,7 @@ Result<ChunkProducer> producer_of(const CommunicationGraph& graph,
   if (map == maps.end())
     return no(fmt::format("no run has shown which blocks of {} write it", made.name));
   CUCO_TRY_ASSIGN(std::string tiles, tile_text(*map));
+  CUCO_TRY(check_parameters(graph, made, made.parameters[output].name + " " + tiles));
   return ChunkProducer{&made, made.parameters[output].name, std::move(tiles)};
 }
 

@@ -116,6 +116,17 @@ TEST_F(ChunksOnGemm, RefusesAKernelThatNoRunHasShown) {
   EXPECT_THAT(made.error().message(), HasSubstr("no run has shown which blocks of gemm_bf16"));
 }
 
+TEST_F(ChunksOnGemm, RefusesAKernelThatChangesWhatTheRuleSpeaksOf) {
+  std::string text = seed_;
+  const std::string begin = "const int row0 = blockIdx.y * kTileBf16;\n";
+  text.insert(text.find(begin), "c += 0;\n  ");
+  const auto graph = analysis::analyse("program.cu", text, {.include_paths = {kRoot / "include"}});
+  ASSERT_TRUE(graph) << graph.error().message();
+  const auto made = gather_in_producers(*graph, maps_, text, design::Backend::Lsa, {});
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message(), HasSubstr("gemm_bf16 changes its parameter 'c'"));
+}
+
 TEST_F(ChunksOnGemm, GoesThroughTheNetworkBetweenNodes) {
   const auto read = [](const std::string& text) {
     return analysis::analyse("program.cu", text, {.include_paths = {kRoot / "include"}});
