@@ -21,6 +21,8 @@ constexpr double kLeastWork = 1.0 / 96;
 // part of theirs at most.
 constexpr long long kLongest = 8;
 constexpr long long kPart = 4;
+// One whose buffer is long may have more work, so that blocks go round over it, too.
+constexpr double kMostLongWork = 1.0 / 4;
 
 /// The value of a range that is nearest.
 long long nearest_value(const Range& range, double value) {
@@ -70,6 +72,13 @@ class Drawer {
       CUCO_TRY(add({.long_param = p}));
       CUCO_TRY(add({.long_param = p}));
     }
+    CUCO_TRY_ASSIGN(const std::vector<std::string> lengths, mixed_lengths());
+    for (const std::string& length : lengths) {
+      for (int i = 0; i < 2; ++i) {
+        CUCO_TRY_ASSIGN(Shape shape, draw_longest(length, drawn.size()));
+        drawn.push_back(std::move(shape));
+      }
+    }
     name_hidden(&drawn);
     for (const Shape* timed : timed_)
       drawn.push_back(beside(*timed));
@@ -84,6 +93,7 @@ class Drawer {
     std::optional<std::size_t> least_param;  ///< At its least: one token, one row, one head.
     /// As high as in timed shapes or higher: loops that run once in others go round.
     std::optional<std::size_t> long_param;
+    bool long_buffer = false;  ///< Any may be long.
   };
 
   /// The timed shapes' work, as a mean over all of them.
@@ -143,6 +153,59 @@ class Drawer {
     return *std::move(nearest);
   }
 
+  /// Lengths of buffers that depend on a parameter with a few values, such as tokens * top: one for
+  /// each set of parameters.
+  Result<std::vector<std::string>> mixed_lengths() {
+    std::vector<std::string> lengths;
+    std::vector<std::vector<bool>> seen;
+    std::vector<BufferRule> rules = workload_.inputs;
+    rules.insert(rules.end(), workload_.outputs.begin(), workload_.outputs.end());
+    for (const BufferRule& rule : rules) {
+      std::vector<bool> depends;
+      bool is_mixed = false;
+      for (std::size_t p = 0; p < workload_.ranges.size(); ++p) {
+        CUCO_TRY_ASSIGN(const bool does, depends_on(rule.elements, p));
+        depends.push_back(does);
+        is_mixed |= does && workload_.ranges[p].values.size() > 2;
+      }
+      if (!is_mixed || std::ranges::find(seen, depends) != seen.end()) continue;
+      seen.push_back(depends);
+      lengths.push_back(rule.elements);
+    }
+    return lengths;
+  }
+
+  [[nodiscard]] Result<bool> depends_on(const std::string& formula, std::size_t param) const {
+    if (timed_.empty()) return false;
+    const Range& range = workload_.ranges[param];
+    Shape one = *timed_[0];
+    Shape other = one;
+    one.params[param] = range.values.empty() ? range.from : std::ranges::min(range.values);
+    other.params[param] = range.values.empty() ? range.to : std::ranges::max(range.values);
+    CUCO_TRY_ASSIGN(const double least, evaluate(formula, workload_.variables(one)));
+    CUCO_TRY_ASSIGN(const double most, evaluate(formula, workload_.variables(other)));
+    return least != most;
+  }
+
+  /// As long in this buffer as its work allows.
+  Result<Shape> draw_longest(const std::string& length, std::size_t number) {
+    std::optional<Shape> longest;
+    double most = 0;
+    for (int i = 0; i < kTries; ++i) {
+      Shape shape = draw_any({.long_buffer = true}, number);
+      CUCO_TRY_ASSIGN(const bool possible, is_possible(shape));
+      if (!possible) continue;
+      CUCO_TRY_ASSIGN(const double work, work_of(shape));
+      CUCO_TRY_ASSIGN(const double elements, evaluate(length, workload_.variables(shape)));
+      if (work > kMostLongWork || elements <= most) continue;
+      most = elements;
+      longest = std::move(shape);
+    }
+    if (!longest) return draw_small({}, number);
+    longest->name = name_of(*longest);
+    return *std::move(longest);
+  }
+
   Shape draw_any(const Small& kind, std::size_t number) {
     Shape shape{.name = "", .uses = {kind.use}, .params = {}};
     for (std::size_t p = 0; p < workload_.ranges.size(); ++p)
@@ -157,6 +220,7 @@ class Drawer {
     if (param == kind.least_param) return range.from;
     const long long highest = highest_timed(param);
     if (param == kind.long_param) return draw_long(range, highest, rng_);
+    if (kind.long_buffer) return draw_value(range, kLongest * highest, rng_);
     return draw_value(range, kind.long_param ? highest / kPart : highest, rng_);
   }
 

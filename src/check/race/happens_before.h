@@ -13,6 +13,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -105,5 +106,13 @@ class Clock {
   std::vector<std::pair<ActorId, std::uint32_t>> actors_;
   std::vector<std::pair<ChainId, std::uint64_t>> chains_;
 };
+
+/// Knowledge by the scope of the fence or flag that it came with: block, device, system.
+using ByScope = std::array<ClockPtr, 3>;
+
+inline void join(ByScope& to, const ByScope& from) {
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to[i] = Clock::join(to[i], from[i]);
+}
 
 }  // namespace cuco::check

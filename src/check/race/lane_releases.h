@@ -66,6 +66,7 @@ struct UnmetLanes {
     std::uint32_t epoch = 0;
     std::uint32_t openers = 0;
     std::uint32_t given = 0;
+    bool is_sequential = false;  ///< fence.sc: what others fenced before they meet counts as well.
   };
 
   std::uint32_t writers = 0;
@@ -80,7 +81,10 @@ struct UnmetLanes {
   /// A later one of the same lanes says all that an earlier one said.
   void add(const Open& one) {
     for (Open& other : open) {
-      if (other.openers != one.openers || other.given != one.given) continue;
+      if (other.openers != one.openers || other.given != one.given ||
+          other.is_sequential != one.is_sequential) {
+        continue;
+      }
       other.epoch = one.epoch;
       return;
     }

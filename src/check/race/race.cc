@@ -333,7 +333,9 @@ ClockPtr RaceDetector::told_by(Address address) {
   ClockPtr told;
   if (const auto found = flags_.find(address & ~Address{3}); found != flags_.end()) {
     for (const SyncHistory::Write& write : found->second.writes()) {
-      for (const ClockPtr& clock : write.clocks)
+      for (const ClockPtr& clock : write.word.clocks)
+        told = Clock::join(told, clock);
+      for (const ClockPtr& clock : write.word.sequential)
         told = Clock::join(told, clock);
     }
   }

@@ -119,12 +119,17 @@ class RaceDetector {
   /// it orders. A value that no such operation left makes unknown what a wait demands.
   void meet_on(ActorId actor, Access access);
   void forget_meeting(Address address) { flags_.erase(address & ~Address{3}); }
-  /// What fences have made ready to be published, and what waits for one: warps hand it on at the
-  /// barriers of their block (every thread a fence, then a barrier, then one thread's flag).
+  /// What fences have made ready to be published, and what waits for one, by scope. A release is a
+  /// fence and a flag of *one* thread, an acquire a flag and a fence; only what fence.sc orders
+  /// goes with the warps of a block through their barriers.
   struct Fences {
-    std::array<ClockPtr, 3> fenced;
-    std::array<ClockPtr, 3> pending;
-    std::array<ClockPtr, 3> library;
+    ByScope fenced;   ///< Published by the thread's next strong store.
+    ByScope pending;  ///< Seen by its relaxed loads: known after its next fence.
+    /// Before a fence.sc of anybody that happens before; known to whoever sees a flag raised since,
+    /// after a fence.sc of its own.
+    ByScope sequential;
+    ByScope pending_sequential;
+    ByScope library;  ///< Seen by a library's barrier: known after any acquire.
   };
   void gather_fences(ActorId actor, Fences& to);
   void take_fences(ActorId actor, const Fences& from);
@@ -186,9 +191,6 @@ class RaceDetector {
     std::uint32_t epoch = 1;   ///< Of actors without a BlockOrder.
     bool has_written = false;  ///< Since its lanes met.
     UnmetLanes lanes;
-    /// fenced: published by the next strong store, by the fence's scope: block, device, system.
-    /// pending: seen by relaxed loads; known after an acquiring fence whose scope reaches the
-    /// writer. library: the same of a library's barrier: known after any such acquire.
     Fences fences;
   };
   struct Group {
@@ -238,8 +240,15 @@ class RaceDetector {
   void write_flag(Me& me, SyncHistory& history, const Access& access, SyncHistory::Write write);
   [[nodiscard]] SyncHistory::Set known_writes(const SyncHistory& history, Me& me) const;
   [[nodiscard]] static std::size_t needed_level(const ActorInfo& a, const ActorInfo& b);
+  /// What these writes tell a reader, by the scope that its acquire needs.
+  [[nodiscard]] SyncHistory::Word told_by(const SyncHistory& history,
+                                          SyncHistory::Set writes,
+                                          const ActorInfo& reader,
+                                          const Access& access) const;
+  /// What both know, by the wider scope.
+  [[nodiscard]] ByScope meet(const ByScope& a, const ByScope& b) const;
   [[nodiscard]] ClockPtr meet(const ClockPtr& a, const ClockPtr& b) const;
-  void take(ActorId actor, std::array<ClockPtr, 3>& from, Scope scope);
+  void take(ActorId actor, ByScope& from, Scope scope);
   /// The clock knows that it is over.
   [[nodiscard]] bool has_ended(ActorId actor, const Clock& clock) const;
   /// A lane raises a flag: what it may speak for besides its own.

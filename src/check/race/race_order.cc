@@ -5,16 +5,20 @@
 //   release pattern   st.release X            or  fence; st.relaxed X     publishes to X
 //   acquire pattern   ld.acquire X            or  ld.relaxed X; fence     learns what X published
 //   a read-modify-write continues what was published to X (release sequence); a plain store ends it
+//   fence.sc of anybody before X, fence.sc of anybody after X was seen: in that order
+//
+// Fence and flag of a pattern are one thread's: a barrier between a fence and another thread's flag
+// makes no release of them. The last rule does, for there is one order of all fence.sc: had the
+// reader's come first, the flag could not have been seen. (membar, which __threadfence() is, is a
+// fence.sc.)
 //
 // What a reader learns of X is what its wait demands, not what it happened to find: see
 // SyncHistory.
 //
 // An edge exists only if both sides' scopes include the other actor. A fence's scope limits it too.
-// Two things are taken for ordered that the model leaves open, as programs rely on them everywhere:
-// fences of all threads before a barrier count for the flag that one thread sets behind it (and the
-// other way round for the reader); what came before a kernel needs no release in a barrier of
-// NCCL's that it begins with, and what such a barrier saw needs no acquire at the kernel's end. A
-// flag of the program's own needs both.
+// One thing is taken for ordered that the model leaves open, as programs rely on it everywhere:
+// what came before a kernel needs no release in a barrier of NCCL's that it begins with, and what
+// such a barrier saw needs no acquire at the kernel's end. A flag of the program's own needs both.
 #include <algorithm>
 #include <utility>
 
@@ -35,6 +39,14 @@ std::size_t level(Scope scope) {
 
 Scope scope_of(std::size_t level) {
   return level == 0 ? Scope::Cta : level == 1 ? Scope::Gpu : Scope::Sys;
+}
+
+bool is_empty(const ByScope& clocks) {
+  return !clocks[0] && !clocks[1] && !clocks[2];
+}
+
+ClockPtr whole(const ByScope& clocks) {
+  return Clock::join(Clock::join(clocks[0], clocks[1]), clocks[2]);
 }
 
 }  // namespace
@@ -73,18 +85,20 @@ void RaceDetector::synchronise(Me& me, const Access& access) {
   if (access.kind == AccessKind::Load || polls) return;
   if (!me.live.lanes.open.empty()) open_releases(me, me.lanes);
   SyncHistory::Write write;
+  SyncHistory::Word& word = write.word;
   const std::size_t reach = level(access.scope);
-  for (std::size_t i = 0; i < write.clocks.size(); ++i) {
+  for (std::size_t i = 0; i < word.clocks.size(); ++i) {
     const std::size_t to = std::min(i, reach);
-    write.clocks[to] = Clock::join(write.clocks[to], me.live.fences.fenced[i]);
+    word.clocks[to] = Clock::join(word.clocks[to], me.live.fences.fenced[i]);
+    word.sequential[to] = Clock::join(word.sequential[to], me.live.fences.sequential[i]);
   }
-  if (access.of_library) write.clocks[2] = Clock::join(write.clocks[2], me.group.start);
+  if (access.of_library) word.clocks[2] = Clock::join(word.clocks[2], me.group.start);
   if (releases(access.order)) {
-    write.clocks[reach] = Clock::with_actor(knowledge(me.actor), me.actor, me.epoch());
+    word.clocks[reach] = Clock::with_actor(knowledge(me.actor), me.actor, me.epoch());
   }
-  if (access.of_library) write.start = me.group.start;
+  if (access.of_library) word.start = me.group.start;
   if (found == flags_.end()) {
-    if (!write.clocks[0] && !write.clocks[1] && !write.clocks[2]) return;
+    if (is_empty(word.clocks) && is_empty(word.sequential)) return;
     found = flags_.try_emplace(at, access.before, static_cast<std::uint32_t>(access.bytes)).first;
   }
   write_flag(me, found->second, access, std::move(write));
@@ -130,40 +144,17 @@ bool RaceDetector::read_flag(Me& me, SyncHistory& history, const Access& access)
   const SyncHistory::Reading reading = history.read(known, access.before, access.ask);
   if (reading.is_poll) return true;
   // What was published with the writes that must have come, by the scope that an acquire needs.
-  std::array<ClockPtr, 3> seen;
-  ClockPtr start;
+  SyncHistory::Word seen;
   bool is_first = true;
   for (const SyncHistory::Set way : reading.ways) {
-    std::array<ClockPtr, 3> here;
-    ClockPtr began;
-    for (std::size_t w = 0; w < history.writes().size(); ++w) {
-      if ((way >> w & 1U) == 0) continue;
-      const SyncHistory::Write& write = history.writes()[w];
-      const ActorInfo& writer = info(write.actor);
-      if (access.of_library) began = Clock::join(began, write.start);
-      if (!scope_includes(access.scope, me.group.info, writer)) continue;
-      ClockPtr& to = here[needed_level(writer, me.group.info)];
-      for (std::size_t i = 0; i < write.clocks.size(); ++i) {
-        if (!write.clocks[i] || !scope_includes(scope_of(i), writer, me.group.info)) continue;
-        to = Clock::join(to, write.clocks[i]);
-      }
-    }
-    if (is_first) {
+    const SyncHistory::Word here = told_by(history, way, me.group.info, access);
+    if (std::exchange(is_first, false)) {
       seen = here;
-      start = began;
-    } else {
-      // In another way less is known: what both know, by the wider scope.
-      const auto whole = [](const std::array<ClockPtr, 3>& clocks) {
-        return Clock::join(Clock::join(clocks[0], clocks[1]), clocks[2]);
-      };
-      const bool wide = seen[2] || here[2];
-      const bool middle = seen[1] || here[1];
-      const ClockPtr both = meet(whole(seen), whole(here));
-      seen = {};
-      seen[wide ? 2 : middle ? 1 : 0] = both;
-      start = meet(start, began);
+      continue;
     }
-    is_first = false;
+    seen.clocks = meet(seen.clocks, here.clocks);
+    seen.sequential = meet(seen.sequential, here.sequential);
+    seen.start = meet(seen.start, here.start);
   }
   // Who reads again what it knows learns nothing, and keeps what it counted on.
   if (reading.least || (reading.proven & ~known) != 0) {
@@ -174,18 +165,37 @@ bool RaceDetector::read_flag(Me& me, SyncHistory& history, const Access& access)
                       .count = history.writes().size(),
                       .least = reading.least});
   }
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i]) continue;
-    if (acquires(access.order)) {
-      if (me.lanes != 0) me.live.lanes.note_learners(me.lanes, me.live.clock);
-      learn(me.actor, seen[i]);
-    } else {
-      ClockPtr& to = access.of_library ? me.live.fences.library[i] : me.live.fences.pending[i];
-      to = Clock::join(to, seen[i]);
+  Fences& fences = me.live.fences;
+  join(fences.pending_sequential, seen.sequential);
+  if (!acquires(access.order)) {
+    join(access.of_library ? fences.library : fences.pending, seen.clocks);
+  } else if (!is_empty(seen.clocks)) {
+    if (me.lanes != 0) me.live.lanes.note_learners(me.lanes, me.live.clock);
+    learn(me.actor, whole(seen.clocks));
+  }
+  if (access.of_library) learn(me.actor, seen.start);
+  return false;
+}
+
+SyncHistory::Word RaceDetector::told_by(const SyncHistory& history,
+                                        SyncHistory::Set writes,
+                                        const ActorInfo& reader,
+                                        const Access& access) const {
+  SyncHistory::Word told;
+  for (std::size_t w = 0; w < history.writes().size(); ++w) {
+    if ((writes >> w & 1U) == 0) continue;
+    const SyncHistory::Write& write = history.writes()[w];
+    const ActorInfo& writer = info(write.actor);
+    if (access.of_library) told.start = Clock::join(told.start, write.word.start);
+    if (!scope_includes(access.scope, reader, writer)) continue;
+    const std::size_t needed = needed_level(writer, reader);
+    for (std::size_t i = 0; i < write.word.clocks.size(); ++i) {
+      if (!scope_includes(scope_of(i), writer, reader)) continue;
+      told.clocks[needed] = Clock::join(told.clocks[needed], write.word.clocks[i]);
+      told.sequential[needed] = Clock::join(told.sequential[needed], write.word.sequential[i]);
     }
   }
-  if (access.of_library) learn(me.actor, start);
-  return false;
+  return told;
 }
 
 void RaceDetector::write_flag(Me& me,
@@ -244,7 +254,14 @@ ClockPtr RaceDetector::meet(const ClockPtr& a, const ClockPtr& b) const {
       });
 }
 
-void RaceDetector::take(ActorId actor, std::array<ClockPtr, 3>& from, Scope scope) {
+ByScope RaceDetector::meet(const ByScope& a, const ByScope& b) const {
+  const std::size_t widest = a[2] || b[2] ? 2 : a[1] || b[1] ? 1 : 0;
+  ByScope both;
+  both[widest] = meet(whole(a), whole(b));
+  return both;
+}
+
+void RaceDetector::take(ActorId actor, ByScope& from, Scope scope) {
   for (std::size_t i = 0; i <= level(scope); ++i) {
     if (from[i]) learn(actor, std::exchange(from[i], nullptr));
   }
@@ -253,20 +270,25 @@ void RaceDetector::take(ActorId actor, std::array<ClockPtr, 3>& from, Scope scop
 void RaceDetector::fence(ActorId actor, Order order, Scope scope, std::uint32_t lanes) {
   Me me = me_of(actor);
   const bool has_lanes = me.group.order != nullptr;
+  const bool is_sequential = order == Order::Sc;
   UnmetLanes& unmet = me.live.lanes;
+  Fences& fences = me.live.fences;
   if (acquires(order)) {
-    const bool learns = std::ranges::any_of(me.live.fences.pending,
-                                            [](const ClockPtr& one) { return one != nullptr; });
+    const bool learns =
+        !is_empty(fences.pending) || (is_sequential && !is_empty(fences.pending_sequential));
     if (has_lanes && learns) unmet.note_learners(lanes, me.live.clock);
-    take(actor, me.live.fences.pending, scope);
-    take(actor, me.live.fences.library, scope);
+    take(actor, fences.pending, scope);
+    if (is_sequential) take(actor, fences.pending_sequential, scope);
+    take(actor, fences.library, scope);
   }
   if (!releases(order)) return;
   if (has_lanes && !unmet.are_spoken_for_by(lanes)) {
     lane_releases_.add(actor, me.epoch(), 0);
-    unmet.add({.epoch = me.epoch(), .openers = lanes});
+    unmet.add({.epoch = me.epoch(), .openers = lanes, .given = 0, .is_sequential = is_sequential});
   }
-  me.live.fences.fenced[level(scope)] = publish(actor);
+  const ClockPtr known = publish(actor);
+  fences.fenced[level(scope)] = known;
+  if (is_sequential) fences.sequential[level(scope)] = known;
 }
 
 void RaceDetector::end_kernel(ActorId actor) {
@@ -275,26 +297,32 @@ void RaceDetector::end_kernel(ActorId actor) {
 
 void RaceDetector::gather_fences(ActorId actor, Fences& to) {
   const Fences& from = me_of(actor).live.fences;
-  for (std::size_t i = 0; i < to.fenced.size(); ++i) {
-    to.fenced[i] = Clock::join(to.fenced[i], from.fenced[i]);
-    to.pending[i] = Clock::join(to.pending[i], from.pending[i]);
-    to.library[i] = Clock::join(to.library[i], from.library[i]);
-  }
+  join(to.sequential, from.sequential);
+  join(to.pending_sequential, from.pending_sequential);
+  join(to.library, from.library);
 }
 
 void RaceDetector::take_fences(ActorId actor, const Fences& from) {
   // Everybody's own are among them.
-  me_of(actor).live.fences = from;
+  Fences& to = me_of(actor).live.fences;
+  to.sequential = from.sequential;
+  to.pending_sequential = from.pending_sequential;
+  to.library = from.library;
 }
 
 void RaceDetector::sync_lanes(ActorId actor) {
   Me me = me_of(actor);
   if (me.group.order == nullptr) return;
   if (std::exchange(me.live.has_written, false)) me.group.order->end_epoch(me.warp);
-  // Fences of all lanes before they meet count for the flag that one of them raises behind it.
-  for (const UnmetLanes::Open& open : me.live.lanes.open)
-    lane_releases_.allow(actor, open.epoch, open.openers);
-  me.live.lanes = {};
+  UnmetLanes met;
+  for (const UnmetLanes::Open& open : me.live.lanes.open) {
+    if (open.given != 0 || open.is_sequential) {
+      lane_releases_.allow(actor, open.epoch, open.openers);
+    } else {
+      met.open.push_back(open);  // Each lane's fence is still its own.
+    }
+  }
+  me.live.lanes = std::move(met);
 }
 
 void RaceDetector::sync_lanes(ActorId actor, std::uint32_t lanes) {
@@ -304,10 +332,10 @@ void RaceDetector::sync_lanes(ActorId actor, std::uint32_t lanes) {
   if ((unmet.learners & lanes) != 0) unmet.learners |= lanes;
   for (UnmetLanes::Open& open : unmet.open) {
     if ((open.openers & lanes) == 0) continue;
-    if (open.given == 0) {
-      lane_releases_.allow(actor, open.epoch, open.openers & lanes);
-    } else {
+    if (open.given != 0) {
       open.openers |= lanes;
+    } else if (open.is_sequential) {
+      lane_releases_.allow(actor, open.epoch, open.openers & lanes);
     }
   }
   if ((unmet.writers & lanes) != 0) {

@@ -104,9 +104,7 @@ void SyncHistory::drop_first() {
   if (second.kind == Kind::Store) {
     first = std::move(second);
   } else {
-    for (std::size_t i = 0; i < first.clocks.size(); ++i)
-      first.clocks[i] = Clock::join(first.clocks[i], second.clocks[i]);
-    first.start = Clock::join(first.start, second.start);
+    first.word.join(second.word);
     first.actor = second.actor;
     first.epoch = second.epoch;
     first.value = second.value;
@@ -126,11 +124,8 @@ void SyncHistory::drop_first() {
 
 void SyncHistory::start_over(std::uint64_t value) {
   Write all;
-  for (const Write& write : writes_) {
-    for (std::size_t i = 0; i < all.clocks.size(); ++i)
-      all.clocks[i] = Clock::join(all.clocks[i], write.clocks[i]);
-    all.start = Clock::join(all.start, write.start);
-  }
+  for (const Write& write : writes_)
+    all.word.join(write.word);
   all.actor = writes_.back().actor;
   all.epoch = writes_.back().epoch;
   all.value = value;
@@ -142,11 +137,9 @@ void SyncHistory::add(Write write, Set known) {
   // Lanes of a warp, one after the other.
   Write& last = writes_.back();
   if (last.actor == write.actor && !last.value && last.kind == write.kind) {
-    for (std::size_t i = 0; i < last.clocks.size(); ++i) {
-      last.clocks[i] = write.kind == Kind::Store ? write.clocks[i]
-                                                 : Clock::join(last.clocks[i], write.clocks[i]);
-    }
-    last.start = Clock::join(last.start, write.start);
+    if (write.kind == Kind::Store)
+      last.word = {.clocks = {}, .sequential = {}, .start = last.word.start};
+    last.word.join(write.word);
     last.epoch = write.epoch;
     return;
   }

@@ -37,12 +37,23 @@ class SyncHistory {
     Add,    ///< Additions may come in any order…
     Other,  ///< …other read-modify-writes are taken as they came.
   };
+  /// What a write tells those who read it.
+  struct Word {
+    ByScope clocks;      ///< Known after an acquire.
+    ByScope sequential;  ///< Known after a fence.sc: a fence.sc happened before the write.
+    ClockPtr start;      ///< Of a library's barrier: what came before its kernel.
+
+    void join(const Word& other) {
+      check::join(clocks, other.clocks);
+      check::join(sequential, other.sequential);
+      start = Clock::join(start, other.start);
+    }
+  };
   struct Write {
     Kind kind = Kind::Store;
     ActorId actor = kNoActor;
     std::uint32_t epoch = 0;
-    std::array<ClockPtr, 3> clocks;      ///< What it published, by scope: block, device, system.
-    ClockPtr start;                      ///< Of a library's barrier: what came before its kernel.
+    Word word;
     std::optional<std::uint64_t> value;  ///< After it; known when the location is next looked at.
     Set before = 0;                      ///< Those that come before it whatever happens.
   };
