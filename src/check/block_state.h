@@ -11,6 +11,7 @@
 
 #include "check/checker.h"
 #include "check/shared/async_copies.h"
+#include "check/shared/bulk_copies.h"
 
 namespace cuco::check {
 
@@ -61,6 +62,7 @@ struct Checker::BlockState {
   };
   std::vector<Unwritten> unwritten;
   AsyncCopies async;
+  BulkCopies bulk;
 };
 
 }  // namespace cuco::check

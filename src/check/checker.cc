@@ -360,6 +360,7 @@ void Checker::retire(BlockState& block) {
     if (known != work->second.info.start) work->second.end = Clock::join(work->second.end, known);
   }
   races_.retire(block.first);
+  forget_bulk(block);
   block.flags.clear();
   for (const Address at : block.meetings_on)
     races_.forget_meeting(at);

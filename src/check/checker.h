@@ -143,6 +143,8 @@ class Checker final : public vgpu::AccessObserver {
                          std::uint32_t lanes) override;
   void on_barrier_release(const vgpu::Warp& warp, unsigned id, std::uint32_t lanes) override;
   void on_warp_sync(const vgpu::Warp& warp, const vgpu::Op& op, std::uint32_t lanes) override;
+  void on_bulk_begin(const vgpu::Warp& warp, const vgpu::BulkCopy& copy) override;
+  void on_bulk_seen(const vgpu::Warp& warp, const vgpu::BulkCopy& copy, bool whole) override;
 
   /// A kernel was stopped.
   void on_trap(const vgpu::Trap& trap, int rank, const std::string& note = {});
@@ -210,6 +212,12 @@ class Checker final : public vgpu::AccessObserver {
                     const vgpu::Warp& warp,
                     const vgpu::Op& op,
                     const vgpu::AccessEvent& event);
+  /// Against bulk copies that nobody has waited for.
+  void check_bulk(const BlockState& block,
+                  const vgpu::Warp& warp,
+                  const vgpu::Op& op,
+                  const vgpu::AccessEvent& event);
+  void forget_bulk(BlockState& block);
   /// Against cp.async in flight.
   void check_async(BlockState& block,
                    const vgpu::Warp& warp,

@@ -20,6 +20,11 @@ std::uint64_t value_at(Address address, std::uint32_t bytes) {
   return value;
 }
 
+bool is_bulk(const vgpu::Warp& warp, const vgpu::Op& op) {
+  const ptx::Instruction* in = warp.kernel->origins[op.source].instruction;
+  return in != nullptr && in->opcode == ptx::Opcode::Cp && in->has(ptx::Modifier::Bulk);
+}
+
 }  // namespace
 
 void Checker::on_access(const vgpu::Warp& warp,
@@ -32,6 +37,7 @@ void Checker::on_access(const vgpu::Warp& warp,
       BlockState& block = state_of(warp);
       block.async.follow(warp);
       if (!block.async.empty()) check_async(block, warp, op, event);
+      if (!block.bulk.empty() && !is_bulk(warp, op)) check_bulk(block, warp, op, event);
       return check_shared(block, warp, op, event);
     }
     case ptx::Space::Global:
@@ -56,7 +62,12 @@ void Checker::check_global(BlockState& block,
                            const vgpu::Warp& warp,
                            const vgpu::Op& op,
                            const vgpu::AccessEvent& event) {
-  const ActorId actor = block.first + warp.index;
+  ActorId actor = block.first + warp.index;
+  if (!block.bulk.empty() && event.kind == AccessKind::Store && is_bulk(warp, op)) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(event.lanes));
+    const BulkCopies::Copy* copy = block.bulk.writer_of(warp.index, lane, event.addresses[lane]);
+    if (copy != nullptr && copy->writer != kNoActor) actor = copy->writer;
+  }
   Access access;
   access.kind = event.kind;
   access.order = event.order;

@@ -24,7 +24,7 @@ void Checker::on_rows(const vgpu::Warp& warp, std::span<const vgpu::RowEvent> ro
   for (const vgpu::RowEvent& row : rows) {
     bool fine = false;
     if (row.space == ptx::Space::Shared && row.kind == AccessKind::Load && row.bytes == 4 &&
-        options_.shared_races && block.async.empty()) {
+        options_.shared_races && block.async.empty() && block.bulk.empty()) {
       // The inner loops of tiled kernels.
       const auto word = static_cast<std::uint32_t>(row.first / 4);
       const std::uint32_t site = site_of(warp, *row.op, row.kind, row.bytes);
@@ -43,6 +43,8 @@ bool Checker::check_row(BlockState& block, const vgpu::Warp& warp, const vgpu::R
   if (row.space == ptx::Space::Shared) {
     if (!options_.shared_races) return true;
     if (row.bytes < 4 || block.async.touches(row.first, bytes)) return false;
+    if (!block.bulk.empty() && block.bulk.conflict(row.first, bytes, !reads) != nullptr)
+      return false;
     const SharedRaces::Access access = words_of(warp, row);
     return reads ? SharedRaces::QuickReader(block.shared, warp.index).read(access)
                  : block.shared.quick_write(access);

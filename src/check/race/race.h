@@ -18,6 +18,7 @@
 
 #include "check/race/block_order.h"
 #include "check/race/happens_before.h"
+#include "check/race/lane_clocks.h"
 #include "check/race/lane_releases.h"
 #include "check/race/sync_history.h"
 #include "check/race/word_states.h"
@@ -123,8 +124,10 @@ class RaceDetector {
   /// fence and a flag of *one* thread, an acquire a flag and a fence; only what fence.sc orders
   /// goes with the warps of a block through their barriers.
   struct Fences {
-    ByScope fenced;   ///< Published by the thread's next strong store.
-    ByScope pending;  ///< Seen by its relaxed loads: known after its next fence.
+    /// Published by the next strong store of the lanes that fenced.
+    std::array<LaneClocks, 3> fenced;
+    /// Seen by relaxed loads: known after the next fence of the lanes that loaded.
+    std::array<LaneClocks, 3> pending;
     /// Before a fence.sc of anybody that happens before; known to whoever sees a flag raised since,
     /// after a fence.sc of its own.
     ByScope sequential;

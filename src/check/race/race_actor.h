@@ -26,6 +26,8 @@ struct RaceDetector::Me {
   std::uint64_t ordered_operation = 0;
   std::uint32_t lanes = 0;  ///< Of the access; 0: not known.
 
+  /// All of them, where it is not known which.
+  [[nodiscard]] std::uint32_t acting_lanes() const { return lanes != 0 ? lanes : ~0U; }
   [[nodiscard]] std::uint32_t epoch() const {
     return group.order != nullptr ? group.order->epoch(warp) : live.epoch;
   }

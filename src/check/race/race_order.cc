@@ -89,7 +89,7 @@ void RaceDetector::synchronise(Me& me, const Access& access) {
   const std::size_t reach = level(access.scope);
   for (std::size_t i = 0; i < word.clocks.size(); ++i) {
     const std::size_t to = std::min(i, reach);
-    word.clocks[to] = Clock::join(word.clocks[to], me.live.fences.fenced[i]);
+    word.clocks[to] = Clock::join(word.clocks[to], me.live.fences.fenced[i].of(me.acting_lanes()));
     word.sequential[to] = Clock::join(word.sequential[to], me.live.fences.sequential[i]);
   }
   if (access.of_library) word.clocks[2] = Clock::join(word.clocks[2], me.group.start);
@@ -167,11 +167,16 @@ bool RaceDetector::read_flag(Me& me, SyncHistory& history, const Access& access)
   }
   Fences& fences = me.live.fences;
   join(fences.pending_sequential, seen.sequential);
-  if (!acquires(access.order)) {
-    join(access.of_library ? fences.library : fences.pending, seen.clocks);
-  } else if (!is_empty(seen.clocks)) {
-    if (me.lanes != 0) me.live.lanes.note_learners(me.lanes, me.live.clock);
-    learn(me.actor, whole(seen.clocks));
+  if (acquires(access.order)) {
+    if (!is_empty(seen.clocks)) {
+      if (me.lanes != 0) me.live.lanes.note_learners(me.lanes, me.live.clock);
+      learn(me.actor, whole(seen.clocks));
+    }
+  } else if (access.of_library) {
+    join(fences.library, seen.clocks);
+  } else {
+    for (std::size_t i = 0; i < seen.clocks.size(); ++i)
+      fences.pending[i].add(me.acting_lanes(), seen.clocks[i]);
   }
   if (access.of_library) learn(me.actor, seen.start);
   return false;
@@ -274,11 +279,18 @@ void RaceDetector::fence(ActorId actor, Order order, Scope scope, std::uint32_t 
   UnmetLanes& unmet = me.live.lanes;
   Fences& fences = me.live.fences;
   if (acquires(order)) {
-    const bool learns =
-        !is_empty(fences.pending) || (is_sequential && !is_empty(fences.pending_sequential));
-    if (has_lanes && learns) unmet.note_learners(lanes, me.live.clock);
-    take(actor, fences.pending, scope);
-    if (is_sequential) take(actor, fences.pending_sequential, scope);
+    ByScope seen;
+    for (std::size_t i = 0; i <= level(scope); ++i) {
+      if (!fences.pending[i].empty()) seen[i] = fences.pending[i].take(has_lanes ? lanes : ~0U);
+    }
+    if (is_sequential) {
+      for (std::size_t i = 0; i <= level(scope); ++i)
+        seen[i] = Clock::join(seen[i], std::exchange(fences.pending_sequential[i], nullptr));
+    }
+    if (!is_empty(seen)) {
+      if (has_lanes) unmet.note_learners(lanes, me.live.clock);
+      learn(actor, whole(seen));
+    }
     take(actor, fences.library, scope);
   }
   if (!releases(order)) return;
@@ -287,7 +299,7 @@ void RaceDetector::fence(ActorId actor, Order order, Scope scope, std::uint32_t 
     unmet.add({.epoch = me.epoch(), .openers = lanes, .given = 0, .is_sequential = is_sequential});
   }
   const ClockPtr known = publish(actor);
-  fences.fenced[level(scope)] = known;
+  fences.fenced[level(scope)].set(has_lanes ? lanes : ~0U, known);
   if (is_sequential) fences.sequential[level(scope)] = known;
 }
 

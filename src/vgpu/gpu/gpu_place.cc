@@ -285,6 +285,7 @@ void Gpu::Impl::settle(Sm& sm, VTime now) {
 
 void Gpu::Impl::finish_block(Block& block) {
   deliver_bulk(block, kNever);
+  block.unseen_copies.clear();
   std::erase_if(copies, [&](const auto& entry) { return entry.second == &block; });
   Grid& grid = *block.grid;
   Sm& sm = *block.sm;

@@ -117,7 +117,8 @@ struct Block {
     Warp* warp = nullptr;
   };
   std::vector<SharedWatch> watches;
-  std::vector<BulkCopy> copies;  ///< Under way.
+  std::vector<BulkCopy> copies;         ///< Under way.
+  std::vector<BulkCopy> unseen_copies;  ///< Arrived, which nobody has waited for; if observed.
 };
 
 /// A launch's slot of device memory: arguments, then the workspace of grid barriers.

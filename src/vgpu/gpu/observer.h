@@ -14,6 +14,7 @@
 
 namespace cuco::vgpu {
 
+struct BulkCopy;
 struct Grid;
 struct Op;
 struct Warp;
@@ -72,6 +73,11 @@ class AccessObserver {
   virtual void on_barrier_release(const Warp& warp, unsigned id, std::uint32_t lanes) = 0;
   /// Lanes met at a .sync operation.
   virtual void on_warp_sync(const Warp& warp, const Op& op, std::uint32_t lanes) = 0;
+  /// A bulk copy is on its way from here on; its accesses are told when it arrives, …
+  virtual void on_bulk_begin(const Warp& /*warp*/, const BulkCopy& /*copy*/) {}
+  /// …and that it is over when the warp has waited for it, or, without `whole`, for its source to
+  /// be read. The first to wait is told.
+  virtual void on_bulk_seen(const Warp& /*warp*/, const BulkCopy& /*copy*/, bool /*whole*/) {}
   /// The warp did not run from `from` to `to`, because of what `op` waits for.
   virtual void on_wait(
       const Warp& /*warp*/, const Op& /*op*/, WaitKind /*kind*/, VTime /*from*/, VTime /*to*/) {}

@@ -42,6 +42,14 @@ class ObserverList final : public AccessObserver {
     for (AccessObserver* observer : observers_)
       observer->on_warp_sync(warp, op, lanes);
   }
+  void on_bulk_begin(const Warp& warp, const BulkCopy& copy) override {
+    for (AccessObserver* observer : observers_)
+      observer->on_bulk_begin(warp, copy);
+  }
+  void on_bulk_seen(const Warp& warp, const BulkCopy& copy, bool whole) override {
+    for (AccessObserver* observer : observers_)
+      observer->on_bulk_seen(warp, copy, whole);
+  }
   void on_wait(const Warp& warp, const Op& op, WaitKind kind, VTime from, VTime to) override {
     for (AccessObserver* observer : observers_)
       observer->on_wait(warp, op, kind, from, to);

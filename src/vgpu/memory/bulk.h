@@ -27,10 +27,14 @@ struct BulkCopy {
   std::uint8_t lane = 0;
   bool to_shared = false;
   bool performed = false;
+  bool parity = false;      ///< Of the mbarrier's phase that it has arrived in.
   std::uint64_t group = 0;  ///< Of copies to global memory: the lane's commit number.
   VTime read = 0;           ///< When the source has been read.
   VTime done = 0;           ///< When it has arrived.
 };
+
+/// A wait for a phase of this parity of the mbarrier has succeeded.
+void see_bulk(Warp& warp, Address object, bool parity);
 
 /// Performs the block's copies that have arrived by `now`.
 void deliver_bulk(Block& block, VTime now);

@@ -78,12 +78,13 @@ bool check(Warp& w, const BulkCopy& copy) {
 }
 
 /// The object learns that bytes have come.
-void complete_bytes(Block& block, const BulkCopy& copy) {
+void complete_bytes(Block& block, BulkCopy& copy) {
   report(copy, Space::Shared, AccessKind::Atomic, copy.object, Mbarrier::kBytes);
   std::byte* at = block.shared.data() + copy.object;
   std::uint64_t bits = 0;
   std::memcpy(&bits, at, sizeof bits);
   Mbarrier state = Mbarrier::unpack(bits);
+  copy.parity = state.parity;
   state.bytes_under_way -= static_cast<std::int32_t>(copy.bytes);
   state.settle();
   bits = state.pack();
@@ -113,6 +114,7 @@ void perform(Block& block, BulkCopy& copy) {
     }
   }
   if (copy.to_shared) complete_bytes(block, copy);
+  if (w.observer != nullptr) block.unseen_copies.push_back(copy);
 }
 
 template <bool ToShared>
@@ -147,16 +149,19 @@ void exec_copy(Warp& w, const Op& op) {
     copy.read = std::min(copy.done, w.clock + copy.bytes / kReadBytes * w.sm->timing->cycle);
     if (!ToShared) w.block->stored = std::max(w.block->stored, copy.done);
     w.block->copies.push_back(copy);
+    if (w.observer != nullptr) w.observer->on_bulk_begin(w, copy);
     w.grid->scheduler->deliver_at(*w.block, copy.done);
   });
   if (!w.trapped()) note_progress(w);
 }
 
 void exec_commit(Warp& w, const Op& /*op*/) {
-  for (BulkCopy& copy : w.block->copies) {
-    if (copy.warp != &w || copy.group != kUncommitted || (w.active >> copy.lane & 1U) == 0)
-      continue;
-    copy.group = w.bulk_groups[copy.lane];
+  for (auto* copies : {&w.block->copies, &w.block->unseen_copies}) {
+    for (BulkCopy& copy : *copies) {
+      if (copy.warp != &w || copy.group != kUncommitted || (w.active >> copy.lane & 1U) == 0)
+        continue;
+      copy.group = w.bulk_groups[copy.lane];
+    }
   }
   w.uses_async = true;
   for_active(w.active, [&](unsigned l) { ++w.bulk_groups[l]; });
@@ -167,18 +172,35 @@ template <bool Read>
 void exec_wait_group(Warp& w, const Op& op) {
   w.sync_clock();
   VTime until = w.clock;
+  const auto is_awaited = [&](const BulkCopy& copy) {
+    return copy.warp == &w && !copy.to_shared && (w.active >> copy.lane & 1U) != 0 &&
+           copy.group != kUncommitted && copy.group + op.imm < w.bulk_groups[copy.lane];
+  };
   for (BulkCopy& copy : w.block->copies) {
-    if (copy.warp != &w || copy.to_shared || (w.active >> copy.lane & 1U) == 0) continue;
-    if (copy.group == kUncommitted || copy.group + op.imm >= w.bulk_groups[copy.lane]) continue;
+    if (!is_awaited(copy)) continue;
     perform(*w.block, copy);
     until = std::max(until, Read ? copy.read : copy.done);
   }
   w.grid->counters.waiting += until - w.clock;
   w.clock = until;
   deliver_bulk(*w.block, w.clock);
+  std::erase_if(w.block->unseen_copies, [&](const BulkCopy& copy) {
+    if (!is_awaited(copy)) return false;
+    w.observer->on_bulk_seen(w, copy, !Read);
+    return !Read;
+  });
 }
 
 }  // namespace
+
+void see_bulk(Warp& w, Address object, bool parity) {
+  if (is_shared(object)) object -= kSharedWindow;
+  std::erase_if(w.block->unseen_copies, [&](const BulkCopy& copy) {
+    if (!copy.to_shared || copy.object != object || copy.parity != parity) return false;
+    w.observer->on_bulk_seen(w, copy, true);
+    return true;
+  });
+}
 
 void deliver_bulk(Block& block, VTime now) {
   if (block.copies.empty()) return;

@@ -110,7 +110,9 @@ void exec_wait(Warp& w, const Op& op) {
     digest = (digest ^ bits) * 0x9E37'79B9'7F4A'7C15ULL;
     const bool waited_for = ByParity ? (w.slots<std::uint32_t>(op.b)[l] & 1U) != 0
                                      : Mbarrier::unpack(w.slots<std::uint64_t>(op.b)[l]).parity;
-    done |= (Mbarrier::unpack(bits).parity != waited_for ? 1U : 0U) << l;
+    const bool is_over = Mbarrier::unpack(bits).parity != waited_for;
+    if (is_over && !w.block->unseen_copies.empty()) see_bulk(w, addresses[l], waited_for);
+    done |= (is_over ? 1U : 0U) << l;
   });
   if (w.trapped()) return;
   w.set_predicate(op.dst, done);

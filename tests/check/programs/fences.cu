@@ -17,6 +17,9 @@
 // CASE last_block none
 // CASE last_block_by_acquire_release_fences global-race
 // CASE fence_too_early global-race
+// CASE flag_of_the_lane_that_fenced none
+// CASE flag_of_its_neighbour global-race
+// CASE flag_of_its_neighbour_sequential none
 #include <cuda/atomic>
 
 #include "case.h"
@@ -77,6 +80,25 @@ __global__ void sum(unsigned* data, unsigned* count, unsigned* out, Fence kind, 
   out[thread] = all;
 }
 
+// One lane of the warp fences, behind a barrier; that one or another raises the flag.
+__global__ void neighbours(unsigned* data, unsigned* flag, unsigned* out, Fence kind, unsigned raiser) {
+  const unsigned thread = threadIdx.x;
+  if (blockIdx.x == 0) {
+    data[thread] = thread;
+    __syncthreads();
+    if (thread == 0) fence(kind);
+    __syncthreads();
+    if (thread == raiser) Flag(*flag).store(1, cuda::memory_order_relaxed);
+    return;
+  }
+  if (thread == 0) {
+    while (Flag(*flag).load(cuda::memory_order_relaxed) != 1) {}
+    fence(kind);
+  }
+  __syncthreads();
+  out[thread] = data[thread];
+}
+
 int main(int argc, char** argv) {
   Case which(argc, argv);
   unsigned *data, *flag, *out;
@@ -104,6 +126,12 @@ int main(int argc, char** argv) {
   sums("last_block", Sequential, false);
   sums("last_block_by_acquire_release_fences", AcqRel, false);
   sums("fence_too_early", Sequential, true);
+  const auto raises = [&](const char* name, Fence kind, unsigned raiser) {
+    if (which.is(name)) neighbours<<<2, kThreads>>>(data, flag, out, kind, raiser);
+  };
+  raises("flag_of_the_lane_that_fenced", AcqRel, 0);
+  raises("flag_of_its_neighbour", AcqRel, 1);
+  raises("flag_of_its_neighbour_sequential", Sequential, 1);
   if (cudaDeviceSynchronize() != cudaSuccess) return 1;
   cudaFree(data);
   cudaFree(out);
