@@ -427,6 +427,8 @@ std::uint32_t Checker::find_site(std::uint64_t key,
   if (fresh) {
     // In words at once: the kernel's module may be gone when they are needed.
     sites_.push_back({place_of(*warp.kernel, op.source), true, at->second});
+    const ptx::Instruction* in = warp.kernel->origins[op.source].instruction;
+    sites_.back().is_constant = in != nullptr && in->has(ptx::Modifier::Nc);
     Site& place = sites_.back().place;
     place.what = verb(kind, bytes);
     if (place.line > 0) {

@@ -167,7 +167,8 @@ class Checker final : public vgpu::AccessObserver {
   struct SiteRecord {
     Site place;
     bool in_kernel = false;
-    std::uint32_t line = 0;  ///< The first site of the same line.
+    std::uint32_t line = 0;    ///< The first site of the same line.
+    bool is_constant = false;  ///< Reads through the read-only cache.
   };
   /// A block that ran, or a piece of work outside of kernels.
   struct BlockRecord {

@@ -74,6 +74,7 @@ void Checker::check_global(BlockState& block,
   access.scope = event.scope;
   access.site = site_of(warp, op, event.kind, event.bytes);
   access.goes_on = event.goes_on;
+  access.is_constant = sites_[access.site].is_constant;
   const bool strong = is_strong(event.order);
   // Under an adversarial schedule a thread reads what memory does not hold: what it found counts.
   const bool has_values =

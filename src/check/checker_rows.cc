@@ -59,6 +59,7 @@ bool Checker::check_row(BlockState& block, const vgpu::Warp& warp, const vgpu::R
     access.lane = row.same ? kManyLanes : 0;
     access.lane_bytes = row.same ? 0 : row.bytes;
     access.by_all_lanes = row.same;
+    access.is_constant = sites_[access.site].is_constant;
     races_.access(block.first + warp.index, access);
   }
   return true;

@@ -74,6 +74,12 @@ void Checker::explain_race(const Race& race, Finding& finding) {
         fmt::format("only another lane of the warp waited for what makes this {} safe",
                     race.later_writes ? "write" : "read");
     finding.hint = "put __syncwarp() between the wait of one lane and what the others do";
+  } else if (race.unmet == Race::Unmet::BeforeKernel) {
+    finding.message =
+        "reads through the read-only cache (ld.global.nc) what was written after this kernel began";
+    finding.hint =
+        "no __ldg(), and no const __restrict__, for memory that changes while the kernel runs: the "
+        "cache may hold what was there before";
   } else if (race.earlier.actor == race.later.actor) {
     finding.message =
         "reads what another lane of the warp has just written, without a __syncwarp() between";

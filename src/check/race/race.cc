@@ -81,11 +81,16 @@ bool RaceDetector::happened_before(const Stamp& stamp, Me& me) const {
   return true;
 }
 
+bool RaceDetector::came_before_kernel(const Stamp& stamp, const Group& group) const {
+  return group.start && (has_ended(stamp.actor, *group.start) ||
+                         group.start->epoch_of(stamp.actor) >= stamp.epoch);
+}
+
 bool RaceDetector::scope_includes(Scope scope, const ActorInfo& a, const ActorInfo& b) const {
   switch (scope) {
     case Scope::Cta:
+    case Scope::Cluster:  // of one block: there are no others here
       return a.block == b.block;
-    case Scope::Cluster:
     case Scope::Gpu:
       return a.device == b.device;
     case Scope::Sys:
@@ -159,9 +164,12 @@ bool RaceDetector::check_cell(
   const bool writes = kind != AccessKind::Load;
   Race::Unmet unmet = Race::Unmet::None;
   const auto conflicts = [&](const Stamp& old, bool is_write) {
-    if (old.actor == kNoActor || old.actor == now.actor || (old.bytes_mask & now.bytes_mask) == 0) {
-      return false;
+    if (old.actor == kNoActor || (old.bytes_mask & now.bytes_mask) == 0) return false;
+    if (me.reads_constant && !came_before_kernel(old, me.group)) {
+      unmet = Race::Unmet::BeforeKernel;
+      return true;
     }
+    if (old.actor == now.actor) return false;
     const bool is_ordered = happened_before(old, me);
     unmet = is_ordered ? unmet_lanes(old, is_write, now, address, me) : Race::Unmet::None;
     return (!is_ordered || unmet != Race::Unmet::None) && !morally_strong(old, now);
@@ -241,6 +249,7 @@ void RaceDetector::access(ActorId actor, const Access& access) {
   Me me = me_of(actor);
   const bool has_lanes = me.group.order != nullptr;
   if (has_lanes) me.lanes = lanes_of(access);
+  me.reads_constant = has_lanes && access.is_constant;
   if (is_strong(access.order)) synchronise(me, access);
   Stamp now;
   now.actor = actor;

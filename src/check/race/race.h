@@ -66,6 +66,7 @@ struct Access {
   /// waits for its LSA part so, and then with acquire order for its GIN part).
   bool of_library = false;
   bool is_addition = false;  ///< Atomic.
+  bool is_constant = false;  ///< A load of what the kernel takes for constant (ld.global.nc).
   bool goes_on = false;      ///< Elsewhere, as one operation: what comes next is no later.
   // Strong ones: what the location holds, what it will hold, and what a reader makes of it. Without
   // them, whatever was published there counts as awaited.
@@ -90,8 +91,14 @@ struct Race {
   Stamp later;
   bool later_writes = false;
   /// They would be ordered if the lanes of a warp had met: those of the earlier one's before one of
-  /// them released, those of the later one's after one of them acquired.
-  enum class Unmet : std::uint8_t { None, BeforeRelease, AfterAcquire } unmet = Unmet::None;
+  /// them released, those of the later one's after one of them acquired. BeforeKernel: they are,
+  /// but the later one reads as if nothing changed while its kernel runs.
+  enum class Unmet : std::uint8_t {
+    None,
+    BeforeRelease,
+    AfterAcquire,
+    BeforeKernel
+  } unmet = Unmet::None;
 };
 
 class RaceDetector {
@@ -219,6 +226,7 @@ class RaceDetector {
   Page& page(Address address);
   [[nodiscard]] Me me_of(ActorId actor);
   [[nodiscard]] bool happened_before(const Stamp& stamp, Me& me) const;
+  [[nodiscard]] bool came_before_kernel(const Stamp& stamp, const Group& group) const;
   [[nodiscard]] bool scope_includes(Scope scope, const ActorInfo& a, const ActorInfo& b) const;
   [[nodiscard]] bool morally_strong(const Stamp& a, const Stamp& b) const;
   /// What another lane of the same warp wrote, that has not met the reader's since.

@@ -24,7 +24,8 @@ struct RaceDetector::Me {
   std::uint32_t ordered_epoch = 0;
   ChainId ordered_chain = 0;
   std::uint64_t ordered_operation = 0;
-  std::uint32_t lanes = 0;  ///< Of the access; 0: not known.
+  std::uint32_t lanes = 0;      ///< Of the access; 0: not known.
+  bool reads_constant = false;  ///< Access::is_constant
 
   /// All of them, where it is not known which.
   [[nodiscard]] std::uint32_t acting_lanes() const { return lanes != 0 ? lanes : ~0U; }

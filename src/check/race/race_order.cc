@@ -32,9 +32,9 @@ bool acquires(Order order) {
   return order == Order::Acquire || order == Order::AcqRel || order == Order::Sc;
 }
 
-/// Block, device, system: clusters are taken for devices.
+/// Block, device, system; a cluster is a block.
 std::size_t level(Scope scope) {
-  return scope == Scope::Cta ? 0 : scope == Scope::Sys ? 2 : 1;
+  return scope == Scope::Sys ? 2 : scope == Scope::Gpu ? 1 : 0;
 }
 
 Scope scope_of(std::size_t level) {

@@ -106,11 +106,14 @@ union LaunchAttributeValue {
     unsigned x, y, z;
   } cluster;
   int priority;
+  int serialization_allowed;
 };
 
 enum LaunchAttributeId : int {
   kAttributeCooperative = 2,
   kAttributeCluster = 4,
+  kAttributeProgrammaticSerialization = 6,
+  kAttributeProgrammaticEvent = 7,
   kAttributePriority = 8,
 };
 

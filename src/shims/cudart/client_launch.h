@@ -17,6 +17,7 @@ struct LaunchOptions {
   Dim3 block;
   Dim3 cluster{0, 0, 0};
   bool cooperative = false;
+  bool begins_early = false;  ///< It may begin before what is before it in its stream has ended.
   std::size_t dynamic_smem = 0;
   StreamHandle stream = nullptr;
 };

@@ -94,6 +94,8 @@ struct Launch {
   std::uint32_t cluster[3] = {0, 0, 0};
   std::uint32_t cooperative = 0;
   std::uint64_t dynamic_smem = 0;
+  std::uint32_t begins_early = 0;  ///< Programmatic dependent launch, which takes its turn here.
+  std::uint32_t reserved = 0;
 };
 
 struct GetOccupancy {

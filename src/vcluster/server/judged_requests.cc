@@ -5,6 +5,7 @@
 
 #include "shims/wire/messages_host.h"
 #include "shims/wire/messages_managed.h"
+#include "shims/wire/messages_module.h"
 #include "shims/wire/view.h"
 #include "vcluster/host/process_identity.h"
 
@@ -47,6 +48,13 @@ bool is_of_host_library(const wire::Frame& frame) {
   }
 }
 
+/// A kernel that need not wait for the one before it takes its turn here: whether it waits where it
+/// has to would stay unseen.
+bool begins_early(const wire::Frame& frame) {
+  const auto launch = wire::read_front<wire::Launch>(frame.payload);
+  return launch && launch->begins_early != 0;
+}
+
 }  // namespace
 
 Reason why_not_in_judged_run(const Processes& processes,
@@ -55,6 +63,8 @@ Reason why_not_in_judged_run(const Processes& processes,
   const std::uint16_t type = frame.header.type;
   if (type == wire::Hello::kType) return against_hello(processes, session, frame);
   if (is_of_host_library(frame)) return "judged ranks may not use host clocks or host waits";
+  if (type == wire::Launch::kType && begins_early(frame))
+    return "programmatic dependent launch, which the virtual cluster does not play";
   if (type == wire::MapManaged::kType) return "device memory mapped by the host";
   const bool service = type == wire::NextService::kType || type == wire::AttachBounce::kType ||
                        type == wire::Goodbye::kType;

@@ -4,7 +4,8 @@
 ///
 /// Its messages need not come from our libraries: it has the socket, and can write to it what it
 /// likes. Whatever would let it choose its own clock, act while the judge holds all ranks, wait
-/// for its peers at no cost, or touch device memory from the host ends it.
+/// for its peers at no cost, touch device memory from the host, or launch what is not played as it
+/// is meant ends it.
 #pragma once
 
 #include <optional>

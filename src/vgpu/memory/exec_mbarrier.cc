@@ -111,7 +111,7 @@ void exec_wait(Warp& w, const Op& op) {
     const bool waited_for = ByParity ? (w.slots<std::uint32_t>(op.b)[l] & 1U) != 0
                                      : Mbarrier::unpack(w.slots<std::uint64_t>(op.b)[l]).parity;
     const bool is_over = Mbarrier::unpack(bits).parity != waited_for;
-    if (is_over && !w.block->unseen_copies.empty()) see_bulk(w, addresses[l], waited_for);
+    if (is_over && w.observer != nullptr) see_bulk(w, addresses[l], waited_for);
     done |= (is_over ? 1U : 0U) << l;
   });
   if (w.trapped()) return;

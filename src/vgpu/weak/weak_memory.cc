@@ -176,8 +176,8 @@ WeakMemory::Thread& WeakMemory::thread_of(const Warp& w) {
 WeakMemory::Level WeakMemory::level_of(Scope scope) {
   switch (scope) {
     case Scope::Cta:
+    case Scope::Cluster:  // of one block
       return kBlock;
-    case Scope::Cluster:  // At least what a cluster has.
     case Scope::Gpu:
       return kGpu;
     case Scope::Sys:

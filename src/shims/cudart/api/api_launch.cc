@@ -43,6 +43,7 @@ wire::Launch launch_message(const Kernel& kernel, const LaunchOptions& options) 
   set(request.block, options.block);
   set(request.cluster, options.cluster);
   request.cooperative = options.cooperative ? 1 : 0;
+  request.begins_early = options.begins_early ? 1 : 0;
   request.dynamic_smem = options.dynamic_smem;
   return request;
 }
@@ -70,6 +71,10 @@ Error launch_with_config(const LaunchConfig* config,
     } else if (attribute.id == kAttributeCluster) {
       const auto& cluster = attribute.value.cluster;
       options.cluster = {cluster.x, cluster.y, cluster.z};
+    } else if (attribute.id == kAttributeProgrammaticSerialization) {
+      options.begins_early = attribute.value.serialization_allowed != 0;
+    } else if (attribute.id == kAttributeProgrammaticEvent) {
+      options.begins_early = true;
     }
     // The others are hints about time.
   }
