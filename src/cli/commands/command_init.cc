@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/journey/program_files.h"
 #include "cli/terminal/command.h"
 #include "judge/whole/whole_program.h"
 #include "program/tokens.h"
@@ -23,16 +24,6 @@ std::string filled(std::string text, std::string_view key, std::string_view valu
     at += value.size();
   }
   return text;
-}
-
-/// A program defines main, "int main(" or "auto main(... ) -> int"; a split one has three entry
-/// points instead.
-bool has_main(std::span<const std::string> tokens) {
-  for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
-    const bool typed = tokens[i] == "int" || tokens[i] == "auto";
-    if (typed && tokens[i + 1] == "main" && tokens[i + 2] == "(") return true;
-  }
-  return false;
 }
 
 /// The entry point that a split program lacks, if it lacks one.
@@ -68,7 +59,7 @@ class InitCommand final : public Command {
       CUCO_TRY_ASSIGN(source, system::read_file(program_, 4U << 20U));
     }
     const auto tokens = program::tokens(source);
-    const bool whole = has_main(tokens);
+    const bool whole = has_main(source);
     const auto missing = source.empty() || whole ? std::nullopt : missing_entry(tokens);
     if (missing) {
       return Error{ErrorKind::InvalidInput,

@@ -7,6 +7,7 @@
 
 #include "cli/journey/journey.h"
 #include "cli/journey/opened_program.h"
+#include "cli/journey/program_files.h"
 #include "cli/journey/program_reading.h"
 #include "cli/models/recordings.h"
 #include "cli/terminal/command.h"
@@ -26,8 +27,8 @@ class OptimizeCommand final : public Command {
 
   void declare(Arguments& arguments) override {
     arguments
-        .positional("WORKLOAD", workload_,
-                    "folder with workload.toml and program.cu, or a CUDA program with main()")
+        .positional("WORKLOAD", files_,
+                    "folder with workload.toml and program.cu, or the sources of a CUDA program")
         .completes(Completion::Workload);
     arguments.option("--ranks", ranks_, "N", "number of GPUs of such a program (default: 4)");
     arguments.option("--include", includes_, "DIR", "header folder that it needs; may be repeated")
@@ -64,11 +65,12 @@ class OptimizeCommand final : public Command {
 
   Result<ExitCode> run(Context& context) override {
     std::error_code code;
-    const bool is_file = std::filesystem::is_regular_file(workload_, code);
+    CUCO_TRY(check_exists(files_.front()));
+    CUCO_TRY_ASSIGN(files_, main_first(std::move(files_)));
+    const bool is_file = std::filesystem::is_regular_file(files_.front(), code);
     if (!is_file && (ranks_ || !includes_.empty() || !flags_.empty() || !args_.empty())) {
       return described_twice();
     }
-    CUCO_TRY(check_exists(workload_));
     if (!start_.empty() && !std::filesystem::is_regular_file(start_, code)) {
       return Error{ErrorKind::NotFound, fmt::format("--start: no such file: {}", start_.string())};
     }
@@ -82,7 +84,9 @@ class OptimizeCommand final : public Command {
  private:
   Result<JourneyOptions> chosen(const Config& config) const {
     JourneyOptions options;
-    options.workload = workload_.string();
+    options.workload = files_.front().string();
+    for (std::size_t i = 1; i < files_.size(); ++i)
+      options.sources.push_back(files_[i].string());
     options.ranks = ranks_.value_or(options.ranks);
     options.args = args_;
     options.includes = includes_;
@@ -117,6 +121,9 @@ class OptimizeCommand final : public Command {
       }
       options.budget_seconds = *seconds;
     }
+    if (jobs_ && *jobs_ < 1) {
+      return Error{ErrorKind::InvalidInput, fmt::format("--jobs {}: must be at least 1", *jobs_)};
+    }
     const auto jobs = jobs_.value_or(static_cast<int>(config.integer("search.jobs")));
     options.jobs =
         jobs > 0 ? jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -131,7 +138,7 @@ class OptimizeCommand final : public Command {
     return options;
   }
 
-  std::filesystem::path workload_;
+  std::vector<system::Path> files_;
   std::optional<int> ranks_;
   std::vector<std::string> includes_;
   std::vector<std::string> flags_;

@@ -116,7 +116,7 @@ class TransformCommand final : public Command {
     CUCO_TRY_ASSIGN(ReadProgram read, read_program(file_, includes_, flags_));
     if (overlap_) opened.graph = std::move(read.graph);
     CUCO_TRY_ASSIGN(opened.program,
-                    open_program({file_, ranks_.value_or(4), args_, includes_, flags_}, options));
+                    open_program({{file_}, ranks_.value_or(4), args_, includes_, flags_}, options));
     opened.source = opened.program->source;
     opened.judge = opened.program->judge.get();
     return opened;

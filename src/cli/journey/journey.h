@@ -21,8 +21,9 @@ namespace cuco::cli {
 
 /// What the user asked for; stored with the run, so that it can be resumed. No keys in here.
 struct JourneyOptions {
-  std::string workload;  ///< A folder, or the file of a program with main().
-  int ranks = 4;         ///< This and the next three: of such a program.
+  std::string workload;              ///< A folder, or the file of a program with main().
+  int ranks = 4;                     ///< This and the next four: of such a program.
+  std::vector<std::string> sources;  ///< Its further files.
   std::vector<std::string> args, includes, flags;
   std::uint64_t seed = 1;
   std::vector<std::string> proposers;  ///< "expert", "model", "command:PROGRAM", "mailbox:FOLDER".

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/journey/program_files.h"
+
 namespace cuco::cli {
 
 Result<OpenedProgram> open_program(const ProgramUse& use, judge::JudgeOptions options) {
@@ -11,20 +13,22 @@ Result<OpenedProgram> open_program(const ProgramUse& use, judge::JudgeOptions op
     return Error{ErrorKind::InvalidInput,
                  fmt::format("--ranks must be 1 to {}: {}", kMostRanks, use.ranks)};
   }
-  CUCO_TRY_ASSIGN(std::string source, system::read_file(use.file, 4U << 20U));
+  CUCO_TRY_ASSIGN(ProgramFiles read, read_program_files(use.files, options.cache));
   CUCO_TRY_ASSIGN(system::TempFolder copy, system::TempFolder::create("cuco-program"));
   judge::WholeProgram program;
-  program.name = use.file.filename().string();
+  program.name = use.files.front().filename().string();
   program.ranks = use.ranks;
   program.topology = judge::usual_topology(use.ranks);
   program.args = use.args;
-  program.flags = judge::compiler_flags(source, use.file, use.includes, use.flags);
+  program.flags = judge::compiler_flags(read.text, use.files.front(), use.includes, use.flags);
+  for (const system::Path& source : read.beside)
+    program.flags.push_back(source.string());
   program.rules.ranks = use.ranks;
   program.seed = copy.path() / "program.cu";
-  CUCO_TRY(system::write_file(program.seed, source));
+  CUCO_TRY(system::write_file(program.seed, read.text));
   options.workload = copy.path();
   CUCO_TRY_ASSIGN(auto judge, judge::WholeProgramJudge::create(std::move(program), options));
-  return OpenedProgram{std::move(copy), std::move(source), std::move(judge)};
+  return OpenedProgram{std::move(copy), std::move(read.text), std::move(judge)};
 }
 
 Error described_twice() {

@@ -15,7 +15,7 @@ namespace cuco::cli {
 
 /// How the program is built and run.
 struct ProgramUse {
-  system::Path file;
+  std::vector<system::Path> files;  ///< The one with main() first.
   int ranks = 4;
   std::vector<std::string> args;
   std::vector<std::string> includes;  ///< Header folders.
@@ -24,7 +24,7 @@ struct ProgramUse {
 
 struct OpenedProgram {
   system::TempFolder copy;  ///< Holds the seed alone: what lies beside the file is not judged.
-  std::string source;
+  std::string source;       ///< With the headers that lie beside it.
   std::unique_ptr<judge::WholeProgramJudge> judge;
 };
 

@@ -148,7 +148,8 @@ Result<Path> find_data(const Path& relative) {
   std::error_code code;
   Path folder = fs::read_symlink("/proc/self/exe", code).parent_path();
   for (; !code && folder.has_relative_path(); folder = folder.parent_path()) {
-    for (const char* place : {".", "share/cuco"}) {
+    // An installation's own folder first: its "include" is not /usr/include.
+    for (const char* place : {"share/cuco", "."}) {
       const Path path = (folder / place / relative).lexically_normal();
       if (fs::exists(path, code)) return path;
     }
