@@ -6,8 +6,8 @@
 
 namespace cuco::cli {
 
-InterruptScope::InterruptScope() {
-  system::catch_stop_signals(static_cast<int>(ExitCode::Interrupted));
+InterruptScope::InterruptScope(const char* answer) {
+  system::catch_stop_signals(static_cast<int>(ExitCode::Interrupted), answer);
 }
 
 InterruptScope::~InterruptScope() {

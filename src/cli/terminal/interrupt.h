@@ -9,7 +9,8 @@ namespace cuco::cli {
 /// that poll the flag make one; the others end the usual way.
 class InterruptScope {
  public:
-  InterruptScope();
+  /// `answer`, a text that is always there, is what the first Ctrl-C is answered with at once.
+  explicit InterruptScope(const char* answer = nullptr);
   ~InterruptScope();
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;

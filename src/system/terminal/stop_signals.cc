@@ -4,16 +4,25 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
+
+#include <string.h>
+
 namespace cuco::system {
 namespace {
 
 // Mutable globals: a signal handler can reach nothing else.
 volatile sig_atomic_t signals_seen = 0;
 volatile sig_atomic_t exit_code_of_second = 0;
+const char* volatile answer_to_first = nullptr;
 
 void on_signal(int) {
   signals_seen = signals_seen + 1;
   if (signals_seen > 1) _exit(exit_code_of_second);
+  if (answer_to_first == nullptr) return;
+  const int error = errno;
+  (void)!::write(STDERR_FILENO, answer_to_first, ::strlen(answer_to_first));
+  errno = error;
 }
 
 void install(void (*handler)(int)) {
@@ -27,8 +36,9 @@ void install(void (*handler)(int)) {
 
 }  // namespace
 
-void catch_stop_signals(int exit_code) {
+void catch_stop_signals(int exit_code, const char* answer) {
   signals_seen = 0;
+  answer_to_first = answer;
   exit_code_of_second = exit_code;
   install(on_signal);
 }

@@ -6,8 +6,9 @@
 namespace cuco::system {
 
 /// From now on the first of these signals only sets the flag, and interrupts blocking calls; the
-/// second ends the process at once with `exit_code`. Clears the flag.
-void catch_stop_signals(int exit_code);
+/// second ends the process at once with `exit_code`. Clears the flag. `answer`, which must live as
+/// long, is written to standard error when the first one comes.
+void catch_stop_signals(int exit_code, const char* answer = nullptr);
 
 /// They end the process again.
 void release_stop_signals();
