@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/detail.h"
 
-#include <map>
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -38,38 +38,42 @@ std::string lineage_line(const Entry& entry) {
   return join(parts, ", ");
 }
 
-/// Seconds by phase over all timed shapes, so that two candidates have one list to compare.
-std::map<std::string, double> phases_of(const Scored& scored) {
-  std::map<std::string, double> total;
-  for (const auto& shape : scored.shapes) {
-    for (const auto& phase : shape.phases)
-      total[phase.phase] += phase.seconds;
+/// "in kernels 3.1 us → 2.0 us": a shape's phases beside the seed's of the same shape.
+std::string phases_of(const candidate::ShapeTime& shape, const Scored* seed) {
+  const candidate::ShapeTime* before = nullptr;
+  if (seed != nullptr) {
+    const auto found = std::ranges::find(seed->shapes, shape.shape, &candidate::ShapeTime::shape);
+    if (found != seed->shapes.end()) before = &*found;
   }
-  return total;
+  std::vector<std::string> parts;
+  for (const auto& phase : shape.phases) {
+    auto text = human_seconds(phase.seconds);
+    if (before != nullptr) {
+      const auto old = std::ranges::find(before->phases, phase.phase, &candidate::PhaseTime::phase);
+      if (old != before->phases.end()) text = human_seconds(old->seconds) + " → " + text;
+    }
+    parts.push_back(phase.phase + " " + text);
+  }
+  return join(parts, "; ");
 }
 
 /// What changed against the seed, shape by shape and phase by phase; of a rejected one, why.
 std::string gained(const RunState& state, const Entry& entry) {
   const auto* scored = entry.scored();
   if (scored == nullptr) return candidate::explanation(*entry.latest());
-  std::vector<std::string> parts;
-  for (const auto& shape : scored->shapes) {
-    if (shape.baseline_seconds <= 0) continue;
-    parts.push_back(fmt::format("{}: {} → {}", shape.shape, human_seconds(shape.baseline_seconds),
-                                human_seconds(shape.seconds)));
-  }
-  const auto* seed = state.entries.front().scored();
-  const auto before = seed == nullptr ? std::map<std::string, double>() : phases_of(*seed);
-  for (const auto& [phase, seconds] : phases_of(*scored)) {
-    const auto old = before.find(phase);
-    parts.push_back(
-        old == before.end()
-            ? fmt::format("{} {}", phase, human_seconds(seconds))
-            : fmt::format("{} {} → {}", phase, human_seconds(old->second), human_seconds(seconds)));
-  }
   auto text = fmt::format("{} on {}, {} the seed's speed", time_text(*scored), scored->hardware,
                           ratio(entry));
-  if (!parts.empty()) text += "\n         " + join(parts, "\n         ");
+  const Scored* seed = state.entries.front().scored();
+  for (const auto& shape : scored->shapes) {
+    if (shape.baseline_seconds > 0) {
+      text += fmt::format("\n         {}: {} → {}", shape.shape,
+                          human_seconds(shape.baseline_seconds), human_seconds(shape.seconds));
+    } else {
+      text += fmt::format("\n         {}: {}", shape.shape, human_seconds(shape.seconds));
+    }
+    if (const auto phases = phases_of(shape, seed); !phases.empty())
+      text += "\n           " + phases;
+  }
   return text;
 }
 
@@ -83,8 +87,7 @@ std::string siblings(const RunState& state, const Entry& entry) {
         other.candidate.number == candidate::kSeed || other.candidate.source.empty()) {
       continue;
     }
-    parts.push_back(fmt::format("#{} {}: {}", other.candidate.number,
-                                design::short_text(other.candidate.directive),
+    parts.push_back(fmt::format("#{} {}: {}", other.candidate.number, told_apart(other, state),
                                 short_verdict(other)));
   }
   return join(parts, "\n         ");
@@ -111,8 +114,7 @@ std::string explanation(const RunState& state, candidate::Number number) {
   line(scored == nullptr ? "rejected" : "gained", gained(state, entry));
   line("tried", siblings(state, entry));
   if (scored != nullptr) {
-    auto checked = fmt::format("{} shapes, {} hidden, {} schedules", scored->checked_shapes,
-                               scored->checked_hidden_shapes, scored->checked_schedules);
+    auto checked = checked_on(*scored);
     if (scored->bound_seconds > 0) {
       checked += fmt::format("; bound {}", human_seconds(scored->bound_seconds));
     }

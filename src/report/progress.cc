@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/progress.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "candidate/event_json.h"
@@ -107,14 +110,15 @@ struct Describe {
   std::vector<Line> operator()(const candidate::RunFinished&) const { return {}; }
 };
 
-std::string checks_text(const Scored& scored) {
-  auto text = fmt::format("correct on {} shapes", scored.checked_shapes);
-  if (scored.checked_hidden_shapes > 0) {
-    text += fmt::format(" and {} hidden ones", scored.checked_hidden_shapes);
+/// The parts of a sentence.
+std::vector<std::string> clauses(std::string_view sentence) {
+  std::vector<std::string> parts;
+  while (!sentence.empty()) {
+    const auto end = std::min(sentence.find(", "), sentence.find(": "));
+    parts.emplace_back(sentence.substr(0, end));
+    sentence.remove_prefix(end == std::string_view::npos ? sentence.size() : end + 2);
   }
-  if (scored.checked_schedules > 1)
-    text += fmt::format(" × {} schedules", scored.checked_schedules);
-  return text;
+  return parts;
 }
 
 std::string not_repeatable(const RunState& state) {
@@ -138,6 +142,35 @@ std::string design_of(const Entry& entry) {
     if (colon < 40) return because.substr(0, colon);
   }
   return design::to_text(entry.candidate.directive);
+}
+
+std::string told_apart(const Entry& entry, const RunState& state) {
+  const std::string design = design_of(entry);
+  std::vector<std::vector<std::string>> others;
+  for (const Entry& other : state.entries) {
+    if (other.candidate.number != entry.candidate.number && design_of(other) == design)
+      others.push_back(clauses(other.candidate.lineage.because));
+  }
+  std::string text = design;
+  for (const std::string& clause : clauses(entry.candidate.lineage.because)) {
+    constexpr std::size_t kLongest = 32;
+    const bool differs = std::ranges::any_of(
+        others, [&](const auto& list) { return std::ranges::find(list, clause) == list.end(); });
+    if (differs && clause.size() <= kLongest) text += ", " + clause;
+  }
+  return text;
+}
+
+std::string checked_on(const Scored& scored) {
+  auto text = counted(scored.checked_shapes, "shape");
+  if (scored.checked_hidden_shapes > 0)
+    text += fmt::format(" and {} hidden ones", scored.checked_hidden_shapes);
+  if (scored.checked_schedules > 1) text += " × " + counted(scored.checked_schedules, "schedule");
+  return text;
+}
+
+std::string judged_text(const Entry& entry, const RunState& state) {
+  return entry.latest() == nullptr ? "not judged" : verdict_text(entry, *entry.latest(), state);
 }
 
 std::string time_text(const Scored& scored) {
@@ -185,7 +218,7 @@ std::vector<Line> closing(const RunState& state, std::string_view run, std::stri
     text += fmt::format(", {:.0f} % of the bound", 100 * scored.bound_seconds / scored.seconds);
   }
   const auto number = best->candidate.number;
-  return {{"done", text + " · " + checks_text(scored)},
+  return {{"done", text + " · " + "correct on " + checked_on(scored)},
           {"", fmt::format("#{}  {}{}", number, design_of(*best), not_repeatable(state))},
           {"", fmt::format("winner  {}     why  cuco explain {} {}     continue  cuco resume {}",
                            folder, run, number, run)}};

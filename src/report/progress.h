@@ -43,6 +43,18 @@ struct Line {
 /// seed's.
 [[nodiscard]] std::string design_of(const candidate::Entry& entry);
 
+/// The same, with what else tells it from candidates of the same design: "…, sums in two rounds".
+[[nodiscard]] std::string told_apart(const candidate::Entry& entry,
+                                     const candidate::RunState& state);
+
+/// "318 us predicted 1.57x on small": the latest verdict in one line. Where not all shapes of the
+/// seed were timed it says on which.
+[[nodiscard]] std::string judged_text(const candidate::Entry& entry,
+                                      const candidate::RunState& state);
+
+/// "4 shapes and 2 hidden ones × 20 schedules".
+[[nodiscard]] std::string checked_on(const candidate::Scored& scored);
+
 /// "318 us predicted"; measured times stand alone.
 [[nodiscard]] std::string time_text(const candidate::Scored& scored);
 

@@ -136,7 +136,7 @@ TEST_F(Runs, ListNamesWorkloadBestAndState) {
   EXPECT_EQ(seen.exit_code, 0) << seen.error;
   EXPECT_THAT(seen.out,
               HasSubstr("3 candidates  best #2 250 us predicted 2.00x  finished: space exhausted"));
-  EXPECT_THAT(seen.out, HasSubstr("no faster candidate yet"));
+  EXPECT_THAT(seen.out, HasSubstr("seed not judged yet"));
 }
 
 TEST_F(Runs, ShowMarksTheBestAndExplainsFailures) {

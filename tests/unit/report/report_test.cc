@@ -144,11 +144,21 @@ TEST_F(Reporting, LeavesSourcesOutOfTheEventStream) {
   }
 }
 
+TEST_F(Reporting, CandidatesOfOneDesignAreToldApartByTheirReasons) {
+  add(3, "int one;\n", "own kernels over LSA, sums in one round: nothing is left to the host");
+  add(4, "int two;\n", "own kernels over LSA, sums in two rounds: nothing is left to the host");
+  const std::string design = design_of(state.entries[3]);
+  EXPECT_EQ(design, design_of(state.entries[4]));
+  EXPECT_THAT(told_apart(state.entries[3], state),
+              HasSubstr(design + ", own kernels over LSA, sums in one round"));
+  EXPECT_THAT(told_apart(state.entries[4], state), HasSubstr("sums in two rounds"));
+}
+
 TEST_F(Reporting, ExplainsGainsAndRejections) {
   const auto why = explanation(state, 1);
   EXPECT_THAT(why, HasSubstr("because  tiles are final early"));
-  EXPECT_THAT(why, HasSubstr("1k: 500 us → 318 us"));
-  EXPECT_THAT(why, HasSubstr("checked  4 shapes, 2 hidden, 20 schedules; bound 212 us"));
+  EXPECT_THAT(why, HasSubstr("1k: 500 us → 318 us\n           exposed communication 44.0 us"));
+  EXPECT_THAT(why, HasSubstr("checked  4 shapes and 2 hidden ones × 20 schedules; bound 212 us"));
   EXPECT_THAT(explanation(state, 2), HasSubstr("I am sorry"));
 }
 

@@ -53,6 +53,12 @@ class RunsCommand final : public Command {
   }
 
  private:
+  static std::string nothing_faster(const candidate::RunSummary& summary) {
+    const bool is_judged = !summary.candidates.empty() && summary.candidates.front().seconds > 0;
+    if (!is_judged) return "seed not judged yet";
+    return summary.finished ? "none faster than the seed" : "none faster than the seed so far";
+  }
+
   static std::vector<std::string> as_row(const ListedRun& run, const Terminal& terminal) {
     const candidate::RunSummary& summary = run.summary;
     const auto count = summary.candidates.size();
@@ -65,7 +71,7 @@ class RunsCommand final : public Command {
                 ? fmt::format("best #{} {}{} {:.2f}x", best->number, human_seconds(best->seconds),
                               is_predicted(*best) ? " predicted" : "",
                               best->baseline_seconds / best->seconds)
-                : "no faster candidate yet",
+                : nothing_faster(summary),
             terminal.styled(Style::Dim, run.state())};
   }
 

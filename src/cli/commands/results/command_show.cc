@@ -51,21 +51,12 @@ class ShowCommand final : public Command {
                                                         entry->candidate.source));
     } else {
       context.terminal.write(context.json ? to_text(as_json(*entry)) + "\n"
-                                          : in_full(*entry, context.terminal));
+                                          : in_full(*entry, run.state, context.terminal));
     }
     return ExitCode::Done;
   }
 
  private:
-  static std::string verdict_text(const Entry& entry) {
-    const candidate::Outcome* outcome = entry.latest();
-    if (outcome == nullptr) return "not judged";
-    if (const candidate::Scored* scored = entry.scored()) {
-      return fmt::format("{} {}", time_text(*scored), speedup_text(*scored));
-    }
-    return candidate::summary(*outcome);
-  }
-
   static std::string overview(const StoredRun& run, const Terminal& terminal) {
     const candidate::RunState& state = run.state;
     std::string text;
@@ -82,26 +73,29 @@ class ShowCommand final : public Command {
     Table table({Table::Align::Right});
     for (const Entry& entry : state.entries) {
       const bool best = state.best == entry.candidate.number;
-      table.row({fmt::format("#{}", entry.candidate.number), report::design_of(entry),
-                 clipped(verdict_text(entry), 70) +
+      table.row({fmt::format("#{}", entry.candidate.number), report::told_apart(entry, state),
+                 entry.candidate.lineage.proposer,
+                 clipped(report::judged_text(entry, state), 70) +
                      (best ? terminal.styled(Style::Good, "  ← best") : "")});
     }
     return text + table.text();
   }
 
-  static std::string in_full(const Entry& entry, const Terminal& terminal) {
+  static std::string in_full(const Entry& entry,
+                             const candidate::RunState& state,
+                             const Terminal& terminal) {
     const candidate::Candidate& candidate = entry.candidate;
     const candidate::Lineage& lineage = candidate.lineage;
     std::string text =
         fmt::format("{}  {}\n", terminal.styled(Style::Bold, fmt::format("#{}", candidate.number)),
-                    design::to_text(candidate.directive));
+                    report::design_of(entry));
     Table table;
     table.row(
         {"from",
          fmt::format("{}{}{}", lineage.proposer, lineage.phase.empty() ? "" : ", " + lineage.phase,
                      lineage.parent ? fmt::format(", parent #{}", *lineage.parent) : "")});
     if (!lineage.because.empty()) table.row({"because", lineage.because});
-    table.row({"verdict", verdict_text(entry)});
+    table.row({"verdict", report::judged_text(entry, state)});
     table.row({"code", candidate.code_hash});
     text += table.text(2);
     if (const candidate::Scored* scored = entry.scored()) {
@@ -121,9 +115,8 @@ class ShowCommand final : public Command {
                  shape.baseline_seconds > 0 ? human_seconds(shape.baseline_seconds) : "–",
                  shape.bound_seconds > 0 ? human_seconds(shape.bound_seconds) : "–"});
     }
-    return fmt::format("\n{}  checked on {} shapes ({} hidden), {} schedules; times are {}, {}\n",
-                       table.text(2), scored.checked_shapes, scored.checked_hidden_shapes,
-                       scored.checked_schedules, scored.predicted ? "predicted" : "measured",
+    return fmt::format("\n{}  checked on {}; times are {}, {}\n", table.text(2),
+                       report::checked_on(scored), scored.predicted ? "predicted" : "measured",
                        scored.hardware);
   }
 
