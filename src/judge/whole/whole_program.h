@@ -31,7 +31,7 @@ struct WholeProgram {
 /// The line that every report of such a program carries.
 inline constexpr std::string_view kWholeProgramMark =
     "whole program, second class: compared with its seed's device-to-host copies, not with an "
-    "oracle; its time is that of all device work from first to last, set-up included";
+    "oracle; its time is that of all device work from first to last";
 
 /// The cluster that programs of so many ranks are meant for, if nobody says.
 [[nodiscard]] std::string_view usual_topology(int ranks);
