@@ -30,7 +30,9 @@ Result<std::vector<RunFolder>> list_runs(const system::Path& root) {
   for (std::filesystem::directory_iterator at(root, error), end; !error && at != end;
        at.increment(error)) {
     const auto name = at->path().filename().string();
-    if (run_number(name) && at->is_directory(error)) runs.push_back({name, at->path()});
+    // A folder without a store is one whose maker was killed before it began.
+    const RunFolder run{name, at->path()};
+    if (run_number(name) && std::filesystem::exists(run.database(), error)) runs.push_back(run);
   }
   if (error && error != std::errc::no_such_file_or_directory) {
     return Error{ErrorKind::Io, fmt::format("list '{}': {}", root.string(), error.message())};

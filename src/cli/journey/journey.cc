@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "analysis/analyse.h"
+#include "base/counted.h"
 #include "base/text.h"
 #include "cli/journey/fast_path.h"
 #include "cli/journey/journey_view.h"
@@ -37,11 +38,6 @@ candidate::RunSettings settings(Context& context, const JourneyOptions& options)
     show_event(context, event, state, candidates);
   };
   return made;
-}
-
-template <typename Number>
-std::string count(Number number, std::string_view what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
 }
 
 /// The seed is candidate 0 and has to be correct: everything is compared with it.
@@ -89,7 +85,7 @@ Result<analysis::CommunicationGraph> analyse_seed(Run& run,
   }
   CUCO_TRY(run.record_step(
       {"analyse", graph.problems.empty(),
-       fmt::format("{}, {}, {}", count(graph.kernels.size(), "kernel"),
+       fmt::format("{}, {}, {}", counted(graph.kernels.size(), "kernel"),
                    graph.launches.size() == 1 ? "1 launch"
                                               : fmt::format("{} launches", graph.launches.size()),
                    found.empty() ? "no collective" : join(found, ", "))}));
@@ -116,8 +112,8 @@ void show_target(Context& context,
                  const JourneyOptions& options,
                  const Subject& subject,
                  const candidate::Target& target) {
-  show_line(context, {subject.name,
-                      fmt::format("{} · {}", count(target.facts.ranks, "rank"), subject.summary)});
+  show_line(context, {subject.name, fmt::format("{} · {}", counted(target.facts.ranks, "rank"),
+                                                subject.summary)});
   show_line(context,
             {"target",
              fmt::format("{}, {}, {}{}   seed {}", target.name, target.hardware, target.topology,
@@ -159,7 +155,8 @@ Result<ExitCode> travel(Context& context,
                         const store::RunFolder& folder,
                         const Subject& subject,
                         candidate::Evaluator& evaluator) {
-  const InterruptScope interrupts;
+  const InterruptScope interrupts(
+      "\ncuco: stopping after the current candidate; press Ctrl-C again to stop now\n");
   system::SystemClock clock;
   context.resume_with = "cuco resume " + folder.name;
   CUCO_TRY_ASSIGN(const system::Fd lock, store::lock_run(folder));

@@ -8,15 +8,24 @@
 #include "cli/journey/journey.h"
 #include "cli/journey/opened_program.h"
 #include "cli/journey/program_reading.h"
+#include "cli/journey/proposers.h"
 #include "expert/standalone/nccl_names.h"
 #include "judge/judge.h"
 #include "program/tokens.h"
+#include "store/stored_run.h"
+#include "system/os/system_clock.h"
 
 namespace cuco::cli {
 namespace {
 
 bool asks_only_the_expert(const JourneyOptions& options) {
   return std::ranges::all_of(options.proposers, [](const auto& name) { return name == "expert"; });
+}
+
+std::vector<system::Path> files_of(const JourneyOptions& options) {
+  std::vector<system::Path> files{options.workload};
+  files.insert(files.end(), options.sources.begin(), options.sources.end());
+  return files;
 }
 
 judge::JudgeOptions judge_options(const JourneyOptions& options, const system::Path& trace) {
@@ -49,6 +58,12 @@ Result<void> check_program(const JourneyOptions& options, const OpenedProgram& o
                            candidate::summary(*outcome))};
 }
 
+/// A run that never got so far has nothing to show and nothing to resume.
+bool has_judged_seed(const store::RunFolder& folder) {
+  const auto summary = store::load_summary(folder);
+  return summary && !summary->candidates.empty() && summary->candidates.front().seconds > 0;
+}
+
 }  // namespace
 
 Result<ExitCode> with_judge(const JourneyOptions& options,
@@ -56,7 +71,7 @@ Result<ExitCode> with_judge(const JourneyOptions& options,
                             const system::Path& trace) {
   if (!std::filesystem::is_directory(options.workload)) {
     CUCO_TRY_ASSIGN(const OpenedProgram opened,
-                    open_program({options.workload, options.ranks, options.args, options.includes,
+                    open_program({files_of(options), options.ranks, options.args, options.includes,
                                   options.flags},
                                  judge_options(options, trace)));
     CUCO_TRY(check_program(options, opened));
@@ -73,10 +88,15 @@ Result<ExitCode> with_judge(const JourneyOptions& options,
 Result<ExitCode> start_journey(Context& context,
                                const JourneyOptions& options,
                                const std::function<Result<store::RunFolder>()>& folder) {
+  system::SystemClock clock;
+  CUCO_TRY(check_proposers(options, clock));
   return with_judge(
       options, [&](const Subject& subject, candidate::Evaluator& evaluator) -> Result<ExitCode> {
         CUCO_TRY_ASSIGN(const store::RunFolder made, folder());
-        return travel(context, options, made, subject, evaluator);
+        const bool is_new = !std::filesystem::exists(made.database());
+        auto ended = travel(context, options, made, subject, evaluator);
+        if (!ended && is_new && !has_judged_seed(made)) CUCO_TRY(system::remove_all(made.path));
+        return ended;
       });
 }
 

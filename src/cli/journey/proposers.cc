@@ -148,6 +148,15 @@ std::vector<candidate::Proposer*> ProposerSet::pointers() const {
   return list;
 }
 
+Result<void> check_proposers(const JourneyOptions& options, Clock& clock) {
+  llm::Gates gates(clock);
+  for (const auto& name : options.proposers) {
+    if (name == "expert") continue;
+    CUCO_TRY(make_recorded(name, options.models, {options.record, options.replay}, gates, clock));
+  }
+  return {};
+}
+
 Result<ProposerSet> make_proposers(const JourneyOptions& options,
                                    const Situation& situation,
                                    Clock& clock) {

@@ -44,6 +44,10 @@ struct ProposerSet {
   [[nodiscard]] std::vector<candidate::Proposer*> pointers() const;
 };
 
+/// What would keep make_proposers() from making one, found out before anything is judged: an
+/// unknown name, a missing key, a command that is not there.
+[[nodiscard]] Result<void> check_proposers(const JourneyOptions& options, Clock& clock);
+
 /// `clock` must outlive the set. Unavailable names the variable when a key is missing.
 [[nodiscard]] Result<ProposerSet> make_proposers(const JourneyOptions& options,
                                                  const Situation& situation,

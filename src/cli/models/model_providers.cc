@@ -37,6 +37,17 @@ Result<void> add_file(llm::Catalogue& catalogue, const system::Path& file) {
   return catalogue.add(text, file.string());
 }
 
+Result<void> check_command(const std::string& program) {
+  std::error_code code;
+  const bool is_path = program.find('/') != std::string::npos;
+  const auto path = system::Environment::current().get("PATH").value_or("");
+  if (is_path ? std::filesystem::is_regular_file(program, code)
+              : system::find_program(program, path).has_value())
+    return {};
+  return Error{ErrorKind::NotFound,
+               fmt::format("proposer 'command': no such program: {}", program)};
+}
+
 Made make_command(const std::string& words, const ModelOptions& options) {
   llm::CommandLine command{options.command, options.command_environment};
   if (!words.empty()) {
@@ -44,6 +55,12 @@ Made make_command(const std::string& words, const ModelOptions& options) {
     if (!split) return std::move(split).error().while_doing("--proposer command:" + words);
     command.words = *std::move(split);
   }
+  if (command.words.empty()) {
+    return Error{ErrorKind::InvalidInput,
+                 "no command given: use --proposer command:PROGRAM, or set llm.command in "
+                 "cuco.toml"};
+  }
+  CUCO_TRY(check_command(command.words.front()));
   return std::unique_ptr<llm::Provider>(std::make_unique<llm::CommandProvider>(std::move(command)));
 }
 
