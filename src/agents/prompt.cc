@@ -2,11 +2,13 @@
 #include "agents/prompt.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "agents/task_text.h"
 #include "base/assert.h"
 #include "base/text.h"
 #include "design/space.h"
@@ -17,9 +19,36 @@ std::optional<std::string_view> resource(std::string_view name);
 
 namespace {
 
-constexpr std::size_t kMaxVerdict = 3000;
+constexpr std::size_t kBytesPerToken = 3;
+constexpr std::string_view kOpen = "{{";
+constexpr std::string_view kClose = "}}";
 
-using Values = std::map<std::string, std::string, std::less<>>;
+struct SectionName {
+  std::string_view name;
+  std::string_view heading;
+  bool of_the_run;  ///< The same in all prompts of a run.
+};
+
+constexpr std::array<SectionName, 16> kSections = {{
+    {"program", "The program", true},
+    {"contract", "The contract", true},
+    {"target", "The target", true},
+    {"analysis", "What the analysis found in the seed", true},
+    {"blocks", "What blocks touch, seen in runs on virtual GPUs", true},
+    {"space", "The design space for this program", true},
+    {"strategy", "What works here, and what to watch", true},
+    {"api", "NCCL device API, from the installed headers", true},
+    {"example", "An example", true},
+    {"history", "What has been tried", false},
+    {"failure", "The last failure", false},
+    {"others", "Others worth a look, failures among them", false},
+    {"notes", "What was learnt so far", false},
+    {"parent", "The parent", false},
+    {"source", "The program's source", false},
+    {"task", "Your task", false},
+}};
+
+using Texts = std::map<std::string, std::string, std::less<>>;
 
 std::string_view template_text(std::string_view name) {
   const auto found = resource(name);
@@ -27,152 +56,153 @@ std::string_view template_text(std::string_view name) {
   return *found;
 }
 
-/// Values are not scanned again: a program may contain "{{".
-std::string filled(std::string_view rest, const Values& values) {
-  std::string result;
-  for (auto open = rest.find("{{"); open != std::string_view::npos; open = rest.find("{{")) {
-    const auto close = rest.find("}}", open);
-    const auto value = values.find(rest.substr(open + 2, close - open - 2));
-    CUCO_ASSERT(value != values.end());
-    result += rest.substr(0, open);
-    result += value->second;
-    rest.remove_prefix(close + 2);
-  }
-  return result += rest;
+const SectionName* find_section(std::string_view name) {
+  const auto found = std::ranges::find(kSections, name, &SectionName::name);
+  return found == kSections.end() ? nullptr : &*found;
 }
 
-/// What is the same in all prompts of a run.
-Values constant_values(const Problem& problem) {
-  return {{"summary", problem.summary},
-          {"target", problem.target},
-          {"analysis", problem.analysis},
-          {"space", design::describe_space(problem.program, problem.topology, problem.nccl)},
-          {"api", problem.api}};
-}
-
-/// One line a candidate: enough to see what was tried and why it failed.
-std::string history_text(const candidate::History& history) {
-  std::string text;
-  for (const auto& judged : history) {
-    const auto& candidate = judged.candidate;
-    const auto design = candidate.number == candidate::kSeed ? std::string("the seed")
-                                                             : design::to_text(candidate.directive);
-    text += fmt::format("#{} {}: {}\n", candidate.number, design,
-                        judged.outcome ? candidate::summary(*judged.outcome) : "not judged");
-  }
+std::string strategy_text(const Problem& problem) {
+  std::string text(template_text("kernel.md"));
+  if (!problem.program.has_collective) return text;
+  text += template_text("host.md");
+  if (problem.topology.lsa_ranks > 1) text += template_text("lsa.md");
+  if (problem.topology.multimem && problem.program.sends_to_all)
+    text += template_text("multimem.md");
+  if (problem.topology.gin) text += template_text("gin.md");
   return text;
 }
 
-std::string_view wish(candidate::Operation operation) {
-  switch (operation) {
-    case candidate::Operation::Rewrite:
-      return "Write a program with another design than the parent's.";
-    case candidate::Operation::Edit:
-      return "Keep the parent's design and make it faster.";
-    case candidate::Operation::Crossover:
-      return "Join the parent's design with what the others below do better.";
-    case candidate::Operation::Repair:
-      return "The parent failed, as its verdict says. Keep its design and make it correct.";
-    case candidate::Operation::Tune:
-      return "Keep the parent's code and choose better constants.";
+std::string space_text(const Problem& problem) {
+  if (!problem.program.has_collective) {
+    return "The program does not communicate: its kernels and launches can change, and the "
+           "directive is `none`.\n";
   }
-  return "";
+  return design::describe_space(problem.program, problem.topology, problem.nccl);
 }
 
-std::string plan_text(const candidate::Plan& plan) {
-  std::string text = fmt::format("Follow this plan: {}\n", design::to_text(plan.directive));
-  if (!plan.reason.empty()) text += fmt::format("Its reason: {}\n", plan.reason);
-  for (const std::string& condition : plan.preconditions)
-    text += fmt::format("It needs: {}\n", condition);
-  return text;
+std::string in_fence(const std::string& code) {
+  return code.empty() ? code : fmt::format("```cuda\n{}\n```\n", trim(code));
 }
 
-/// Others worth a look. Code is shown where it is to be joined; of a failure the finding is enough.
-std::string inspiration_text(const candidate::Judged& judged, candidate::Operation operation) {
-  const auto& candidate = judged.candidate;
-  std::string text =
-      fmt::format("\n#{} {}\n", candidate.number, design::to_text(candidate.directive));
-  if (judged.outcome) text += candidate::explanation(*judged.outcome).substr(0, kMaxVerdict) + "\n";
-  const bool correct = judged.outcome && std::holds_alternative<candidate::Scored>(*judged.outcome);
-  if (!correct || operation != candidate::Operation::Crossover) return text;
-  for (const auto& file : candidate.source.files())
-    text += fmt::format("```cuda\n{}\n```\n", trim(file.text));
-  return text;
-}
-
-std::string task_text(const candidate::Task& task) {
-  std::string text = fmt::format("{}\n", wish(task.operation));
-  if (task.plan) text += plan_text(*task.plan);
-  if (!task.notes.empty()) text += "\nWhat was learnt so far:\n";
+/// Bodies by name; an empty one is left out.
+Texts texts_of(const Problem& problem, const candidate::Task& task) {
+  Texts texts;
+  texts["program"] = problem.summary;
+  texts["contract"] = problem.contract;
+  texts["target"] = problem.target;
+  texts["analysis"] = problem.analysis;
+  texts["blocks"] = problem.blocks;
+  texts["space"] = space_text(problem);
+  texts["strategy"] = strategy_text(problem);
+  texts["api"] = in_fence(problem.api);
+  texts["example"] = problem.api.empty() ? std::string() : std::string(template_text("example.md"));
+  texts["history"] = history_text(task.history);
+  texts["failure"] = failure_text(task);
+  texts["others"] = others_text(task);
   for (const std::string& note : task.notes)
-    text += fmt::format("- {}\n", note);
-  if (!task.inspirations.empty()) text += "\nOthers worth a look, failures among them:\n";
-  for (const candidate::Number number : task.inspirations) {
-    if (static_cast<std::size_t>(number) < task.history.size())
-      text += inspiration_text(task.history[number], task.operation);
-  }
-  return text;
+    texts["notes"] += fmt::format("- {}\n", note);
+  texts["parent"] = parent_text(task);
+  texts["source"] = source_text(task);
+  texts["task"] = wish_text(task);
+  return texts;
 }
+
+struct Filled {
+  std::string text;
+  std::size_t shared_prefix = 0;
+};
+
+/// Texts are not scanned again: a program may contain "{{".
+Filled filled(std::string_view rest, const Texts& texts) {
+  Filled made;
+  bool shared = true;
+  for (auto open = rest.find(kOpen); open != std::string_view::npos; open = rest.find(kOpen)) {
+    const auto close = rest.find(kClose, open);
+    CUCO_ASSERT(close != std::string_view::npos);
+    const SectionName* section = find_section(rest.substr(open + 2, close - open - 2));
+    CUCO_ASSERT(section != nullptr);
+    made.text += rest.substr(0, open);
+    rest.remove_prefix(close + 2);
+    if (shared && !section->of_the_run) {
+      made.shared_prefix = made.text.size();
+      shared = false;
+    }
+    const auto body = texts.find(section->name);
+    if (body == texts.end() || trim(body->second).empty()) {
+      if (rest.starts_with('\n')) rest.remove_prefix(1);  // the line that it stood on
+      continue;
+    }
+    made.text += fmt::format("# {}\n\n{}\n", section->heading, trim(body->second));
+  }
+  made.text += rest;
+  if (shared) made.shared_prefix = made.text.size();
+  return made;
+}
+
+/// One thing that a prompt can do without.
+struct Sacrifice {
+  std::string_view section;
+  std::string_view called;
+  std::size_t keep = 0;  ///< Of the history: so many of its newest.
+};
+
+constexpr std::array<Sacrifice, 8> kSacrifices = {{
+    {"example", "the example"},
+    {"blocks", "what blocks touch"},
+    {"others", "others' work"},
+    {"history", "older candidates", 12},
+    {"api", "the API"},
+    {"strategy", "the strategy notes"},
+    {"analysis", "the analysis"},
+    {"history", "the history"},
+}};
 
 }  // namespace
 
-std::string system_prompt() {
-  return filled(template_text("system.md"), {});
+std::int64_t tokens_of(std::size_t bytes) {
+  return static_cast<std::int64_t>(bytes / kBytesPerToken);
 }
 
-std::size_t shared_prefix(const Problem& problem) {
-  const auto text = template_text("propose.md");
-  std::size_t end = text.size();
-  for (const std::string_view own : {"history", "parent", "directive", "verdict", "source"})
-    end = std::min(end, text.find(fmt::format("{{{{{}}}}}", own)));
-  return filled(text.substr(0, end), constant_values(problem)).size();
-}
-
-std::string proposal_prompt(const Problem& problem, const candidate::Task& task) {
-  const auto& parent = task.history[task.parent];
-  const auto verdict = parent.outcome ? candidate::explanation(*parent.outcome) : "not judged";
-  std::string source;
-  for (const auto& file : parent.candidate.source.files())
-    source += file.text;
-  Values values = constant_values(problem);
-  values["history"] = history_text(task.history);
-  values["parent"] = std::to_string(task.parent);
-  values["directive"] = design::to_text(parent.candidate.directive);
-  values["verdict"] = verdict.substr(0, kMaxVerdict);
-  values["task"] = task_text(task);
-  values["source"] = std::string(trim(source));
-  return filled(template_text("propose.md"), values);
-}
-
-std::vector<std::string> api_headers() {
-  return {"nccl_device/core.h", "nccl_device/coop.h", "nccl_device/lsa_barrier.h"};
-}
-
-std::string cut_api(const std::vector<std::string>& headers) {
-  std::string result;
-  for (const auto& header : headers) {
-    std::string code;
-    // Comments first: a block comment may span lines.
-    for (std::size_t at = 0; at < header.size();) {
-      if (header.compare(at, 2, "/*") == 0) {
-        const auto end = header.find("*/", at + 2);
-        at = end == std::string::npos ? header.size() : end + 2;
-      } else if (header.compare(at, 2, "//") == 0) {
-        at = std::min(header.find('\n', at), header.size());
-      } else {
-        code += header[at++];
-      }
-    }
-    // Directives go, with their continuation lines: a model needs signatures, not include guards.
-    bool continued = false;
-    for (const auto line : split(code, '\n')) {
-      const auto content = trim(line);
-      const bool directive = continued || content.starts_with('#');
-      continued = directive && content.ends_with('\\');
-      if (!directive && !content.empty()) result += std::string(line) + '\n';
-    }
+Result<void> check_template(std::string_view text) {
+  for (auto open = text.find(kOpen); open != std::string_view::npos;
+       open = text.find(kOpen, open + 2)) {
+    const auto close = text.find(kClose, open);
+    const auto name =
+        text.substr(open + 2, close == std::string_view::npos ? 20 : close - open - 2);
+    if (close != std::string_view::npos && find_section(name) != nullptr) continue;
+    std::vector<std::string> names;
+    for (const SectionName& section : kSections)
+      names.emplace_back(section.name);
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("'{{{{{}}}}}' is no section; there are: {}", name, join(names, ", "))};
   }
-  return result;
+  return {};
+}
+
+Prompt make_prompt(const Role& role, const Problem& problem, const candidate::Task& task) {
+  const bool writes = role.form == AnswerForm::Program;
+  Prompt made{.system = std::string(template_text(writes ? "system.md" : "advice.md"))};
+  const auto own = problem.templates.find(role.name);
+  const std::string_view form = own != problem.templates.end()
+                                    ? std::string_view(own->second)
+                                    : template_text(fmt::format("{}.md", role.name));
+  Texts texts = texts_of(problem, task);
+  Filled now = filled(form, texts);
+  std::vector<std::string> lost;
+  for (const Sacrifice& sacrifice : kSacrifices) {
+    if (tokens_of(made.system.size() + now.text.size()) <= problem.most_tokens) break;
+    std::string& body = texts[std::string(sacrifice.section)];
+    auto less = sacrifice.keep > 0 ? history_text(task.history, sacrifice.keep) : std::string();
+    if (body == less || form.find(sacrifice.section) == std::string_view::npos) continue;
+    body = std::move(less);
+    lost.emplace_back(sacrifice.called);
+    now = filled(form, texts);
+  }
+  made.text = std::move(now.text);
+  made.shared_prefix = now.shared_prefix;
+  if (!lost.empty())
+    made.text += fmt::format("\n(Left out, as this would be too long: {}.)\n", join(lost, ", "));
+  return made;
 }
 
 }  // namespace cuco::agents

@@ -1,39 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Prompts, from the templates in prompts/ and what is known about the problem.
+/// Prompts, from the templates in prompts/ and what is known.
+///
+/// A template names its sections: {{program}}, {{contract}}, {{target}}, {{analysis}}, {{blocks}},
+/// {{space}}, {{strategy}}, {{api}}, {{example}} are the same for a run; {{history}}, {{failure}},
+/// {{others}}, {{notes}}, {{parent}}, {{source}}, {{task}} belong to a task. A section comes with
+/// its heading, and without anything to say it is left out.
+///
+/// A prompt that would be too long loses, in this order: the example, what blocks touch, others'
+/// work, the older half of the history, the API, the strategy notes, the analysis, the rest of the
+/// history. What it lost is said in its last line. Contract, target, parent, failure, source and
+/// task always stay.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "candidate/proposer.h"
-#include "design/rules.h"
+#include "agents/problem.h"
+#include "agents/role.h"
+#include "base/result.h"
+#include "candidate/task.h"
 
 namespace cuco::agents {
 
-/// What stays the same for a run.
-struct Problem {
-  std::string summary;   ///< The workload in a sentence or two.
-  std::string target;    ///< Machine and topology.
-  std::string analysis;  ///< analysis::to_text() of the seed.
-  std::string api;       ///< See cut_api().
-  design::ProgramFacts program;
-  design::TopologyFacts topology;
-  design::NcclVersion nccl;
+struct Prompt {
+  std::string system;
+  std::string text;
+  std::size_t shared_prefix = 0;  ///< Bytes that do not depend on the task.
 };
 
-[[nodiscard]] std::string system_prompt();
-[[nodiscard]] std::string proposal_prompt(const Problem& problem, const candidate::Task& task);
+/// What the role is asked for this task.
+[[nodiscard]] Prompt make_prompt(const Role& role,
+                                 const Problem& problem,
+                                 const candidate::Task& task);
 
-/// Bytes at the begin of every proposal_prompt() that do not depend on the task: services that
-/// cache prompts are told.
-[[nodiscard]] std::size_t shared_prefix(const Problem& problem);
+/// Whether a workload's own template can be filled: InvalidInput names the placeholder that is
+/// none.
+[[nodiscard]] Result<void> check_template(std::string_view text);
 
-/// The declarations of header texts, without comments, preprocessor lines and empty lines.
-[[nodiscard]] std::string cut_api(const std::vector<std::string>& headers);
-
-/// The headers (below CUDA's include folder) that cut_api() wants, for LSA designs.
-[[nodiscard]] std::vector<std::string> api_headers();
+/// About as many tokens as a text has; code has more than prose.
+[[nodiscard]] std::int64_t tokens_of(std::size_t bytes);
 
 }  // namespace cuco::agents

@@ -62,6 +62,70 @@ Result<std::string> fenced(const std::vector<std::string_view>& lines, std::size
   return unusable("the last code block is not closed: the answer was cut off");
 }
 
+constexpr std::string_view kSearch = "<<<<<<< SEARCH";
+constexpr std::string_view kBetween = "=======";
+constexpr std::string_view kReplace = ">>>>>>> REPLACE";
+
+/// The SEARCH/REPLACE pieces of a block; none if it is a whole body.
+Result<std::vector<RegionEdit>> pieces_of(const std::string& region, const std::string& body) {
+  std::vector<RegionEdit> edits;
+  enum class Part { Outside, Search, Replace } part = Part::Outside;
+  for (const auto line : split(body, '\n')) {
+    const auto content = trim(line);
+    if (part == Part::Outside && content == kSearch) {
+      edits.push_back({region, "", ""});
+      part = Part::Search;
+    } else if (part == Part::Search && content == kBetween) {
+      part = Part::Replace;
+    } else if (part == Part::Replace && content == kReplace) {
+      part = Part::Outside;
+    } else if (part != Part::Outside) {
+      std::string& text = part == Part::Search ? edits.back().search : edits.back().replace;
+      text += std::string(line) + '\n';
+    }
+  }
+  if (part != Part::Outside)
+    return unusable(fmt::format("a SEARCH/REPLACE piece of region {} does not end", region));
+  return edits;
+}
+
+Result<void> add_region(const std::string& region, std::string body, ParsedReply* reply) {
+  CUCO_TRY_ASSIGN(auto edits, pieces_of(region, body));
+  if (edits.empty()) {
+    reply->regions.push_back({region, std::move(body)});
+  } else {
+    for (auto& edit : edits)
+      reply->edits.push_back(std::move(edit));
+  }
+  return {};
+}
+
+Result<void> apply_edit(const RegionEdit& edit, std::string* text) {
+  CUCO_TRY_ASSIGN(const auto regions, program::find_regions(*text));
+  const auto region = std::ranges::find(regions, edit.region, &program::Region::name);
+  if (region == regions.end()) return unusable(fmt::format("no evolve region '{}'", edit.region));
+  const std::string body = text->substr(region->begin, region->end - region->begin);
+  const auto at = trim(edit.search).empty() ? std::string::npos : body.find(edit.search);
+  const bool once = at != std::string::npos && body.find(edit.search, at + 1) == std::string::npos;
+  if (!once) {
+    const auto lines = split(edit.search, '\n');
+    return unusable(fmt::format("the SEARCH text in region {} is {}: '{}'", edit.region,
+                                at == std::string::npos ? "not there" : "there more than once",
+                                trim(lines.front()).substr(0, 80)));
+  }
+  const std::vector<program::Replacement> changed = {
+      {edit.region, body.substr(0, at) + edit.replace + body.substr(at + edit.search.size())}};
+  CUCO_TRY_ASSIGN(*text, program::replace_regions(*text, changed));
+  return {};
+}
+
+/// Models sometimes return the whole file: its markers show that it is one, or its main().
+bool is_whole(const std::string& body) {
+  return body.find("cuco: evolve begin") != std::string::npos ||
+         body.find("EVOLVE-BLOCK-START") != std::string::npos ||
+         body.find("int main(") != std::string::npos;
+}
+
 /// A name of NCCL's device API by which kernels reach peers, if the program uses one.
 std::optional<std::string> device_communication(std::string_view program) {
   for (const std::string& token : program::tokens(program)) {
@@ -75,7 +139,19 @@ std::optional<std::string> device_communication(std::string_view program) {
 
 }  // namespace
 
-Result<ParsedReply> parse_reply(std::string_view text) {
+Result<design::Directive> parse_stated_directive(std::string_view text, bool communicates) {
+  const bool none = lower(text) == "none";
+  if (communicates && none) {
+    return unusable(
+        "the directive 'none' is for programs that do not communicate: state the five dimensions");
+  }
+  if (communicates) return design::parse_directive(text);
+  design::Directive made;
+  if (const auto parsed = design::parse_directive(text)) made.kernel = parsed->kernel;
+  return made;
+}
+
+Result<ParsedReply> parse_reply(std::string_view text, bool communicates) {
   const auto lines = split(text, '\n');
   ParsedReply reply;
   std::optional<design::Directive> directive;
@@ -85,16 +161,15 @@ Result<ParsedReply> parse_reply(std::string_view text) {
     if (is_fence(line)) {
       CUCO_TRY_ASSIGN(std::string body, fenced(lines, at));
       if (region) {
-        reply.regions.push_back({*std::move(region), std::move(body)});
+        CUCO_TRY(add_region(*region, std::move(body), &reply));
         region.reset();
-      } else if (body.find("cuco: evolve begin") != std::string::npos) {
-        // Models sometimes return the whole file; its markers show that it is one.
+      } else if (is_whole(body)) {
         reply.whole = std::move(body);
       }
       continue;
     }
     if (const auto value = labelled(line, "directive"); value && !directive) {
-      CUCO_TRY_ASSIGN(directive, design::parse_directive(*value));
+      CUCO_TRY_ASSIGN(directive, parse_stated_directive(*value, communicates));
     } else if (const auto why = labelled(line, "because"); why && reply.because.empty()) {
       reply.because = std::string(*why);
     } else if (const auto name = labelled(line, "region"); name && !name->empty()) {
@@ -102,9 +177,9 @@ Result<ParsedReply> parse_reply(std::string_view text) {
     }
     ++at;
   }
-  if (!directive) return unusable("the answer states no directive (DIRECTIVE: …)");
-  reply.directive = *directive;
-  if (reply.regions.empty() && !reply.whole) {
+  if (!directive && communicates) return unusable("the answer states no directive (DIRECTIVE: …)");
+  reply.directive = directive.value_or(design::Directive{});
+  if (reply.regions.empty() && reply.edits.empty() && !reply.whole) {
     return unusable("the answer replaces no region (REGION name, then a code block)");
   }
   return reply;
@@ -118,6 +193,8 @@ Result<std::string> apply_reply(const ParsedReply& reply,
     edited = *reply.whole;
   } else {
     CUCO_TRY_ASSIGN(edited, program::replace_regions(parent, reply.regions));
+    for (const RegionEdit& edit : reply.edits)
+      CUCO_TRY(apply_edit(edit, &edited));
   }
   // Against the seed, not the parent: frozen means as the user wrote it.
   CUCO_TRY_ASSIGN(const std::optional<program::FrozenEdit> edit,

@@ -14,16 +14,30 @@
 
 namespace cuco::agents {
 
+/// A piece of a region that is to be replaced.
+struct RegionEdit {
+  std::string region;
+  std::string search;  ///< Stands in the region once.
+  std::string replace;
+};
+
 struct ParsedReply {
   design::Directive directive;
   std::string because;
   std::vector<program::Replacement> regions;
+  std::vector<RegionEdit> edits;     ///< In regions that are not replaced as a whole.
   std::optional<std::string> whole;  ///< The whole program, when the answer gives that instead.
 };
 
+/// A design as a model states it: "none" is the corner of the space where nothing is communicated,
+/// and the only one for a program that does not communicate.
+[[nodiscard]] Result<design::Directive> parse_stated_directive(std::string_view text,
+                                                               bool communicates);
+
 /// Reads what people and models write: any case, Markdown around the labels, text before and
-/// between. The error says what is missing.
-[[nodiscard]] Result<ParsedReply> parse_reply(std::string_view text);
+/// between. The error says what is missing. A program that does not communicate needs no directive,
+/// and of one that is given only what it says of kernels counts.
+[[nodiscard]] Result<ParsedReply> parse_reply(std::string_view text, bool communicates = true);
 
 /// The program that the reply makes of `parent`. Refuses edits of frozen bytes, of `seed`'s above
 /// all.

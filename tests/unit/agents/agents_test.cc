@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "../../fakes/no_exchanges.h"
+#include "agents/advice.h"
+#include "agents/api.h"
 #include "agents/model_proposer.h"
 #include "agents/reply.h"
 #include "base/rng.h"
@@ -118,10 +120,14 @@ class Proposing : public testing::Test {
 
   candidate::ProposerAnswer ask(Result<llm::Reply> reply) {
     provider.answers.push_back(std::move(reply));
-    ModelProposer proposer(provider, problem, "program.cu", {.deadline = std::chrono::seconds(5)});
-    auto answer = proposer.propose({.history = history}, log);
+    const Questioner questioner(provider, problem, {.deadline = std::chrono::seconds(5)});
+    auto answer = ModelProposer(questioner, "program.cu").propose({.history = history}, log);
     EXPECT_TRUE(answer && answer->has_value());
     return **answer;
+  }
+
+  [[nodiscard]] std::string text_for(const candidate::Task& task) const {
+    return make_prompt(role_for(task), problem, task).text;
   }
 
   static std::string reason(const candidate::ProposerAnswer& answer) {
@@ -170,14 +176,14 @@ TEST_F(Proposing, AsksForTheOperationWithPlanNotesAndOthersWork) {
                        .plan = candidate::Plan{.reason = "rows are final early"},
                        .notes = {"LSA: #2 reaches 2.00x"},
                        .history = candidate::History({seed, failed, fast})};
-  const auto prompt = proposal_prompt(problem, task);
-  for (const auto* part : {"Join the parent's design", "Its reason: rows are final early",
+  const auto prompt = text_for(task);
+  for (const auto* part : {"Join the parent's design", "rows are final early",
                            "- LSA: #2 reaches 2.00x", "expected a ';'", "int fast;"}) {
     EXPECT_NE(prompt.find(part), std::string::npos) << part << "\n" << prompt;
   }
   EXPECT_EQ(prompt.find("int failed;"), std::string::npos);
   task.operation = candidate::Operation::Repair;
-  EXPECT_NE(proposal_prompt(problem, task).find("make it correct"), std::string::npos);
+  EXPECT_NE(text_for(task).find("make it correct"), std::string::npos);
 }
 
 TEST_F(Proposing, ExplainsWhatWasWrongWithAnAnswer) {
@@ -209,14 +215,19 @@ TEST_F(Proposing, DoesNotBuyAnAnswerTwice) {
 
 TEST_F(Proposing, PassesOnThatTheProviderCannotBeReached) {
   provider.answers.emplace_back(Error{ErrorKind::Unavailable, "down"});
-  ModelProposer proposer(provider, problem, "program.cu", {.deadline = std::chrono::seconds(5)});
+  const Questioner questioner(provider, problem, {.deadline = std::chrono::seconds(5)});
+  ModelProposer proposer(questioner, "program.cu");
   EXPECT_EQ(proposer.propose({.history = history}, log).error().kind(), ErrorKind::Unavailable);
 }
 
 TEST_F(Proposing, SaysWhichCallItIsAndHowItIsToBeAsked) {
-  const ModelProposer proposer(provider, problem, "program.cu",
-                               {.max_tokens = 77, .effort = "high", .run_seed = 40});
-  const auto request = proposer.request_for({.seed = 43, .history = history});
+  const Questioner questioner(
+      provider, problem,
+      {.max_tokens = 77,
+       .effort = [](std::string_view role) { return role == "propose" ? "high" : ""; },
+       .run_seed = 40});
+  const auto request =
+      questioner.request_for(*find_role("propose"), {.seed = 43, .history = history});
   EXPECT_EQ(request.site, (llm::CallSite{"", 3, "propose", 0}));
   EXPECT_EQ(request.max_tokens, 77);
   EXPECT_EQ(request.effort, "high");
@@ -228,9 +239,10 @@ TEST_F(Proposing, SharesTheBeginOfItsPromptsWithTheOthersOfTheRun) {
   failed->outcome = candidate::BuildFailed{"expected ';'"};
   const auto longer =
       candidate::History({std::make_shared<candidate::Judged>(history.seed()), std::move(failed)});
-  const auto first = proposal_prompt(problem, {.history = history});
-  const auto later = proposal_prompt(problem, {.parent = 1, .history = longer});
-  const auto shared = shared_prefix(problem);
+  const auto first = text_for({.history = history});
+  const auto later = text_for({.parent = 1, .history = longer});
+  const auto shared =
+      make_prompt(*find_role("propose"), problem, {.history = history}).shared_prefix;
   ASSERT_LT(shared, first.size());
   EXPECT_EQ(first.substr(0, shared), later.substr(0, shared));
   EXPECT_NE(first.substr(0, shared).find("sum of squares"), std::string::npos);
@@ -274,7 +286,224 @@ TEST_F(Proposing, LosesOneCandidateToAHostileAnswerAndNothingElse) {
   }
 }
 
+TEST(Reply, MayChangePiecesOfARegion) {
+  const std::string head = "DIRECTIVE: host, host-ordered, global barrier, block, whole\n";
+  const auto edited = [&](const std::string& search) {
+    const auto reply = parse_reply(head + "REGION kernels\n```cuda\n<<<<<<< SEARCH\n" + search +
+                                   "\n=======\nint fresh;\n>>>>>>> REPLACE\n```\n");
+    EXPECT_TRUE(reply) << reply.error().message();
+    const auto program = apply_reply(*reply, kSeed, kSeed);
+    return program ? *program : program.error().message();
+  };
+  EXPECT_NE(edited("int old;").find("begin kernels\nint fresh;\n// cuco"), std::string::npos);
+  EXPECT_EQ(edited("int gone;"), "the SEARCH text in region kernels is not there: 'int gone;'");
+  EXPECT_EQ(edited(""), "the SEARCH text in region kernels is not there: ''");
+  EXPECT_EQ(
+      parse_reply(head + "REGION kernels\n```\n<<<<<<< SEARCH\nint old;\n```\n").error().message(),
+      "a SEARCH/REPLACE piece of region kernels does not end");
+}
+
+TEST(Reply, NeedsNoDesignOfAProgramThatDoesNotCommunicate) {
+  const std::string region = "REGION kernels\n```\nint x;\n```\n";
+  for (const char* head : {"", "DIRECTIVE: none\n", "DIRECTIVE: teleport\n"}) {
+    const auto reply = parse_reply(head + region, false);
+    ASSERT_TRUE(reply) << head;
+    EXPECT_EQ(reply->directive, design::Directive{});
+  }
+  EXPECT_EQ(parse_reply("DIRECTIVE: none\n" + region).error().message(),
+            "the directive 'none' is for programs that do not communicate: state the five "
+            "dimensions");
+}
+
+class Sections : public Proposing {
+ protected:
+  static std::shared_ptr<candidate::Judged> judged(int number,
+                                                   std::string text,
+                                                   candidate::Outcome outcome) {
+    auto made = std::make_shared<candidate::Judged>();
+    made->candidate.number = number;
+    made->candidate.source = program::single_file("program.cu", std::move(text));
+    made->candidate.lineage.parent = candidate::kSeed;
+    made->candidate.lineage.because = "tiles";
+    made->outcome = std::move(outcome);
+    return made;
+  }
+  std::string changed(const std::string& to) const {
+    std::string text(kSeed);
+    return text.replace(text.find("int old;"), 8, to);
+  }
+};
+
+TEST_F(Sections, AreLeftOutWithTheirHeadingWhereThereIsNothingToSay) {
+  const auto prompt = text_for({.history = history});
+  EXPECT_EQ(prompt.find("# The last failure"), std::string::npos);
+  EXPECT_EQ(prompt.find("# The contract"), std::string::npos);
+  EXPECT_EQ(prompt.find("{{"), std::string::npos);
+  problem.contract = "cuco_run and its shapes";
+  EXPECT_NE(text_for({.history = history}).find("# The contract\n\ncuco_run and its shapes\n"),
+            std::string::npos);
+}
+
+TEST_F(Sections, OfAProgramThatDoesNotCommunicateNameNoApi) {
+  problem.program = {};
+  problem.api.clear();
+  const auto prompt = text_for({.history = history});
+  EXPECT_EQ(prompt.find("NCCL device API"), std::string::npos);
+  EXPECT_EQ(prompt.find("ncclLsaBarrierSession"), std::string::npos);
+  EXPECT_NE(prompt.find("the directive is `none`"), std::string::npos);
+}
+
+TEST_F(Sections, ShowTheLastFailureWithItsDiffAndFinding) {
+  const candidate::History longer(
+      {std::make_shared<candidate::Judged>(history.seed()),
+       judged(1, changed("int first;"), candidate::BuildFailed{"older"}),
+       judged(2, changed("int second;"),
+              candidate::Findings{{{.kind = "race", .message = "two writers"}}, ""})});
+  const auto prompt = text_for({.history = longer});
+  for (const char* part : {"# The last failure\n\n#2", "two writers", "-int old;\n+int second;",
+                           "meant to help because: tiles", "change: +1 -1 lines against #0"})
+    EXPECT_NE(prompt.find(part), std::string::npos) << part << "\n" << prompt;
+  EXPECT_EQ(prompt.find("+int first;"), std::string::npos);
+  const auto repair =
+      text_for({.operation = candidate::Operation::Repair, .parent = 1, .history = longer});
+  EXPECT_NE(repair.find("+int first;"), std::string::npos) << repair;
+}
+
+TEST_F(Sections, MergeCandidatesThatSayTheSame) {
+  const candidate::Scored slow{.seconds = 2e-3, .baseline_seconds = 1e-3};
+  const candidate::History longer({std::make_shared<candidate::Judged>(history.seed()),
+                                   judged(1, changed("int a;"), slow),
+                                   judged(2, changed("int b;"), slow)});
+  EXPECT_NE(text_for({.history = longer}).find("#1, #2 host: 2.00 ms"), std::string::npos)
+      << text_for({.history = longer});
+}
+
+TEST_F(Sections, QuoteTheHotLinesOfTheParent) {
+  candidate::Scored scored{.seconds = 1e-3};
+  scored.shapes.push_back({.shape = "small", .seconds = 1e-3});
+  scored.shapes.back().hot_spots.push_back({.where = {.file = "program.cu", .line = 3}});
+  const candidate::History longer({judged(0, std::string(kSeed), scored)});
+  EXPECT_NE(text_for({.history = longer}).find("  line 3: int old;"), std::string::npos);
+}
+
+TEST_F(Sections, ShowADeadlockOnceForAllWarpsThatWaitAlike) {
+  candidate::Deadlock lock{.shape = "s", .waits = {}};
+  for (int warp = 0; warp < 64; ++warp)
+    lock.waits.push_back("rank 0, warp " + std::to_string(warp) + " waits for a signal");
+  const candidate::History longer(
+      {std::make_shared<candidate::Judged>(history.seed()), judged(1, changed("int a;"), lock)});
+  const auto prompt = text_for({.history = longer});
+  EXPECT_NE(prompt.find("warp 0 waits"), std::string::npos);
+  EXPECT_EQ(prompt.find("warp 17 waits"), std::string::npos);
+  EXPECT_NE(prompt.find("(63 more lines like these)"), std::string::npos);
+}
+
+TEST_F(Sections, GoInAStatedOrderWhereAPromptIsTooLong) {
+  problem.analysis = std::string(9000, 'a');
+  problem.blocks = std::string(9000, 'b');
+  problem.api = std::string(9000, 'c');
+  const auto at = [&](int tokens) {
+    problem.most_tokens = tokens;
+    return text_for({.history = history});
+  };
+  EXPECT_EQ(at(100000).find("Left out"), std::string::npos);
+  EXPECT_NE(at(11500).find("too long: the example.)"), std::string::npos) << at(11500).size();
+  const auto shorter = at(7000);
+  EXPECT_NE(shorter.find("too long: the example, what blocks touch, the API"), std::string::npos)
+      << shorter.substr(shorter.size() - 200);
+  const auto least = at(1);
+  EXPECT_NE(least.find("int old;"), std::string::npos);
+  EXPECT_NE(least.find("sum of squares"), std::string::npos);
+  EXPECT_EQ(least.find("# What has been tried"), std::string::npos);
+}
+
+TEST_F(Sections, OfAWorkloadsOwnTemplateStandInForOurs) {
+  problem.templates["propose"] = "Mine.\n{{source}}";
+  EXPECT_EQ(text_for({.history = history}).substr(0, 5), "Mine.");
+  EXPECT_TRUE(check_template("{{source}} {{task}}"));
+  EXPECT_NE(check_template("{{sauce}}").error().message().find("'{{sauce}}' is no section"),
+            std::string::npos);
+  EXPECT_FALSE(check_template("{{source"));
+}
+
+TEST_F(Sections, OfEveryRoleCanBeFilled) {
+  for (const Role& role : all_roles()) {
+    const Prompt prompt = make_prompt(role, problem, {.history = history});
+    EXPECT_EQ(prompt.text.find("{{"), std::string::npos) << role.name;
+    EXPECT_NE(prompt.text.find("sum of squares"), std::string::npos) << role.name;
+    EXPECT_EQ(schema_of(role.form).has_value(),
+              prompt.text.find("Answer with JSON alone") != std::string::npos)
+        << role.name;
+  }
+}
+
+TEST_F(Sections, BelongToTheRoleThatTheTaskIsFor) {
+  candidate::Task task{.history = history};
+  EXPECT_EQ(role_for(task).name, "propose");
+  task.plan = candidate::Plan{};
+  EXPECT_EQ(role_for(task).name, "coder");
+  task.operation = candidate::Operation::Repair;
+  EXPECT_EQ(role_for(task).name, "repair");
+  task.operation = candidate::Operation::Crossover;
+  EXPECT_EQ(role_for(task).name, "crossover");
+  EXPECT_EQ(role_for({.phase = "fast path", .history = history}).name, "transformer");
+}
+
+TEST_F(Sections, OfPlansAreReadWithWhatIsPossible) {
+  const auto plans = read_plans(
+      R"(Here: {"plans": [
+        {"title": "tiles", "directive": "LSA · producer-fused · per-peer signal · thread · per tile",
+         "steps": "store", "reason": "links idle", "expected_gain": 1.5, "needs": ["a window"]},
+        {"title": "nic", "directive": "GIN · producer-fused · per-peer signal · thread · whole"},
+        {"title": "odd", "directive": 7, "expected_gain": "much"}, 3]})",
+      problem);
+  ASSERT_TRUE(plans) << plans.error().message();
+  ASSERT_EQ(plans->size(), 1U);
+  EXPECT_EQ(plans->front().expected_gain, 1.5);
+  EXPECT_EQ(plans->front().reason, "tiles. store\nWhy: links idle");
+  EXPECT_EQ(plans->front().preconditions, std::vector<std::string>{"a window"});
+  EXPECT_FALSE(read_plans("no idea", problem));
+  EXPECT_FALSE(read_plans(R"({"plans": []})", problem));
+  EXPECT_NE(read_plans(R"({"plans": [{"directive": "none"}]})", problem)
+                .error()
+                .message()
+                .find("no plan is possible"),
+            std::string::npos);
+}
+
+TEST_F(Sections, OfShapesAndNotesAreReadWithWhatIsUsable) {
+  const auto shapes = read_shapes(R"({"shapes": [{"params": [1, 8, true]}, {"params": "x"}, 4,
+                                                 {"params": [1.5]}]})");
+  ASSERT_TRUE(shapes) << shapes.error().message();
+  EXPECT_EQ(*shapes, (std::vector<std::vector<long long>>{{1, 8, 1}}));
+  EXPECT_FALSE(read_shapes("[]"));
+  const auto notes = read_notes(R"({"notes": ["a", 2, "b"]})");
+  ASSERT_TRUE(notes);
+  EXPECT_EQ(*notes, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Api, IsShownForWhatCanBeReached) {
+  std::vector<std::string> asked;
+  const auto read = [&](const std::string& name) -> Result<std::string> {
+    asked.push_back(name);
+    return std::string("ncclResult_t ncclMemAlloc(void**, size_t);\n");
+  };
+  const design::ProgramFacts communicates{.has_collective = true};
+  EXPECT_EQ(*device_api({}, {.ranks = 4, .lsa_ranks = 4}, {}, read), "");
+  EXPECT_EQ(*device_api(communicates, {.ranks = 4, .lsa_ranks = 1}, {}, read), "");
+  EXPECT_TRUE(asked.empty());
+  EXPECT_NE(device_api(communicates, {.ranks = 4, .lsa_ranks = 4}, {}, read)->find("ncclMemAlloc"),
+            std::string::npos);
+  EXPECT_EQ(std::ranges::find(asked, "nccl_device/gin.h"), asked.end());
+  asked.clear();
+  (void)device_api(communicates, {.ranks = 4, .lsa_ranks = 1, .gin = true}, {}, read);
+  EXPECT_NE(std::ranges::find(asked, "nccl_device/gin.h"), asked.end());
+  EXPECT_EQ(std::ranges::find(asked, "nccl_device/lsa_barrier.h"), asked.end());
+}
+
 TEST(Api, IsCutToDeclarations) {
+  EXPECT_EQ(cut_api({"struct S {\n  int f() const { return g({1}); }\n  int h();\n};\n"}),
+            "struct S {\n  int f() const;\n  int h();\n};\n");
   EXPECT_EQ(
       cut_api({"/* licence\n */\n#ifndef A\n#define B \\\n  2\nint f(int); // talk\n\n#endif\n"}),
       "int f(int); \n");
