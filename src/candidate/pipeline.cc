@@ -117,7 +117,10 @@ Result<void> Pipeline::begin(Assignment assignment) {
 
 void Pipeline::ask(Decision decision, Work& work) {
   auto& lane = askers_[work.proposer];
-  if (!lane) lane = std::make_unique<Lane>(1);
+  // More than the window are never under way.
+  if (!lane)
+    lane = std::make_unique<Lane>(
+        std::clamp(work.proposer->in_flight(), 1, std::max(run_.settings_.window, 1)));
   ++under_way_;
   lane->add([this, decision, proposer = work.proposer, task = work.task] {
     StoredExchanges log(run_, decision);

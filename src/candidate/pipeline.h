@@ -3,7 +3,7 @@
 /// Pipeline: decisions, builds and judgements of a run side by side.
 ///
 ///     strategy ──▶ ask ──▶ record ──▶ build ──▶ judge ──▶ see
-///                a thread   in order    jobs/2     jobs     in order
+///                threads    in order    jobs/2     jobs     in order
 ///              per proposer
 ///
 /// Decision n is made when decisions up to n - W have been seen, and sees exactly those, even if

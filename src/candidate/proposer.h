@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Proposer: where candidates come from, be it rules, a model or a script.
+/// Proposer: where candidates come from, be it rules, a model or a script; and Advisor.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct Proposal {
 /// A usable proposal, or why the answer was none. Either costs one candidate.
 using ProposerAnswer = std::variant<Proposal, ProposalRejected>;
 
-/// Asked from one thread at a time, not always the same one.
+/// Asked from one thread at a time, not always the same one, unless in_flight() says otherwise.
 class Proposer {
  public:
   virtual ~Proposer() = default;
@@ -40,10 +40,29 @@ class Proposer {
     return {Operation::Rewrite, Operation::Edit, Operation::Crossover, Operation::Repair};
   }
 
+  /// How many questions it takes at once.
+  [[nodiscard]] virtual int in_flight() const { return 1; }
+
+  /// What it means when it proposes nothing.
+  [[nodiscard]] virtual std::string why_nothing() const { return "no more ideas"; }
+
   /// The next proposal; nothing when it has no more ideas. An Error means that it could not be
   /// asked (no network, deadline); the run tries again, and it costs no candidate.
   [[nodiscard]] virtual Result<std::optional<ProposerAnswer>> propose(const Task& task,
                                                                       ExchangeLog& log) = 0;
+};
+
+/// Somebody who is asked for words instead of a candidate: a plan, a diagnosis, shapes.
+/// Asked from one thread at a time, not always the same one.
+class Advisor {
+ public:
+  virtual ~Advisor() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;
+
+  /// Everything that is asked goes through the log, so that it is kept. An Error: nobody could be
+  /// asked.
+  [[nodiscard]] virtual Result<void> advise(const Task& task, ExchangeLog& log) = 0;
 };
 
 }  // namespace cuco::candidate

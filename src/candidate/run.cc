@@ -147,7 +147,7 @@ Result<std::optional<Number>> Run::record(Decision decision,
   }
   auto& maybe = *answer;
   if (!maybe) {
-    CUCO_TRY(append(Declined{decision, proposer.name(), "no more ideas"}));
+    CUCO_TRY(append(Declined{decision, proposer.name(), proposer.why_nothing()}));
     return std::optional<Number>();
   }
   ProposerAnswer& given = *maybe;
@@ -195,7 +195,33 @@ class Once final : public Strategy {
   std::optional<Assignment> assignment_;
 };
 
+/// An advisor where a proposer is expected.
+class Advising final : public Proposer {
+ public:
+  explicit Advising(Advisor& advisor) : advisor_(advisor) {}
+  [[nodiscard]] std::string name() const override { return advisor_.name(); }
+  [[nodiscard]] std::string why_nothing() const override { return "advice"; }
+  Result<std::optional<ProposerAnswer>> propose(const Task& task, ExchangeLog& log) override {
+    CUCO_TRY(advisor_.advise(task, log));
+    return std::optional<ProposerAnswer>();
+  }
+
+ private:
+  Advisor& advisor_;
+};
+
 }  // namespace
+
+Result<std::optional<std::string>> Run::consult(Advisor& advisor, Task task) {
+  const Decision decision = next_;
+  Advising advising(advisor);
+  Once once(advising, std::move(task));
+  CUCO_TRY(Pipeline(*this, std::nullopt).pursue(once));
+  const auto given = state_.unused_exchanges.find(decision);
+  if (given == state_.unused_exchanges.end() || given->second.empty())
+    return std::optional<std::string>();
+  return std::optional(given->second.back().answer);
+}
 
 Result<std::optional<Number>> Run::ask(Proposer& proposer, Task task) {
   Once once(proposer, std::move(task));

@@ -63,6 +63,10 @@ class Run {
   /// the proposer has no more ideas or cannot be asked.
   [[nodiscard]] Result<std::optional<Number>> ask(Proposer& proposer, Task task);
 
+  /// One decision that gives no candidate: the last answer that the advisor got, from the store if
+  /// it is there. Nothing when nobody could be asked; what failed is set aside.
+  [[nodiscard]] Result<std::optional<std::string>> consult(Advisor& advisor, Task task);
+
   /// Decisions of the strategy until it has no more, as a pipeline: while some candidates are
   /// judged at that rung, others are built and asked for. See pipeline.h.
   [[nodiscard]] Result<void> pursue(Strategy& strategy, Rung rung);

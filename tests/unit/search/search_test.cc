@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -83,6 +84,64 @@ class Searching : public testing::Test {
   std::unique_ptr<ScriptedProposer> proposer;
   candidate::RunState state;
 };
+
+/// Answers after a while, eight questions at once; judged for a fourth of that.
+class SlowProposer final : public candidate::Proposer {
+ public:
+  [[nodiscard]] std::string name() const override { return "slow"; }
+  [[nodiscard]] int in_flight() const override { return 8; }
+  Result<std::optional<candidate::ProposerAnswer>> propose(const candidate::Task& task,
+                                                           candidate::ExchangeLog&) override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    candidate::Proposal made{
+        .source = program::single_file("program.cu", "time 9e-4 v" + std::to_string(task.seed))};
+    return std::optional(candidate::ProposerAnswer(std::move(made)));
+  }
+};
+
+/// Knows how long it was busy, and when first and last.
+class BusyEvaluator final : public candidate::Evaluator {
+ public:
+  [[nodiscard]] candidate::Target target() const override { return inner_.target(); }
+  [[nodiscard]] candidate::Provenance provenance() const override { return inner_.provenance(); }
+  Result<candidate::Outcome> evaluate(const candidate::Candidate& candidate,
+                                      candidate::Rung rung) override {
+    const auto start = std::chrono::steady_clock::now();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    auto outcome = inner_.evaluate(candidate, rung);
+    const auto end = std::chrono::steady_clock::now();
+    if (candidate.number == 1) first = start;
+    busy += end - start;
+    last = end;
+    return outcome;
+  }
+  std::chrono::steady_clock::duration busy{};
+  std::chrono::steady_clock::time_point first, last;
+
+ private:
+  FakeEvaluator inner_;
+};
+
+TEST(Overlap, KeepsTheJudgeBusyWhileAModelThinks) {
+  const ManualClock clock;
+  store::MemoryStore store(clock);
+  BusyEvaluator evaluator;
+  SlowProposer proposer;
+  auto run = Run::open(store, evaluator, clock, {.seed = 7, .jobs = 1, .window = 8});
+  ASSERT_TRUE(run);
+  ASSERT_TRUE(run->add_candidate(seed()));
+  ASSERT_TRUE(run->evaluate(candidate::kSeed, Rung{.fidelity = Fidelity::Standard}));
+  evaluator.busy = {};
+  candidate::Proposer* const proposers[] = {&proposer};
+  SearchOptions options = plain();
+  options.budget.candidates = 40;
+  ASSERT_TRUE(search(*run, proposers, options));
+  // From the first candidate's verdict on: before it there is nothing to judge.
+  const double share = std::chrono::duration<double>(evaluator.busy).count() /
+                       std::chrono::duration<double>(evaluator.last - evaluator.first).count();
+  EXPECT_GE(share, 0.9);
+  EXPECT_EQ(run->candidates(), 40);
+}
 
 TEST_F(Searching, FindsTheFastestThatSurvivesTheFinalCheck) {
   const auto result = go({"time 8e-4", "wrong", "time 5e-4 findings at final", "time 6e-4"});
