@@ -3,34 +3,15 @@
 
 #include <filesystem>
 #include <map>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include "base/assert.h"
 #include "program/diff.h"
 #include "report/progress.h"
+#include "report/template_text.h"
 
 namespace cuco::report {
-
-std::optional<std::string_view> resource(std::string_view name);
-
-namespace {
-
-/// Continues behind each inserted value: a value may itself contain "{{…}}".
-std::string filled(std::string_view name, const std::map<std::string, std::string>& values) {
-  std::string text(*resource(name));
-  for (const auto& [key, value] : values) {
-    const auto place = "{{" + key + "}}";
-    for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at)) {
-      text.replace(at, place.size(), value);
-      at += value.size();
-    }
-  }
-  return text;
-}
-
-}  // namespace
 
 std::vector<program::File> export_folder(const candidate::RunState& state,
                                          candidate::Number number,

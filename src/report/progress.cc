@@ -82,7 +82,12 @@ struct Describe {
     return {{"learnt", join(event.notes, "; ")}};
   }
   std::vector<Line> operator()(const candidate::StepDone& event) const {
-    return {{"fast path", fmt::format("{} {}  {}", event.step, tick(event.ok), event.detail)}};
+    // "tune: round 1"; without a colon it is one of the fast path's.
+    const auto colon = event.step.find(": ");
+    const bool named = colon != std::string::npos;
+    return {{named ? event.step.substr(0, colon) : "fast path",
+             fmt::format("{} {}  {}", named ? event.step.substr(colon + 2) : event.step,
+                         tick(event.ok), event.detail)}};
   }
   std::vector<Line> operator()(const candidate::Proposed& event) const {
     if (!event.rejected) return {};
@@ -194,7 +199,8 @@ std::string live_line(const RunState& state, int budget) {
   std::size_t judged = 0;
   for (const auto& entry : state.entries)
     judged += entry.outcomes.empty() ? 0U : 1U;
-  auto text = fmt::format("candidates {}/{}", judged, budget);
+  auto text = budget > 0 ? fmt::format("candidates {}/{}", judged, budget)
+                         : fmt::format("candidates {}", judged);
   if (state.best) {
     const auto& best = state.entries[static_cast<std::size_t>(*state.best)];
     if (const auto* scored = best.scored()) {
