@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::string_view kBegin = "// cuco: evolve begin";
 constexpr std::string_view kEnd = "// cuco: evolve end";
+// What CUCo's programs have instead; these have no names.
+constexpr std::string_view kBlockBegin = "// EVOLVE-BLOCK-START";
+constexpr std::string_view kBlockEnd = "// EVOLVE-BLOCK-END";
 
 struct Line {
   std::size_t begin = 0;
@@ -28,6 +31,21 @@ std::vector<Line> lines_of(std::string_view text) {
     at = next;
   }
   return lines;
+}
+
+/// Whether blocks begin and end in turn. Where they do not they mark nothing: programs are about
+/// that were published so, and they are comments to everybody else.
+bool blocks_pair_up(std::span<const Line> lines) {
+  bool open = false;
+  for (const Line& line : lines) {
+    const auto content = trim(line.text);
+    if (!content.starts_with(open ? kBlockBegin : kBlockEnd)) {
+      if (content.starts_with(open ? kBlockEnd : kBlockBegin)) open = !open;
+      continue;
+    }
+    return false;
+  }
+  return !open;
 }
 
 Error at_line(int line, std::string_view what) {
@@ -64,18 +82,23 @@ Result<std::vector<Region>> find_regions(std::string_view text) {
   std::vector<Region> regions;
   std::optional<Region> open;
   int number = 0;
-  for (const auto& line : lines_of(text)) {
+  int block = 0;
+  const auto lines = lines_of(text);
+  const bool blocks = blocks_pair_up(lines);
+  for (const auto& line : lines) {
     ++number;
     const auto content = trim(line.text);
-    if (content.starts_with(kBegin)) {
+    const bool block_begins = blocks && content.starts_with(kBlockBegin);
+    if (content.starts_with(kBegin) || block_begins) {
       if (open) return at_line(number, "evolve regions do not nest");
-      const auto name = trim(content.substr(kBegin.size()));
+      const std::string name = block_begins ? fmt::format("block {}", ++block)
+                                            : std::string(trim(content.substr(kBegin.size())));
       if (name.empty()) return at_line(number, "evolve begin needs a name");
       const bool taken = std::any_of(regions.begin(), regions.end(),
                                      [&](const Region& region) { return region.name == name; });
       if (taken) return at_line(number, fmt::format("duplicate evolve region '{}'", name));
-      open = Region{std::string(name), line.next, 0, number};
-    } else if (content.starts_with(kEnd)) {
+      open = Region{name, line.next, 0, number};
+    } else if (content.starts_with(kEnd) || (blocks && content.starts_with(kBlockEnd))) {
       if (!open) return at_line(number, "evolve end without begin");
       open->end = line.begin;
       regions.push_back(*std::move(open));
@@ -104,7 +127,8 @@ Result<std::string> replace_regions(std::string_view text,
       return Error{ErrorKind::InvalidInput,
                    fmt::format("no evolve region '{}'", replacement.region)};
     }
-    if (replacement.body.find("cuco: evolve") != std::string::npos) {
+    if (replacement.body.find("cuco: evolve") != std::string::npos ||
+        replacement.body.find("EVOLVE-BLOCK-") != std::string::npos) {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("the body of '{}' contains an evolve marker", replacement.region)};
     }

@@ -7,7 +7,8 @@
 ///     // cuco: evolve end
 ///
 /// Markers stand alone on their line, do not nest, and names are unique in a file. The marker lines
-/// themselves are frozen.
+/// themselves are frozen. CUCo's `// EVOLVE-BLOCK-START` and `// EVOLVE-BLOCK-END` are markers,
+/// too, of regions called "block 1", "block 2", …; where they do not pair up they are comments.
 #pragma once
 
 #include <optional>

@@ -155,5 +155,28 @@ TEST(Diff, AppliesBackToTheNewText) {
   }
 }
 
+TEST(Regions, AreCucosBlocksTooWhereTheyPairUp) {
+  const std::string text =
+      "int a;\n// EVOLVE-BLOCK-START\nint b;\n// EVOLVE-BLOCK-END\nint c;\n"
+      "  // EVOLVE-BLOCK-START\nint d;\n  // EVOLVE-BLOCK-END\nint main() {}\n";
+  const auto regions = find_regions(text);
+  ASSERT_TRUE(regions) << regions.error().message();
+  ASSERT_EQ(regions->size(), 2U);
+  EXPECT_EQ((*regions)[0].name, "block 1");
+  EXPECT_EQ((*regions)[1].name, "block 2");
+  const std::vector<Replacement> changes = {{"block 2", "int e;"}};
+  const auto changed = replace_regions(text, changes);
+  ASSERT_TRUE(changed);
+  EXPECT_FALSE(*find_frozen_edit(text, *changed));
+  std::string main_changed = *changed;
+  main_changed.replace(main_changed.find("int c;"), 6, "int f;");
+  EXPECT_TRUE((*find_frozen_edit(text, main_changed)).has_value());
+  // A body that opens or closes blocks would move the frozen parts.
+  const std::vector<Replacement> hostile = {{"block 1", "// EVOLVE-BLOCK-END\nint x;"}};
+  EXPECT_FALSE(replace_regions(text, hostile));
+  EXPECT_TRUE(find_regions("// EVOLVE-BLOCK-START\n// EVOLVE-BLOCK-START\n")->empty());
+  EXPECT_TRUE(find_regions("// EVOLVE-BLOCK-END\n// EVOLVE-BLOCK-START\n")->empty());
+}
+
 }  // namespace
 }  // namespace cuco::program
