@@ -25,9 +25,14 @@ Result<std::optional<Number>> pass(Run& run,
                                    const std::function<Result<std::string>(Number)>& accept) {
   const Rung rung{run.evaluator().target().kind, candidate::Fidelity::Quick};
   std::string reason = "no proposal";
+  std::vector<std::string> notes;
   for (int i = 0; i < attempts && !run.stop_requested(); ++i) {
     CUCO_TRY_ASSIGN(const std::optional<Number> number,
-                    run.ask(proposer, {.phase = std::string(kPhase), .parent = parent}));
+                    run.ask(proposer, {.phase = std::string(kPhase),
+                                       .operation = i == 0 ? candidate::Operation::Rewrite
+                                                           : candidate::Operation::Repair,
+                                       .parent = parent,
+                                       .notes = notes}));
     if (!number) break;
     const auto outcome = run.evaluate(*number, rung);
     reason = outcome ? candidate::summary(*outcome) : outcome.error().message();
@@ -38,6 +43,7 @@ Result<std::optional<Number>> pass(Run& run,
         return number;
       }
       reason = std::move(objection);
+      notes = {fmt::format("#{} is correct, but this is not enough: {}", *number, reason)};
     }
     parent = *number;
   }
@@ -60,10 +66,13 @@ std::string annotation(const program::Source& source) {
 }  // namespace
 
 Result<std::optional<Number>> walk(Run& run, const FastPath& path) {
-  CUCO_TRY_ASSIGN(const std::optional<Number> prepared,
-                  pass(run, "infrastructure", *path.infrastructure, path.attempts, kSeed,
-                       [](Number) { return Result<std::string>(std::string()); }));
-  if (!prepared) return prepared;
+  std::optional<Number> prepared = kSeed;
+  if (path.infrastructure != nullptr) {
+    CUCO_TRY_ASSIGN(prepared,
+                    pass(run, "infrastructure", *path.infrastructure, path.attempts, kSeed,
+                         [](Number) { return Result<std::string>(std::string()); }));
+    if (!prepared) return prepared;
+  }
   const auto no_collective = [&](Number number) -> Result<std::string> {
     CUCO_TRY_ASSIGN(const std::vector<std::string> left,
                     path.host_collectives(run.entry(number).candidate.source));

@@ -19,11 +19,11 @@
 namespace cuco::fastpath {
 
 struct FastPath {
-  candidate::Proposer* infrastructure = nullptr;
+  candidate::Proposer* infrastructure = nullptr;  ///< Null: the replacement brings its own.
   candidate::Proposer* replacement = nullptr;
   /// The host collectives that a source still calls.
   std::function<Result<std::vector<std::string>>(const program::Source&)> host_collectives;
-  int attempts = 3;  ///< Per step; each sees the verdict on the one before.
+  int attempts = 3;  ///< Per step; after the first each repairs the one before.
 };
 
 /// The candidate that passed all steps; nothing when a step failed, which its record in the run

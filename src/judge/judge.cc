@@ -71,6 +71,7 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
   }
   parts.check = options.check && !options.on_gpu;
   parts.tier = options.tier;
+  parts.profile = options.profile;
   parts.small = options.small;
   parts.timeline = options.timeline;
   parts.scale = options.scale;
@@ -118,7 +119,8 @@ candidate::Target Judge::target() const {
 }
 
 Result<Outcome> Judge::judge(const std::string& program, candidate::Fidelity fidelity) {
-  const Effort effort = effort_of(fidelity);
+  Effort effort = effort_of(fidelity);
+  effort.profile = effort.profile || parts_.profile;
   if (!is_measured()) {
     const std::size_t shapes = workload().shapes_for(workload::Use::Check).size();
     CUCO_TRY(trials_.prepare(effort.every_shape ? shapes : 1, watches(effort)));

@@ -42,6 +42,7 @@ struct JudgeParts {
   targets::VirtualSpec machine;
   system::Tier tier = system::Tier::Hostile;
   bool check = false;     ///< The checker watches at every fidelity, not only at the highest.
+  bool profile = false;   ///< Where the time goes is asked at every fidelity.
   bool small = false;     ///< Full shapes are not timed, whatever the fidelity.
   double scale = 0;       ///< What full shapes are divided by; 0: by what their emulation costs.
   int threads = 1;        ///< Trials at a time.
@@ -108,6 +109,10 @@ class Judge final : public ProgramJudge {
   [[nodiscard]] std::vector<MeasuredShape> measured() const override;
 
   [[nodiscard]] const workload::Workload& workload() const { return parts_.workload; }
+  /// One more shape that candidates are checked on, from now on. Not while one is judged.
+  void add_check_shape(workload::Shape shape) {
+    parts_.workload.shapes.push_back(std::move(shape));
+  }
   /// The seed's seconds on a timed shape, measured once.
   Result<double> baseline(const workload::Shape& shape);
 

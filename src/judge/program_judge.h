@@ -28,6 +28,7 @@ struct JudgeOptions {
   bool on_gpu = false;   ///< This machine's GPU instead of virtual ones; single-GPU workloads.
   bool full = false;     ///< Check the full shapes too; on a real GPU that is always done.
   bool check = false;    ///< Watch every access at lower fidelities, too; the highest always does.
+  bool profile = false;  ///< Say where the time goes at every fidelity: models want to know.
   bool exact = false;    ///< Compare a whole program with its seed bit by bit.
   bool small = false;    ///< Leave full shapes out, whatever the fidelity.
   double scale = 0;      ///< What full shapes are divided by; 0: by what their emulation costs.

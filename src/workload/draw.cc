@@ -291,4 +291,40 @@ Result<std::vector<Shape>> draw_shapes(const Workload& workload, const Secret& s
   return Drawer(workload, secret).draw();
 }
 
+namespace {
+
+bool is_in(const Range& range, long long value) {
+  if (!range.values.empty()) return std::ranges::find(range.values, value) != range.values.end();
+  return value >= range.from && value <= range.to && (value - range.from) % range.step == 0;
+}
+
+}  // namespace
+
+Result<Shape> proposed_shape(const Workload& workload, const std::vector<long long>& params) {
+  std::vector<std::string> named;
+  for (std::size_t p = 0; p < params.size() && p < workload.params.size(); ++p)
+    named.push_back(fmt::format("{}={}", workload.params[p], params[p]));
+  Shape shape{.name = "proposed " + join(named, " "), .uses = {Use::Check}, .params = params};
+  const auto refused = [&](std::string_view why) {
+    return Error{ErrorKind::InvalidInput, fmt::format("shape {}: {}", shape.name, why)};
+  };
+  if (params.size() != workload.params.size()) return refused("not as many values as parameters");
+  if (workload.ranges.empty()) return refused("the workload has no ranges");
+  for (std::size_t p = 0; p < params.size(); ++p) {
+    if (!is_in(workload.ranges[p], params[p]))
+      return refused(fmt::format("{} is out of range", workload.params[p]));
+  }
+  if (!workload.draws.positive.empty()) {
+    CUCO_TRY_ASSIGN(const double value,
+                    evaluate(workload.draws.positive, workload.variables(shape)));
+    if (value <= 0) return refused("there is no such shape");
+  }
+  CUCO_TRY_ASSIGN(const measure::Demand demand, workload.demand(shape));
+  for (const Shape* timed : workload.shapes_for(Use::Time)) {
+    CUCO_TRY_ASSIGN(const measure::Demand most, workload.demand(*timed));
+    if (demand.flops <= most.flops && demand.hbm_bytes <= most.hbm_bytes) return shape;
+  }
+  return refused("more work than a timed shape");
+}
+
 }  // namespace cuco::workload

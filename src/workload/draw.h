@@ -22,4 +22,9 @@ namespace cuco::workload {
 [[nodiscard]] Result<std::vector<Shape>> draw_shapes(const Workload& workload,
                                                      const Secret& secret);
 
+/// A shape that somebody proposes to check candidates on: InvalidInput if it is outside the ranges
+/// or more work than the largest timed one.
+[[nodiscard]] Result<Shape> proposed_shape(const Workload& workload,
+                                           const std::vector<long long>& params);
+
 }  // namespace cuco::workload

@@ -98,8 +98,14 @@ def check_prompt(folder):
     blocks = body["messages"][0]["content"]
     check("".join(block["text"] for block in blocks) == whole["prompt"], "the body has another prompt")
     check("cache_control" in blocks[0] and body["system"][0]["text"] == whole["system"], body.keys())
+    for part in ("tokens = 16, width = 4096, bf16 = 1", "relative 1e-05", "int cuco_run(void* state", "132 SMs",
+                 "the directive is `none`"):
+        check(part in whole["prompt"], part)
+    check("NCCL device API" not in whole["prompt"], "a program of one GPU needs no API")
+    planner = json.loads(cuco(folder, "prompt", "planner", workload, "--unjudged", "--json").stdout)
+    check('"expected_gain"' in planner["prompt"] and "never a verdict" in planner["system"], planner["system"])
     wrong = cuco(folder, "prompt", "poet", workload)
-    check(wrong.returncode == 2 and "there is: propose" in wrong.stderr, wrong)
+    check(wrong.returncode == 2 and "there are: propose, coder" in wrong.stderr, wrong)
 
 
 def main():

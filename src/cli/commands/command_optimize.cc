@@ -9,6 +9,7 @@
 #include "cli/journey/opened_program.h"
 #include "cli/journey/program_files.h"
 #include "cli/journey/program_reading.h"
+#include "cli/models/asking_options.h"
 #include "cli/models/recordings.h"
 #include "cli/terminal/command.h"
 #include "search/policy.h"
@@ -34,10 +35,7 @@ class OptimizeCommand final : public Command {
     arguments.option("--include", includes_, "DIR", "header folder that it needs; may be repeated")
         .completes(Completion::Folder);
     arguments.option("--nvcc", flags_, "FLAG", "compiler flag that it needs; may be repeated");
-    arguments.option("--proposer", proposers_, "WHO",
-                     "expert, model, command:PROGRAM or mailbox:FOLDER; may be repeated");
-    arguments.option("--model", model_, "NAME", "NAME or SERVICE:NAME (implies --proposer model)");
-    arguments.option("--endpoint", endpoint_, "URL", "base URL of the service");
+    asking_.declare(arguments);
     arguments.option("--candidates", candidates_, "N",
                      "maximum number of candidates (default: 40)");
     arguments.option("--budget", budget_, "TIME",
@@ -56,10 +54,6 @@ class OptimizeCommand final : public Command {
     arguments
         .option("--topology", topology_, "NAME", "search on another cluster than the workload's")
         .completes(Completion::Topology);
-    arguments.option("--record", record_, "FILE", "write every exchange with a model to FILE")
-        .completes(Completion::File);
-    arguments.option("--replay", replay_, "FILE", "answer from a recording instead of a model")
-        .completes(Completion::File);
     arguments.rest("ARGS", args_, "arguments for such a program");
   }
 
@@ -91,15 +85,7 @@ class OptimizeCommand final : public Command {
     options.args = args_;
     options.includes = includes_;
     options.flags = flags_;
-    options.proposers = proposers_;
-    if (options.proposers.empty()) {
-      options.proposers = {model_.empty() ? config.text("search.proposer") : "model"};
-    }
-    options.models = model_options(config);
-    if (!model_.empty()) options.models.model = model_;
-    if (!endpoint_.empty()) options.models.endpoint = endpoint_;
-    options.record = record_;
-    options.replay = replay_;
+    asking_.apply(config, &options);
     options.topology = topology_;
     if (candidates_ < 1) {
       return Error{ErrorKind::InvalidInput,
@@ -143,13 +129,9 @@ class OptimizeCommand final : public Command {
   std::vector<std::string> includes_;
   std::vector<std::string> flags_;
   std::vector<std::string> args_;
-  std::vector<std::string> proposers_;
-  std::string model_;
-  std::string endpoint_;
+  AskingOptions asking_;
   std::string budget_;
   std::string topology_;
-  std::filesystem::path record_;
-  std::filesystem::path replay_;
   int candidates_ = 40;
   bool fast_path_;
   std::filesystem::path start_;

@@ -29,7 +29,8 @@ class Nobody final : public llm::Provider {
 class PromptCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("ROLE", role_, "who is asked: propose").completes(Completion::Nothing);
+    arguments.positional("ROLE", role_, "who is asked: " + agents::role_names())
+        .completes(Completion::Nothing);
     arguments
         .positional("WORKLOAD", workload_,
                     "folder with workload.toml and program.cu, or a CUDA program with main()")
@@ -42,8 +43,9 @@ class PromptCommand final : public Command {
   }
 
   Result<ExitCode> run(Context& context) override {
-    if (role_ != "propose") {
-      return Error{ErrorKind::InvalidInput, fmt::format("no role '{}'; there is: propose", role_)};
+    if (agents::find_role(role_) == nullptr) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("no role '{}'; there are: {}", role_, agents::role_names())};
     }
     CUCO_TRY(check_exists(workload_));
     JourneyOptions options;
@@ -106,10 +108,10 @@ class PromptCommand final : public Command {
         subject, graph, own, evaluator.target(), installed_nccl(toolkit.root), toolkit.root, read};
     CUCO_TRY_ASSIGN(agents::Problem problem, describe_problem(options, situation));
     Nobody nobody;
-    const agents::ModelProposer proposer(nobody, std::move(problem), "program.cu",
-                                         model_call(options));
+    const agents::Questioner questioner(nobody, std::move(problem), model_call(options));
     // Decision 0 is the seed.
-    return proposer.request_for(
+    return questioner.request_for(
+        *agents::find_role(role_),
         {.seed = options.seed + 1, .history = candidate::History({std::move(seed)})});
   }
 

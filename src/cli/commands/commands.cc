@@ -34,6 +34,7 @@ std::unique_ptr<Command> make_serve_command();
 std::unique_ptr<Command> make_show_command();
 std::unique_ptr<Command> make_space_command();
 std::unique_ptr<Command> make_transform_command();
+std::unique_ptr<Command> make_tune_command();
 
 namespace {
 
@@ -46,6 +47,8 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
      "cuco optimize workloads/gemm_allgather", make_optimize_command},
     {"evolve", kJob, "search on from a given program, without the fast path",
      "cuco evolve workloads/gemm_allgather --start mine.cu", make_evolve_command},
+    {"tune", kJob, "tune a workload's kernels in rounds: profile, plan, code, verify",
+     "cuco tune workloads/silu_and_mul", make_tune_command},
     {"transform", kJob, "replace a program's NCCL collectives by kernels of its own, verified",
      "cuco transform prog.cu -o mine/", make_transform_command},
     {"run", kJob, "run a CUDA program on virtual GPUs, on this machine's CPU",

@@ -26,6 +26,8 @@ constexpr auto kKeys = std::to_array<ConfigKey>({
     {"llm.max_tokens", Integer, "16384", "longest answer"},
     {"llm.model", Text, "", "model to ask: NAME, or SERVICE:NAME"},
     {"llm.models_file", Path, "", "models.toml with your services, models and prices"},
+    {"llm.prompt_tokens", Integer, "24000",
+     "longest question, about; what is left out first: docs/guides/models.md"},
     {"llm.service", Text, "openai", "service of models that are named without one"},
     {"llm.token_budget", Integer, "0", "most tokens of a run, prompts included; 0: no limit"},
     {"run.hardware", Text, "h200", "GPU to simulate: h200, a100 or a file"},

@@ -18,12 +18,22 @@ Result<expert::FastPathIdeas> steps_for(const Situation& situation) {
 
 Result<void> walk_fast_path(candidate::Run& run,
                             const Situation& situation,
+                            const ProposerSet& proposers,
                             search::SearchOptions* race) {
-  auto ideas = steps_for(situation);
-  if (!ideas) return run.record_step({"infrastructure", false, ideas.error().message()});
-  expert::Expert infrastructure({{ideas->infrastructure}, {}}, "program.cu");
-  expert::Expert replacement({ideas->replacements, {}}, "program.cu");
-  fastpath::FastPath path{.infrastructure = &infrastructure, .replacement = &replacement};
+  fastpath::FastPath path;
+  std::optional<expert::Expert> infrastructure;
+  std::optional<expert::Expert> replacement;
+  if (proposers.expert != nullptr) {
+    auto ideas = steps_for(situation);
+    if (!ideas) return run.record_step({"infrastructure", false, ideas.error().message()});
+    path.infrastructure =
+        &infrastructure.emplace(expert::Ideas{{ideas->infrastructure}, {}, nullptr}, "program.cu");
+    path.replacement =
+        &replacement.emplace(expert::Ideas{ideas->replacements, {}, nullptr}, "program.cu");
+  } else {
+    if (situation.graph.collectives.empty()) return {};
+    path.replacement = proposers.proposers.front().get();
+  }
   // The replacement counts only if no host collective is left in it: ask the parser, not the
   // proposer.
   path.host_collectives = [&](const program::Source& source) -> Result<std::vector<std::string>> {

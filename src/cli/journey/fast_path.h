@@ -11,9 +11,12 @@
 
 namespace cuco::cli {
 
-/// The slow path starts from what comes of it, also where that is not faster than the seed.
+/// The expert's steps, or the transformer's where only models are asked; nothing for a program that
+/// does not communicate. The slow path starts from what comes of it, also where that is not faster
+/// than the seed.
 [[nodiscard]] Result<void> walk_fast_path(candidate::Run& run,
                                           const Situation& situation,
+                                          const ProposerSet& proposers,
                                           search::SearchOptions* race);
 
 }  // namespace cuco::cli

@@ -10,6 +10,7 @@
 #include "cli/journey/journey_view.h"
 #include "cli/journey/learned.h"
 #include "cli/journey/proposers.h"
+#include "cli/journey/tuning_team.h"
 #include "cli/terminal/interrupt.h"
 #include "expert/expert.h"
 #include "report/export.h"
@@ -108,6 +109,27 @@ void show_discarded(Context& context, const ProposerSet& proposers) {
   }
 }
 
+/// Fast path, or the program to go on from, then the slow path.
+Result<search::SearchResult> search_program(Run& run,
+                                            const JourneyOptions& options,
+                                            const Situation& situation,
+                                            const ProposerSet& proposers,
+                                            std::vector<std::string> notes) {
+  search::SearchOptions race;
+  race.budget.candidates = options.candidates;
+  if (options.budget_seconds > 0) race.budget.wall_seconds = options.budget_seconds;
+  CUCO_TRY_ASSIGN(race.policy, search::parse_policy(options.policy));
+  race.notes = std::move(notes);
+  if (!options.start.empty()) {
+    CUCO_TRY(judge_start(run, options.start, &race));
+  } else if (options.fast_path) {
+    CUCO_TRY(walk_fast_path(run, situation, proposers, &race));
+  }
+
+  const auto askable = proposers.pointers();
+  return search::search(run, askable, race);
+}
+
 void show_target(Context& context,
                  const JourneyOptions& options,
                  const Subject& subject,
@@ -141,7 +163,11 @@ Result<void> write_candidate(const candidate::RunState& state,
                              const system::Path& folder) {
   CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
   CUCO_TRY_ASSIGN(const std::string header, system::read_file(include / "cuco/workload.h"));
-  for (const auto& file : report::export_folder(state, number, run, header)) {
+  return write_files(report::export_folder(state, number, run, header), folder);
+}
+
+Result<void> write_files(const std::vector<program::File>& files, const system::Path& folder) {
+  for (const auto& file : files) {
     const auto path = folder / file.path;
     CUCO_TRY(system::make_folder(path.parent_path()));
     CUCO_TRY(system::write_file(path, file.text));
@@ -192,19 +218,10 @@ Result<ExitCode> travel(Context& context,
   }
   CUCO_TRY_ASSIGN(const ProposerSet proposers, make_proposers(options, situation, clock));
   show_discarded(context, proposers);
-  search::SearchOptions race;
-  race.budget.candidates = options.candidates;
-  if (options.budget_seconds > 0) race.budget.wall_seconds = options.budget_seconds;
-  CUCO_TRY_ASSIGN(race.policy, search::parse_policy(options.policy));
-  race.notes = known.notes(kind);
-  if (!options.start.empty()) {
-    CUCO_TRY(judge_start(run, options.start, &race));
-  } else if (options.fast_path && proposers.expert != nullptr) {
-    CUCO_TRY(walk_fast_path(run, situation, &race));
-  }
-
-  const auto askable = proposers.pointers();
-  CUCO_TRY_ASSIGN(const search::SearchResult result, search::search(run, askable, race));
+  CUCO_TRY_ASSIGN(const search::SearchResult result,
+                  options.rounds > 0
+                      ? tune_program(run, options, situation, proposers)
+                      : search_program(run, options, situation, proposers, known.notes(kind)));
   if (InterruptScope::requested()) return ExitCode::Interrupted;
   if (const auto* winner = report::winner(run.state())) {
     CUCO_TRY(write_candidate(run.state(), winner->candidate.number, folder.name, folder.best()));

@@ -15,7 +15,9 @@
 #include "candidate/run_state.h"
 #include "cli/models/model_options.h"
 #include "cli/terminal/command.h"
+#include "program/source.h"
 #include "store/run_folder.h"
+#include "workload/workload.h"
 
 namespace cuco::cli {
 
@@ -41,6 +43,7 @@ struct JourneyOptions {
   bool fast_path = true;
   std::string start;       ///< File of a program to go on from; empty: none.
   bool knowledge = false;  ///< Start from what earlier runs have taught.
+  int rounds = 0;          ///< Of `cuco tune`; 0: a search.
 };
 
 [[nodiscard]] std::string to_json(const JourneyOptions& options);
@@ -50,9 +53,12 @@ struct JourneyOptions {
 struct Subject {
   std::string name;
   std::string summary;
-  std::string program;                      ///< Text of program.cu.
-  std::vector<system::Path> includes = {};  ///< Folders of headers that it needs.
-  std::vector<std::string> flags = {};      ///< Of nvcc.
+  std::string program;                           ///< Text of program.cu.
+  std::vector<system::Path> includes = {};       ///< Folders of headers that it needs.
+  std::vector<std::string> flags = {};           ///< Of nvcc.
+  const workload::Workload* workload = nullptr;  ///< Null: a program with main().
+  /// Candidates are checked on one more shape; empty where shapes are not known.
+  std::function<void(workload::Shape)> add_check_shape = {};
 };
 
 /// Everything from the seed to the winner's folder. Done: a faster candidate was found; JobFailed:
@@ -62,6 +68,10 @@ struct Subject {
                                       const store::RunFolder& folder,
                                       const Subject& subject,
                                       candidate::Evaluator& evaluator);
+
+/// Each file below the folder, which is made if need be.
+[[nodiscard]] Result<void> write_files(const std::vector<program::File>& files,
+                                       const system::Path& folder);
 
 /// Writes a candidate as a folder that builds with plain nvcc and NCCL.
 [[nodiscard]] Result<void> write_candidate(const candidate::RunState& state,

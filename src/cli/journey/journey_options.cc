@@ -21,6 +21,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ModelOptions,
                                                 effort,
                                                 deadline_seconds,
                                                 max_tokens,
+                                                prompt_tokens,
                                                 call_budget,
                                                 token_budget)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JourneyOptions,
@@ -44,7 +45,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JourneyOptions,
                                                 policy,
                                                 fast_path,
                                                 start,
-                                                knowledge)
+                                                knowledge,
+                                                rounds)
 
 std::string to_json(const JourneyOptions& options) {
   return to_text(Json(options));

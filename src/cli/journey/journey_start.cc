@@ -39,6 +39,8 @@ judge::JudgeOptions judge_options(const JourneyOptions& options, const system::P
   made.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / options.jobs);
   // What the expert writes is ours; what a model or a program answers is anybody's.
   made.tier = asks_only_the_expert(options) ? system::Tier::Own : system::Tier::Hostile;
+  // The expert's next move follows from the profiles that it is used to.
+  made.profile = !asks_only_the_expert(options);
   return made;
 }
 
@@ -82,7 +84,12 @@ Result<ExitCode> with_judge(const JourneyOptions& options,
   }
   CUCO_TRY_ASSIGN(const auto judge, judge::Judge::create(judge_options(options, trace)));
   const auto& workload = judge->workload();
-  return use({workload.name, workload.summary, workload.program}, *judge);
+  Subject subject{workload.name, workload.summary, workload.program};
+  subject.workload = &workload;
+  subject.add_check_shape = [&judge](workload::Shape shape) {
+    judge->add_check_shape(std::move(shape));
+  };
+  return use(subject, *judge);
 }
 
 Result<ExitCode> start_journey(Context& context,

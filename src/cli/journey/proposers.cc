@@ -3,18 +3,24 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <iterator>
 
 #include <fmt/format.h>
 
+#include "agents/api.h"
 #include "analysis/analyse.h"
 #include "base/text.h"
 #include "cli/journey/traced_program.h"
+#include "cli/models/problem_text.h"
 #include "cli/models/recordings.h"
 #include "cli/terminal/interrupt.h"
 #include "expert/chunks/chunk_ideas.h"
 #include "expert/forward/forward_ideas.h"
 #include "expert/lanes/lane_ideas.h"
+#include "fabric/topology.h"
+#include "hardware/gpu_description.h"
+#include "targets/virtual/machine_files.h"
 
 namespace cuco::cli {
 namespace {
@@ -96,8 +102,40 @@ void sort_by_expectation(const Situation& situation, std::vector<expert::Idea>* 
 std::string observed_blocks(const JourneyOptions& options, const Situation& situation) {
   const auto observed = observe_seed(options, situation);
   if (!observed || observed->maps.empty()) return {};
-  return "\nWhat blocks touch, seen in runs on virtual GPUs:\n" +
-         analysis::to_text(std::span<const analysis::ObservedMap>(observed->maps));
+  return analysis::to_text(std::span<const analysis::ObservedMap>(observed->maps));
+}
+
+/// The machine that is judged on, or that virtual times are predicted for.
+Result<std::string> machine_text(const Situation& situation) {
+  const candidate::Target& target = situation.target;
+  const auto file = targets::find_topology(target.topology);
+  if (!file) {  // a real GPU
+    return fmt::format("It runs on {} ranks: {}, topology {}.", target.facts.ranks, target.hardware,
+                       target.topology);
+  }
+  CUCO_TRY_ASSIGN(const std::string text, system::read_file(*file));
+  CUCO_TRY_ASSIGN(const fabric::Topology topology, fabric::parse_topology(text, file->string()));
+  CUCO_TRY_ASSIGN(const system::Path hardware, targets::find_hardware(topology.gpu));
+  CUCO_TRY_ASSIGN(const std::string gpu_file, system::read_file(hardware));
+  CUCO_TRY_ASSIGN(const auto gpu, hardware::parse_gpu_description(gpu_file, hardware.string()));
+  return target_text(topology, gpu, target.facts.ranks, target.predicted());
+}
+
+/// Prompts that a workload brings along: PROMPTS/ROLE.md.
+Result<std::map<std::string, std::string, std::less<>>> own_templates(const system::Path& folder) {
+  std::map<std::string, std::string, std::less<>> made;
+  for (const agents::Role& role : agents::all_roles()) {
+    const auto file = folder / fmt::format("{}.md", role.name);
+    std::error_code code;
+    if (!std::filesystem::exists(file, code)) continue;
+    CUCO_TRY_ASSIGN(std::string text, system::read_file(file));
+    if (const auto checked = agents::check_template(text); !checked) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("{}: {}", file.string(), checked.error().message())};
+    }
+    made.emplace(role.name, std::move(text));
+  }
+  return made;
 }
 
 }  // namespace
@@ -106,29 +144,42 @@ agents::ModelCall model_call(const JourneyOptions& options) {
   agents::ModelCall call;
   call.deadline = std::chrono::seconds(static_cast<std::int64_t>(options.models.deadline_seconds));
   call.max_tokens = options.models.max_tokens;
-  call.effort = effort_of(options.models, "propose");
+  call.effort = [models = options.models](std::string_view role) {
+    return effort_of(models, role);
+  };
   call.run_seed = options.seed;
+  call.in_flight = options.window;  // what the service allows, its gate says
   call.stopped = [] { return InterruptScope::requested(); };
   return call;
 }
 
 Result<agents::Problem> describe_problem(const JourneyOptions& options,
                                          const Situation& situation) {
+  const Subject& subject = situation.subject;
   agents::Problem problem;
-  problem.summary = fmt::format("{}: {}", situation.subject.name, situation.subject.summary);
-  problem.target =
-      fmt::format("It runs on {} ranks: {}, topology {}.", situation.target.facts.ranks,
-                  situation.target.hardware, situation.target.topology);
-  problem.analysis = analysis::to_text(situation.graph) + observed_blocks(options, situation);
+  problem.summary = fmt::format("{}: {}", subject.name, subject.summary);
+  CUCO_TRY_ASSIGN(problem.target, machine_text(situation));
+  problem.analysis = analysis::to_text(situation.graph);
+  problem.blocks = observed_blocks(options, situation);
   problem.program = analysis::program_facts(situation.graph);
   problem.topology = situation.target.facts;
   problem.nccl = situation.nccl;
-  std::vector<std::string> headers;
-  for (const auto& name : agents::api_headers()) {
-    CUCO_TRY_ASSIGN(std::string text, system::read_file(situation.cuda / "include" / name));
-    headers.push_back(std::move(text));
+  problem.most_tokens = options.models.prompt_tokens;
+  const auto read = [&](const std::string& name) {
+    return system::read_file(situation.cuda / "include" / name);
+  };
+  CUCO_TRY_ASSIGN(problem.api,
+                  agents::device_api(problem.program, problem.topology, problem.nccl, read));
+  if (subject.workload == nullptr) {
+    problem.contract =
+        "A program with main(): it is built and run as it is, and what it copies back to the host "
+        "is compared with what the seed copies back.";
+    return problem;
   }
-  problem.api = agents::cut_api(headers);
+  CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
+  CUCO_TRY_ASSIGN(const std::string header, system::read_file(include / "cuco/workload.h"));
+  problem.contract = contract_text(*subject.workload, header);
+  CUCO_TRY_ASSIGN(problem.templates, own_templates(subject.workload->folder / "prompts"));
   return problem;
 }
 
@@ -174,9 +225,11 @@ Result<ProposerSet> make_proposers(const JourneyOptions& options,
     CUCO_TRY_ASSIGN(auto provider, make_recorded(name, options.models,
                                                  {options.record, options.replay}, gates, clock));
     CUCO_TRY_ASSIGN(agents::Problem problem, describe_problem(options, situation));
-    set.proposers.push_back(std::make_unique<agents::ModelProposer>(
-        *provider, std::move(problem), "program.cu", model_call(options)));
+    set.questioners.push_back(
+        std::make_unique<agents::Questioner>(*provider, std::move(problem), model_call(options)));
     set.providers.push_back(std::move(provider));
+    set.proposers.push_back(
+        std::make_unique<agents::ModelProposer>(*set.questioners.back(), "program.cu"));
   }
   return set;
 }

@@ -38,6 +38,7 @@ struct Situation {
 /// Owns the proposers and what they lean on.
 struct ProposerSet {
   std::vector<std::unique_ptr<llm::Provider>> providers;
+  std::vector<std::unique_ptr<agents::Questioner>> questioners;  ///< One for each provider.
   std::vector<std::unique_ptr<candidate::Proposer>> proposers;
   expert::Expert* expert = nullptr;  ///< One of the proposers, if it was asked for.
 

@@ -21,6 +21,8 @@ ModelOptions model_options(const Config& config) {
   made.deadline_seconds = config.seconds("llm.deadline");
   made.max_tokens =
       static_cast<int>(std::clamp<std::int64_t>(config.integer("llm.max_tokens"), 1, 10'000'000));
+  made.prompt_tokens = static_cast<int>(
+      std::clamp<std::int64_t>(config.integer("llm.prompt_tokens"), 1000, 10'000'000));
   made.call_budget = std::max<std::int64_t>(0, config.integer("llm.call_budget"));
   made.token_budget = std::max<std::int64_t>(0, config.integer("llm.token_budget"));
   return made;

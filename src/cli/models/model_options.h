@@ -26,6 +26,7 @@ struct ModelOptions {
   std::vector<std::string> effort;  ///< "high", or "ROLE=high".
   double deadline_seconds = 600;
   int max_tokens = 16384;
+  int prompt_tokens = 24000;
   std::int64_t call_budget = 0;   ///< Of the whole run; 0: no limit.
   std::int64_t token_budget = 0;  ///< The same; read, written and reserved.
 };

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded run, asked again, recorded anew and replayed: recorded.py CUCO SOURCE FILE LEAST-SPEEDUP COMMAND…
+
+The winner must be verified and at least that much faster than the seed; the replay must end with the same, and no
+file of the first run's cache may help it.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+CUCO, SOURCE, RECORDING = (pathlib.Path(word).absolute() for word in sys.argv[1:4])
+LEAST, COMMAND = float(sys.argv[4]), sys.argv[5:]
+SAME = ("candidate", "code_hash", "directive", "seconds", "verdict")
+
+
+def check(condition, what):
+    if not condition:
+        sys.exit(f"failed: {what}")
+
+
+def cuco(folder, *words, **environment):
+    run = subprocess.run([CUCO, "--json", "--set", f"store.folder={folder}/runs", "--set", "llm.deadline=5m", *words],
+                         cwd=SOURCE, capture_output=True, text=True, env=os.environ | environment)
+    check(run.returncode == 0, f"exit {run.returncode}\n{run.stdout[-3000:]}\n{run.stderr[-3000:]}")
+    return run.stdout.splitlines()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "inbox").mkdir()
+        answering = subprocess.Popen([sys.executable, SOURCE / "tests/llm/answer_again.py", RECORDING,
+                                      folder / "inbox"])
+        try:
+            lines = cuco(folder, *COMMAND, "--proposer", f"mailbox:{folder}/inbox", "--record", f"{folder}/new.jsonl")
+        finally:
+            answering.kill()
+            answering.wait()
+        first = json.loads(lines[-1])["result"]
+        check(first["verdict"] == "scored" and first["speedup"] >= LEAST, first)
+        again = json.loads(cuco(folder, *COMMAND, "--replay", f"{folder}/new.jsonl",
+                                XDG_CACHE_HOME=f"{folder}/cache")[-1])["result"]
+        check(all(first[key] == again[key] for key in SAME), (first, again))
+        if "tune" in COMMAND and "silu_and_mul" in COMMAND[1]:
+            check_extension(folder)
+
+
+def check_extension(folder):
+    """The winner as a PyTorch extension: its test without PyTorch passes on a virtual GPU."""
+    cuco(folder, "best", "last", "--torch", "-o", f"{folder}/torch")
+    made = folder / "torch"
+    sources = ("check.cu", "kernel.cc", "tuned.cu", "original.cu")
+
+    def run():
+        return subprocess.run([CUCO, "run", *sources, "--nvcc", "-Iinclude", "--nvcc", "-I."], cwd=made,
+                              capture_output=True, text=True)
+
+    right = run()
+    check(right.returncode == 0 and "4 shapes, 0 differ" in right.stdout, right.stdout + right.stderr[-2000:])
+    program = made / "tuned/program.cu"
+    program.write_text(program.read_text().replace("* up;", "* up * 1.1f;"))
+    wrong = run()
+    check("DIFFER" in wrong.stdout, "a wrong version passes: " + wrong.stdout + wrong.stderr[-500:])
+
+
+main()
