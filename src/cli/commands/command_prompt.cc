@@ -29,7 +29,8 @@ class Nobody final : public llm::Provider {
 class PromptCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("ROLE", role_, "who is asked: " + agents::role_names())
+    arguments
+        .positional("ROLE", role_, "who is asked: propose, coder, planner …; a wrong one lists all")
         .completes(Completion::Nothing);
     arguments
         .positional("WORKLOAD", workload_,
