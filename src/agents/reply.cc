@@ -62,61 +62,9 @@ Result<std::string> fenced(const std::vector<std::string_view>& lines, std::size
   return unusable("the last code block is not closed: the answer was cut off");
 }
 
-constexpr std::string_view kSearch = "<<<<<<< SEARCH";
-constexpr std::string_view kBetween = "=======";
-constexpr std::string_view kReplace = ">>>>>>> REPLACE";
-
-/// The SEARCH/REPLACE pieces of a block; none if it is a whole body.
-Result<std::vector<RegionEdit>> pieces_of(const std::string& region, const std::string& body) {
-  std::vector<RegionEdit> edits;
-  enum class Part { Outside, Search, Replace } part = Part::Outside;
-  for (const auto line : split(body, '\n')) {
-    const auto content = trim(line);
-    if (part == Part::Outside && content == kSearch) {
-      edits.push_back({region, "", ""});
-      part = Part::Search;
-    } else if (part == Part::Search && content == kBetween) {
-      part = Part::Replace;
-    } else if (part == Part::Replace && content == kReplace) {
-      part = Part::Outside;
-    } else if (part != Part::Outside) {
-      std::string& text = part == Part::Search ? edits.back().search : edits.back().replace;
-      text += std::string(line) + '\n';
-    }
-  }
-  if (part != Part::Outside)
-    return unusable(fmt::format("a SEARCH/REPLACE piece of region {} does not end", region));
-  return edits;
-}
-
-Result<void> add_region(const std::string& region, std::string body, ParsedReply* reply) {
-  CUCO_TRY_ASSIGN(auto edits, pieces_of(region, body));
-  if (edits.empty()) {
-    reply->regions.push_back({region, std::move(body)});
-  } else {
-    for (auto& edit : edits)
-      reply->edits.push_back(std::move(edit));
-  }
-  return {};
-}
-
-Result<void> apply_edit(const RegionEdit& edit, std::string* text) {
-  CUCO_TRY_ASSIGN(const auto regions, program::find_regions(*text));
-  const auto region = std::ranges::find(regions, edit.region, &program::Region::name);
-  if (region == regions.end()) return unusable(fmt::format("no evolve region '{}'", edit.region));
-  const std::string body = text->substr(region->begin, region->end - region->begin);
-  const auto at = trim(edit.search).empty() ? std::string::npos : body.find(edit.search);
-  const bool once = at != std::string::npos && body.find(edit.search, at + 1) == std::string::npos;
-  if (!once) {
-    const auto lines = split(edit.search, '\n');
-    return unusable(fmt::format("the SEARCH text in region {} is {}: '{}'", edit.region,
-                                at == std::string::npos ? "not there" : "there more than once",
-                                trim(lines.front()).substr(0, 80)));
-  }
-  const std::vector<program::Replacement> changed = {
-      {edit.region, body.substr(0, at) + edit.replace + body.substr(at + edit.search.size())}};
-  CUCO_TRY_ASSIGN(*text, program::replace_regions(*text, changed));
-  return {};
+/// Whether the first line of the fenced block that opens at `at` is the begin of an edit.
+bool opens_edits(const std::vector<std::string_view>& lines, std::size_t at) {
+  return at + 1 < lines.size() && program::opens_hunk(lines[at + 1]);
 }
 
 /// Models sometimes return the whole file: its markers show that it is one, or its main().
@@ -156,12 +104,24 @@ Result<ParsedReply> parse_reply(std::string_view text, bool communicates) {
   ParsedReply reply;
   std::optional<design::Directive> directive;
   std::optional<std::string> region;
+  bool among_edits = false;  // In a fenced block of them: the next fence closes it.
   for (std::size_t at = 0; at < lines.size();) {
     const auto line = lines[at];
+    if (program::opens_hunk(line)) {
+      CUCO_TRY_ASSIGN(program::Hunk edit, program::read_hunk(lines, &at));
+      reply.edits.push_back(std::move(edit));
+      continue;
+    }
+    if (is_fence(line) && (among_edits || opens_edits(lines, at))) {
+      among_edits = !among_edits;
+      region.reset();
+      ++at;
+      continue;
+    }
     if (is_fence(line)) {
       CUCO_TRY_ASSIGN(std::string body, fenced(lines, at));
       if (region) {
-        CUCO_TRY(add_region(*region, std::move(body), &reply));
+        reply.regions.push_back({*std::move(region), std::move(body)});
         region.reset();
       } else if (is_whole(body)) {
         reply.whole = std::move(body);
@@ -193,9 +153,8 @@ Result<std::string> apply_reply(const ParsedReply& reply,
     edited = *reply.whole;
   } else {
     CUCO_TRY_ASSIGN(edited, program::replace_regions(parent, reply.regions));
-    for (const RegionEdit& edit : reply.edits)
-      CUCO_TRY(apply_edit(edit, &edited));
   }
+  CUCO_TRY_ASSIGN(edited, program::apply_hunks(edited, reply.edits));
   // Against the seed, not the parent: frozen means as the user wrote it.
   CUCO_TRY_ASSIGN(const std::optional<program::FrozenEdit> edit,
                   program::find_frozen_edit(seed, edited));

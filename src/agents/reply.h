@@ -10,22 +10,16 @@
 
 #include "base/result.h"
 #include "design/directive.h"
+#include "program/patch.h"
 #include "program/regions.h"
 
 namespace cuco::agents {
-
-/// A piece of a region that is to be replaced.
-struct RegionEdit {
-  std::string region;
-  std::string search;  ///< Stands in the region once.
-  std::string replace;
-};
 
 struct ParsedReply {
   design::Directive directive;
   std::string because;
   std::vector<program::Replacement> regions;
-  std::vector<RegionEdit> edits;     ///< In regions that are not replaced as a whole.
+  std::vector<program::Hunk> edits;  ///< Of the parent's text, after the regions were replaced.
   std::optional<std::string> whole;  ///< The whole program, when the answer gives that instead.
 };
 
