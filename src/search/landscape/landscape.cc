@@ -64,18 +64,6 @@ double Landscape::best() const {
   return best;
 }
 
-int distance(const design::Directive& a, const design::Directive& b) {
-  const auto differ = [](bool different) { return different ? 1 : 0; };
-  // Another backend or placement is another program; another knob is not.
-  return 4 * differ(a.backend != b.backend) + 4 * differ(a.placement != b.placement) +
-         2 * differ(a.sync != b.sync) + differ(a.issuer != b.issuer) + differ(a.chunk != b.chunk) +
-         differ(a.kernel.vector_bytes != b.kernel.vector_bytes) +
-         differ(a.kernel.shuffles != b.kernel.shuffles) +
-         differ(a.kernel.threads != b.kernel.threads) +
-         differ(a.kernel.blocks_per_row != b.kernel.blocks_per_row) +
-         differ(a.kernel.rows_per_block != b.kernel.rows_per_block);
-}
-
 double speedup_of(const candidate::Outcome& outcome) {
   const auto* scored = std::get_if<candidate::Scored>(&outcome);
   return scored == nullptr || scored->seconds <= 0 ? 0 : scored->baseline_seconds / scored->seconds;

@@ -50,9 +50,6 @@ class Landscape {
   std::map<std::string, bool> known_;  ///< Code that is there already.
 };
 
-/// Dimensions in which two designs differ.
-[[nodiscard]] int distance(const design::Directive& a, const design::Directive& b);
-
 /// The speed-up over the seed of a verdict that is a time; 0 for any other.
 [[nodiscard]] double speedup_of(const candidate::Outcome& outcome);
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "design/dimensions.h"
 #include "search/search.h"
 #include "search/selection/keyed_rng.h"
 
@@ -69,7 +70,7 @@ class LandscapeProposer final : public candidate::Proposer {
     const design::Directive& near =
         task.plan ? task.plan->directive : task.history[task.parent].candidate.directive;
     const auto away = [&](std::size_t point) {
-      return distance(landscape_.points()[point].directive, near);
+      return design::distance(landscape_.points()[point].directive, near);
     };
     int least = away(open->front());
     for (const std::size_t point : *open)
