@@ -36,13 +36,16 @@ Result<std::string> Questioner::ask(const Role& role,
                                     const candidate::Task& task,
                                     candidate::ExchangeLog& log) const {
   const llm::Request request = request_for(role, task);
-  const candidate::Question question{.provider = provider_.name(),
-                                     .model = provider_.model(),
-                                     .role = request.site.role,
-                                     .system = request.system,
-                                     .prompt = request.prompt,
-                                     .seed = request.seed,
-                                     .most_tokens = tokens_at_most(request)};
+  const std::int64_t most_tokens = tokens_at_most(request);
+  const candidate::Question question{
+      .provider = provider_.name(),
+      .model = provider_.model(),
+      .role = request.site.role,
+      .system = request.system,
+      .prompt = request.prompt,
+      .seed = request.seed,
+      .most_tokens = most_tokens,
+      .most_dollars = call_.dollars_per_token * static_cast<double>(most_tokens)};
   CUCO_TRY_ASSIGN(candidate::Exchange exchange,
                   log.ask(question, [&]() -> Result<candidate::Exchange> {
                     CUCO_TRY_ASSIGN(llm::Reply reply, provider_.complete(request));

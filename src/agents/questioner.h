@@ -21,6 +21,7 @@ struct ModelCall {
   std::function<std::string(std::string_view role)> effort = {};
   std::uint64_t run_seed = 0;          ///< Tasks are numbered from it.
   int in_flight = 1;                   ///< Questions at once.
+  double dollars_per_token = 0;        ///< The most that one costs; reserved before the call.
   std::function<bool()> stopped = {};  ///< The user wants to stop; may be empty.
 };
 

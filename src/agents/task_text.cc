@@ -249,6 +249,9 @@ std::string wish_text(const candidate::Task& task) {
     case Operation::Tune:
       text = "Keep the parent's code and choose better constants.\n";
       break;
+    case Operation::Jump:
+      text = task.plan ? "" : "Take the parent to another design.\n";
+      break;
   }
   return task.plan ? text + plan_text(*task.plan) : text;
 }

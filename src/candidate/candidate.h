@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "candidate/forecast.h"
 #include "candidate/outcome.h"
 #include "design/directive.h"
 #include "program/source.h"
@@ -26,6 +27,7 @@ struct Lineage {
   std::string because;                     ///< One or two sentences: why this was worth trying.
   std::string operation = {};              ///< What was done with the parent: name(Operation).
   std::optional<int> plan = std::nullopt;  ///< The plan that it implements.
+  std::optional<Forecast> forecast = std::nullopt;
   bool operator==(const Lineage&) const = default;
 };
 

@@ -122,7 +122,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Exchange,
                                                 answered_by,
                                                 seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Declined, decision, proposer, reason)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Reserved, decision, question, tokens)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Reserved, decision, question, tokens, dollars)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BestChanged, candidate, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Noted, notes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RunFinished, reason, repeatable)
@@ -172,6 +172,8 @@ inline void from_json(const Json& json, WrongResult& wrong) {
   wrong.findings = json.value("findings", std::vector<Finding>{});
 }
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(
+    Forecast, speedup, low, high, works, judged, audited)
 inline void to_json(Json& json, const Lineage& lineage) {
   json = {{"proposer", lineage.proposer},
           {"island", lineage.island},
@@ -181,6 +183,7 @@ inline void to_json(Json& json, const Lineage& lineage) {
           {"because", lineage.because}};
   if (lineage.parent) json["parent"] = *lineage.parent;
   if (lineage.plan) json["plan"] = *lineage.plan;
+  if (lineage.forecast) json["forecast"] = *lineage.forecast;
 }
 inline void from_json(const Json& json, Lineage& lineage) {
   lineage.proposer = json.value("proposer", "");
@@ -188,6 +191,7 @@ inline void from_json(const Json& json, Lineage& lineage) {
   lineage.phase = json.value("phase", "");
   lineage.operation = json.value("operation", "");
   lineage.plan = optional_field<int>(json, "plan");
+  lineage.forecast = optional_field<Forecast>(json, "forecast");
   lineage.inspirations = json.value("inspirations", std::vector<Number>{});
   lineage.because = json.value("because", "");
   lineage.parent = optional_field<Number>(json, "parent");

@@ -21,6 +21,7 @@ struct Question {
   std::string prompt;
   std::uint64_t seed = 0;
   std::int64_t most_tokens = 0;  ///< Reserved until the answer says what it took.
+  double most_dollars = 0;       ///< The same; 0 where it costs nothing, or nobody knows.
 };
 
 /// Identifies a question: the same text to the same model gets the stored answer.

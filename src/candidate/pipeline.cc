@@ -77,16 +77,16 @@ Result<bool> Pipeline::see_up_to(Decision last, Strategy& strategy) {
       if (const auto known = outcomes.find(*rung_); known != outcomes.end())
         run_.show(*work.candidate, &known->second);
     }
-    CUCO_TRY(strategy.see({work.proposer, work.candidate, work.set_aside, work.reason}));
+    CUCO_TRY(strategy.see({work.asked.proposer, work.candidate, work.set_aside, work.reason}));
   }
   return true;
 }
 
 Result<void> Pipeline::begin(Assignment assignment) {
   const Decision decision = run_.next_++;
-  works_.push_back({.proposer = assignment.proposer, .task = std::move(assignment.task)});
+  works_.push_back({.asked = std::move(assignment)});
   Work& work = works_.back();
-  work.task.turn = run_.turns_[{work.proposer, work.task.phase}]++;
+  work.asked.task.turn = run_.turns_[{work.asked.proposer, work.asked.task.phase}]++;
   if (const auto* known = run_.stored(decision)) {
     work.candidate = known->candidate;
     work.set_aside = known->set_aside;
@@ -107,22 +107,22 @@ Result<void> Pipeline::begin(Assignment assignment) {
   for (const Work& other : works_) {
     if (other.candidate) visible = std::min(visible, static_cast<std::size_t>(*other.candidate));
   }
-  work.task.history =
+  work.asked.task.history =
       History({run_.known_.begin(), run_.known_.begin() + static_cast<std::ptrdiff_t>(visible)});
-  work.task.as_of = seen_;
-  work.task.seed = run_.settings_.seed + static_cast<std::uint64_t>(decision);
+  work.asked.task.as_of = seen_;
+  work.asked.task.seed = run_.settings_.seed + static_cast<std::uint64_t>(decision);
   ask(decision, work);
   return {};
 }
 
 void Pipeline::ask(Decision decision, Work& work) {
-  auto& lane = askers_[work.proposer];
+  auto& lane = askers_[work.asked.proposer];
   // More than the window are never under way.
   if (!lane)
     lane = std::make_unique<Lane>(
-        std::clamp(work.proposer->in_flight(), 1, std::max(run_.settings_.window, 1)));
+        std::clamp(work.asked.proposer->in_flight(), 1, std::max(run_.settings_.window, 1)));
   ++under_way_;
-  lane->add([this, decision, proposer = work.proposer, task = work.task] {
+  lane->add([this, decision, proposer = work.asked.proposer, task = work.asked.task] {
     StoredExchanges log(run_, decision);
     auto answer = proposer->propose(task, log);
     for (int tries = 1;
@@ -153,8 +153,7 @@ Result<void> Pipeline::record_answers() {
       work.reason = answer.error().message();
     }
     ++recorded_;
-    CUCO_TRY_ASSIGN(work.candidate,
-                    run_.record(decision, *work.proposer, work.task, std::move(answer)));
+    CUCO_TRY_ASSIGN(work.candidate, run_.record(decision, work.asked, std::move(answer)));
     recorded(decision, work);
   }
   return {};

@@ -38,8 +38,7 @@ class Pipeline {
  private:
   /// A decision from the asking to the verdict.
   struct Work {
-    Proposer* proposer = nullptr;
-    Task task;
+    Assignment asked;
     std::optional<Result<std::optional<ProposerAnswer>>> answer;
     bool stored = false;  ///< The store has the answer already.
     bool done = false;

@@ -14,6 +14,7 @@ namespace cuco::candidate {
 
 /// Numbered from 0 within a run, in the order in which they came up.
 using PlanNumber = int;
+inline constexpr PlanNumber kNotStored = -1;  ///< It is stored with what its first try gave.
 
 struct Plan {
   PlanNumber number = 0;

@@ -37,7 +37,8 @@ class Proposer {
 
   /// What it can be asked to do with a parent.
   [[nodiscard]] virtual std::vector<Operation> operations() const {
-    return {Operation::Rewrite, Operation::Edit, Operation::Crossover, Operation::Repair};
+    return {Operation::Rewrite, Operation::Edit, Operation::Crossover, Operation::Repair,
+            Operation::Jump};
   }
 
   /// How many questions it takes at once.

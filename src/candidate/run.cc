@@ -24,13 +24,15 @@ std::string_view name(Operation operation) {
       return "repair";
     case Operation::Tune:
       return "tune";
+    case Operation::Jump:
+      return "jump";
   }
   return "?";
 }
 
 std::optional<Operation> parse_operation(std::string_view word) {
   for (const auto operation : {Operation::Rewrite, Operation::Edit, Operation::Crossover,
-                               Operation::Repair, Operation::Tune}) {
+                               Operation::Repair, Operation::Tune, Operation::Jump}) {
     if (name(operation) == word) return operation;
   }
   return std::nullopt;
@@ -136,10 +138,21 @@ Result<Number> Run::add_candidate(Proposal proposal) {
   return record({std::move(candidate), std::nullopt, decision});
 }
 
+namespace {
+
+std::optional<ProposalRejected> hopeless(const std::optional<Forecast>& forecast) {
+  if (!forecast || forecast->judged) return std::nullopt;
+  return ProposalRejected{fmt::format("not judged: its design lets expect {:.2f}x, {:.2f}x at most",
+                                      forecast->speedup, forecast->high),
+                          ""};
+}
+
+}  // namespace
+
 Result<std::optional<Number>> Run::record(Decision decision,
-                                          const Proposer& proposer,
-                                          const Task& task,
+                                          const Assignment& asked,
                                           Result<std::optional<ProposerAnswer>> answer) {
+  const Task& task = asked.task;
   if (!answer) {
     CUCO_TRY(append(SetAside{
         .decision = decision, .tries = settings_.tries, .reason = answer.error().message()}));
@@ -147,14 +160,14 @@ Result<std::optional<Number>> Run::record(Decision decision,
   }
   auto& maybe = *answer;
   if (!maybe) {
-    CUCO_TRY(append(Declined{decision, proposer.name(), proposer.why_nothing()}));
+    CUCO_TRY(append(Declined{decision, asked.proposer->name(), asked.proposer->why_nothing()}));
     return std::optional<Number>();
   }
   ProposerAnswer& given = *maybe;
   Candidate candidate{.number = static_cast<Number>(state_.entries.size())};
   std::optional<ProposalRejected> verdict;
   if (auto* rejected = std::get_if<ProposalRejected>(&given)) {
-    candidate.lineage = {.proposer = proposer.name(), .parent = task.parent};
+    candidate.lineage = {.proposer = asked.proposer->name(), .parent = task.parent};
     verdict = std::move(*rejected);
   } else {
     auto& proposal = std::get<Proposal>(given);
@@ -164,12 +177,15 @@ Result<std::optional<Number>> Run::record(Decision decision,
     candidate.code_hash = program::normalised_hash(candidate.source);
     if (const auto twin = by_code_.find(candidate.code_hash); twin != by_code_.end()) {
       verdict = ProposalRejected{fmt::format("the same code as #{}", twin->second), ""};
+    } else if (asked.expect) {
+      candidate.lineage.forecast = asked.expect(candidate.directive);
+      verdict = hopeless(candidate.lineage.forecast);
     }
   }
   candidate.lineage.phase = task.phase;
   candidate.lineage.operation = name(task.operation);
   if (!task.island.empty()) candidate.lineage.island = task.island;
-  if (task.plan) candidate.lineage.plan = task.plan->number;
+  if (task.plan && task.plan->number != kNotStored) candidate.lineage.plan = task.plan->number;
   candidate.lineage.inspirations = task.inspirations;
   CUCO_TRY_ASSIGN(const Number number,
                   record({std::move(candidate), std::move(verdict), decision}));

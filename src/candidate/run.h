@@ -30,6 +30,7 @@ namespace cuco::candidate {
 struct ExchangeBudget {
   std::optional<std::int64_t> calls;
   std::optional<std::int64_t> tokens;
+  std::optional<double> dollars;
 };
 
 struct RunSettings {
@@ -118,8 +119,7 @@ class Run {
   [[nodiscard]] const Decided* stored(Decision decision) const;
   /// What a proposer's answer becomes: the events of the next decision.
   Result<std::optional<Number>> record(Decision decision,
-                                       const Proposer& proposer,
-                                       const Task& task,
+                                       const Assignment& asked,
                                        Result<std::optional<ProposerAnswer>> answer);
   Result<Number> record(Proposed proposed);
   /// Makes the candidate part of what proposers see; with its verdict once that is known.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "candidate/run_state.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cuco::candidate {
@@ -58,17 +59,20 @@ struct Apply {
   void operator()(const Reserved& event) {
     ++state.calls;
     state.tokens += event.tokens;
-    state.reservations[event.question] = event.tokens;
+    state.dollars += event.dollars;
+    state.reservations[event.question] = event;
   }
   void operator()(const Exchanged& event) {
     // What was reserved gives way to what it took.
     if (auto reserved = state.reservations.extract(event.exchange.question); !reserved.empty()) {
-      state.tokens -= reserved.mapped();
+      state.tokens -= reserved.mapped().tokens;
+      state.dollars -= reserved.mapped().dollars;
     } else {
       ++state.calls;
     }
     state.tokens +=
         event.exchange.prompt_tokens + event.exchange.answer_tokens + event.exchange.lost_tokens;
+    state.dollars += std::max(event.exchange.dollars, 0.0);
     const bool known =
         event.decision >= 0 && event.decision < static_cast<Decision>(state.decisions.size());
     const auto candidate =

@@ -33,6 +33,10 @@ struct Entry {
   [[nodiscard]] const Scored* scored(TargetKind target) const;
   /// The latest verdict is none with which it could go on.
   [[nodiscard]] bool turned_down() const { return latest() != nullptr && scored() == nullptr; }
+  /// Nobody judged it: its forecast was hopeless.
+  [[nodiscard]] bool was_skipped() const {
+    return candidate.lineage.forecast && !candidate.lineage.forecast->judged;
+  }
 };
 
 /// What a decision gave.
@@ -57,9 +61,10 @@ struct RunState {
   std::optional<RunFinished> finished;          ///< Cleared when a resumed run goes on.
   /// Answers that were paid for by decisions without a candidate (yet).
   std::map<Decision, std::vector<Exchange>> unused_exchanges;
-  std::map<std::string, std::int64_t> reservations;  ///< Tokens by question; not answered (yet).
-  std::int64_t calls = 0;                            ///< Questions asked, those cut off included.
+  std::map<std::string, Reserved> reservations;  ///< By question; not answered (yet).
+  std::int64_t calls = 0;                        ///< Questions asked, those cut off included.
   std::int64_t tokens = 0;  ///< Spent, reservations that were cut off included.
+  double dollars = 0;       ///< The same, as far as prices are known.
 
   /// Events that speak of unknown candidates are ignored: they cannot come from our own writer.
   void apply(const Event& event);

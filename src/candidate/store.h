@@ -62,6 +62,7 @@ struct Reserved {
   Decision decision = 0;
   std::string question;  ///< hash_of() it.
   std::int64_t tokens = 0;
+  double dollars = 0;
   bool operator==(const Reserved&) const = default;
 };
 

@@ -32,12 +32,15 @@ Result<void> StoredExchanges::reserve(const Question& question, const std::strin
   const RunState& state = run_.state_;
   const bool no_calls = budget.calls && state.calls >= *budget.calls;
   const bool no_tokens = budget.tokens && state.tokens + question.most_tokens > *budget.tokens;
-  if (no_calls || no_tokens) {
+  const bool no_dollars = budget.dollars && state.dollars + question.most_dollars > *budget.dollars;
+  if (no_calls || no_tokens || no_dollars) {
     budget_spent_ = true;
     return Error{ErrorKind::Unavailable,
-                 no_calls ? "budget of calls spent" : "budget of tokens spent"};
+                 fmt::format("budget of {} spent", no_calls    ? "calls"
+                                                   : no_tokens ? "tokens"
+                                                               : "dollars")};
   }
-  return run_.append_locked(Reserved{decision_, hash, question.most_tokens});
+  return run_.append_locked(Reserved{decision_, hash, question.most_tokens, question.most_dollars});
 }
 
 Result<Exchange> StoredExchanges::ask(const Question& question, const Call& call) {

@@ -4,6 +4,7 @@
 /// that a run gives the same result whatever the number of cores, and after every kill.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,9 @@ namespace cuco::candidate {
 struct Assignment {
   Proposer* proposer = nullptr;
   Task task;
+  /// What is expected of a design, as it was known at this decision; it may say that judging it is
+  /// not worth the time. Empty, or nothing: no idea.
+  std::function<std::optional<Forecast>(const design::Directive&)> expect = {};
 };
 
 /// What a decision gave.

@@ -24,6 +24,7 @@ enum class Operation {
   Crossover,  ///< The parent's design with what the inspirations do better.
   Repair,     ///< Make a candidate that failed work.
   Tune,       ///< The same code with other constants.
+  Jump,       ///< Another design, which the plan names.
 };
 
 [[nodiscard]] std::string_view name(Operation operation);

@@ -123,7 +123,7 @@ bool Knowledge::learn(const std::string& situation,
   const auto where = fmt::format("{} {}", run.started->workload, name);
   for (const candidate::Entry& entry : run.entries) {
     if (entry.candidate.number == candidate::kSeed || entry.candidate.source.empty() ||
-        entry.latest() == nullptr) {
+        entry.latest() == nullptr || entry.was_skipped()) {
       continue;
     }
     join_lesson(lesson_of(entry, where),

@@ -27,11 +27,12 @@ class ScriptedProposer final : public candidate::Proposer {
     seen.push_back(task.history.size());
     const auto turn = static_cast<std::size_t>(task.turn);
     if (turn >= lines_.size()) return std::optional<candidate::ProposerAnswer>();
-    CUCO_TRY_ASSIGN(const auto exchange,
-                    log.ask({.provider = "script", .prompt = std::to_string(turn)},
-                            [&]() -> Result<candidate::Exchange> {
-                              return candidate::Exchange{.answer = lines_[turn]};
-                            }));
+    CUCO_TRY_ASSIGN(
+        const auto exchange,
+        log.ask({.provider = "script", .prompt = std::to_string(turn), .most_dollars = 2 * dollars},
+                [&]() -> Result<candidate::Exchange> {
+                  return candidate::Exchange{.answer = lines_[turn], .dollars = dollars};
+                }));
     const auto& line = exchange.answer;
     if (line.starts_with("reject ")) {
       return std::optional(
@@ -44,6 +45,7 @@ class ScriptedProposer final : public candidate::Proposer {
   }
 
   bool finite = false;  ///< Its lines are a space of its own.
+  double dollars = 0;   ///< That an answer costs; twice that is reserved.
   int asked = 0;
   std::vector<std::string> phases;
   std::vector<candidate::Number> parents;

@@ -25,6 +25,7 @@ ModelOptions model_options(const Config& config) {
       std::clamp<std::int64_t>(config.integer("llm.prompt_tokens"), 1000, 10'000'000));
   made.call_budget = std::max<std::int64_t>(0, config.integer("llm.call_budget"));
   made.token_budget = std::max<std::int64_t>(0, config.integer("llm.token_budget"));
+  made.dollar_budget = std::max(0.0, config.number("llm.dollar_budget"));
   return made;
 }
 

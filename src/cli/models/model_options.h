@@ -29,6 +29,7 @@ struct ModelOptions {
   int prompt_tokens = 24000;
   std::int64_t call_budget = 0;   ///< Of the whole run; 0: no limit.
   std::int64_t token_budget = 0;  ///< The same; read, written and reserved.
+  double dollar_budget = 0;       ///< The same, by the catalogue's prices.
 };
 
 [[nodiscard]] ModelOptions model_options(const Config& config);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/models/model_providers.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -155,12 +156,34 @@ Made make_provider(const std::string& proposer,
     return std::unique_ptr<llm::Provider>(
         std::make_unique<llm::MailboxProvider>(rest.empty() ? options.mailbox : rest, clock));
   }
-  const std::vector<std::string> known = {"expert", "model", "command:PROGRAM", "mailbox:FOLDER"};
+  const std::vector<std::string> known = {"expert", "tuner", "model", "command:PROGRAM",
+                                          "mailbox:FOLDER"};
   const auto near = nearest(proposer, known);
   return Error{ErrorKind::InvalidInput,
-               fmt::format("unknown proposer '{}'{}; use expert, model, command:PROGRAM or "
-                           "mailbox:FOLDER",
+               fmt::format("unknown proposer '{}'{}; use expert, tuner, model, command:PROGRAM "
+                           "or mailbox:FOLDER",
                            proposer, near ? fmt::format(" (did you mean '{}'?)", *near) : "")};
+}
+
+Result<double> dollars_per_token(const ModelOptions& options) {
+  CUCO_TRY_ASSIGN(const llm::Catalogue catalogue,
+                  load_catalogue(options, system::Environment::current()));
+  std::vector<std::string> names = {options.model};
+  names.insert(names.end(), options.fallback.begin(), options.fallback.end());
+  double most = 0;
+  for (const std::string& name : names) {
+    CUCO_TRY_ASSIGN(const llm::Endpoint endpoint,
+                    find_endpoint_without_key(name, options, catalogue));
+    const auto& prices = endpoint.facts.prices;
+    if (!prices) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("llm.dollar_budget: the price of {} is not known; add it to "
+                               "models.toml, or use llm.token_budget",
+                               name)};
+    }
+    most = std::max({most, prices->in, prices->out, prices->cache_written});
+  }
+  return most / 1e6;
 }
 
 }  // namespace cuco::cli

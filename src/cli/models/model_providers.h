@@ -42,4 +42,8 @@ namespace cuco::cli {
                                                                    llm::Gates& gates,
                                                                    Clock& clock);
 
+/// The most that a token costs with any of the models that may be asked, in dollars. A budget in
+/// dollars needs it: InvalidInput names the model whose price nobody knows.
+[[nodiscard]] Result<double> dollars_per_token(const ModelOptions& options);
+
 }  // namespace cuco::cli

@@ -402,6 +402,17 @@ TEST_F(Searching, StopsAskingWhenTheBudgetOfCallsIsSpent) {
   EXPECT_EQ(state.calls, 2);
 }
 
+TEST_F(Searching, ReservesDollarsBeforeItSpendsThem) {
+  ScriptedProposer script({"time 8e-4", "time 7e-4", "time 6e-4", "time 5e-4"});
+  script.dollars = 1;
+  const auto result =
+      travel(store, evaluator, script, plain(), &state, {.exchanges = {.dollars = 3.5}});
+  ASSERT_TRUE(result);
+  // The third would fit, what is reserved for it does not.
+  EXPECT_EQ(state.calls, 2);
+  EXPECT_DOUBLE_EQ(state.dollars, 2);
+}
+
 TEST_F(Searching, RefusesToResumeWhereVerdictsWouldMeanSomethingElse) {
   const ManualClock still;
   auto run = Run::open(store, evaluator, still, {});
