@@ -13,6 +13,9 @@ namespace cuco::search {
 /// Without a limit of time a search is repeatable: the same seed gives the same run.
 struct Budget {
   int candidates = 40;  ///< Including the seed and rejected proposals.
+  /// What the run was started with, which its phases are shares of; 0: the same. A resumed run may
+  /// get more, and its first decisions have to come out as before.
+  int planned = 0;
   std::optional<double> wall_seconds;
 };
 
@@ -31,9 +34,16 @@ class Spending {
     return "time budget used up";
   }
   void add_candidate() { ++candidates_; }
+  /// One that nobody judged and nobody was paid for costs nothing; but they end, too.
+  void add_skipped() {
+    if (++skipped_ > budget_.candidates) ++candidates_;
+  }
 
   [[nodiscard]] int candidates() const { return candidates_; }
-  [[nodiscard]] int left() const { return budget_.candidates - candidates_; }
+  /// Of what was planned.
+  [[nodiscard]] int left() const {
+    return (budget_.planned > 0 ? budget_.planned : budget_.candidates) - candidates_;
+  }
   /// Time has decided something.
   [[nodiscard]] bool by_time() const { return by_time_; }
 
@@ -42,6 +52,7 @@ class Spending {
   const Clock* clock_;
   Nanoseconds start_;
   int candidates_;
+  int skipped_ = 0;
   bool by_time_ = false;
 };
 

@@ -14,7 +14,8 @@ namespace {
 /// Neither learns from what it has seen: what is left is the proposers' own merit.
 Policy baseline(std::string name, ParentRule parents) {
   Policy policy{.name = std::move(name), .parents = parents};
-  policy.enumerate = policy.bandit = policy.plans = policy.repair = policy.inspirations = false;
+  policy.enumerate = policy.bandit = policy.plans = policy.repair = policy.inspirations =
+      policy.forecast = false;
   policy.islands = 1;
   return policy;
 }
@@ -34,6 +35,7 @@ constexpr auto kParts = std::to_array<std::pair<std::string_view, bool Policy::*
     {"no-bandit", &Policy::bandit},
     {"no-plans", &Policy::plans},
     {"no-repair", &Policy::repair},
+    {"no-forecast", &Policy::forecast},
     {"no-inspirations", &Policy::inspirations},
 });
 

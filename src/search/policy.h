@@ -28,6 +28,7 @@ struct Policy {
   bool bandit = true;          ///< Off: proposers and operations take turns.
   bool plans = true;           ///< Tree search over plans; off: every rewrite starts from a parent.
   bool repair = true;          ///< Near misses get another try, with the finding.
+  bool forecast = true;        ///< Jumps to designs that promise most by those so far.
   bool inspirations = true;    ///< Others' candidates and instructive failures are shown.
   int islands = 0;             ///< 0: by the budget.
   double explore_share = 0.4;  ///< Of the budget; the rest is for exploitation.

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "search/enumeration.h"
-#include "search/evolve/evolution.h"
 #include "search/race/rung_race.h"
 
 namespace cuco::search {
@@ -44,8 +43,13 @@ class Search {
   Result<void> enumerate() {
     if (finite_.empty()) return {};
     Roster roster(finite_);
-    // Who can go on from what was found gets half of what there is.
-    const int most = others_.empty() ? std::numeric_limits<int>::max() : spending_.left() / 2;
+    // Who can go on from what was found gets half of what there is; who turns knobs, a quarter.
+    const bool only_tune = std::ranges::all_of(others_, [](const Proposer* other) {
+      return other->operations() == std::vector{candidate::Operation::Tune};
+    });
+    const int most = others_.empty() ? std::numeric_limits<int>::max()
+                     : only_tune     ? spending_.left() - spending_.left() / 4
+                                     : spending_.left() / 2;
     Enumeration enumeration(run_, roster, spending_, incumbent_, most, "enumerate");
     CUCO_TRY(run_.pursue(enumeration, incumbent_.rung()));
     reason_ = enumeration.reason();
@@ -55,7 +59,7 @@ class Search {
 
   Result<void> evolve() {
     Roster roster(others_);
-    Evolution evolution(run_, roster, spending_, incumbent_, options_.policy, options_.notes);
+    Evolution evolution(run_, roster, spending_, incumbent_, options_.policy, options_.background);
     CUCO_TRY(evolution.start());
     while (!evolution.is_over()) {
       CUCO_TRY(run_.pursue(evolution, incumbent_.rung()));

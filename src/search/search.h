@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "candidate/run.h"
 #include "search/budget.h"
+#include "search/evolve/evolution.h"
 #include "search/policy.h"
 
 namespace cuco::search {
@@ -25,7 +26,7 @@ struct SearchOptions {
   candidate::Number incumbent = candidate::kSeed;  ///< The fastest so far.
   candidate::Number start = candidate::kSeed;  ///< What to improve while nothing beats the seed.
   Policy policy;
-  std::vector<std::string> notes;  ///< For proposers: what is known from elsewhere.
+  Background background;
   int finalists = 5;  ///< Beside the best of every region, at most so many get full shapes.
 };
 

@@ -17,6 +17,19 @@ constexpr std::string_view kExplore = "explore";
 constexpr std::string_view kExploit = "exploit";
 constexpr std::size_t kMostInspirations = 3;
 
+constexpr std::size_t kLeastDesigns = 12;  ///< Fewer are no ground for turning anything down.
+constexpr double kHopeless = 0.6;          ///< Of the leader's speed, at best.
+constexpr double kAudited = 0.25;          ///< Are judged whatever is expected.
+
+/// Its answer may be of any design; what others do keeps the parent's, and is no news.
+bool makes_designs(Operation operation) {
+  return operation == Operation::Rewrite || operation == Operation::Jump;
+}
+
+bool is_free(const candidate::Entry& entry) {
+  return entry.was_skipped() && entry.exchanges.empty();
+}
+
 void add_once(Number number, const candidate::Task& task, std::vector<Number>* list) {
   const bool known = number == task.parent || number == candidate::kSeed ||
                      std::find(list->begin(), list->end(), number) != list->end();
@@ -30,15 +43,15 @@ Evolution::Evolution(candidate::Run& run,
                      Spending& spending,
                      Incumbent& incumbent,
                      const Policy& policy,
-                     std::vector<std::string> notes)
+                     Background background)
     : run_(run),
       roster_(roster),
       spending_(spending),
       incumbent_(incumbent),
       policy_(policy),
-      given_notes_(std::move(notes)),
-      notes_(given_notes_),
-      memory_(run, incumbent.rung(), policy, spending.left()),
+      background_(std::move(background)),
+      notes_(background_.notes),
+      memory_(run, incumbent.rung(), policy, spending.left(), background_.prior),
       explore_(static_cast<int>(policy.explore_share * spending.left() + 0.5)) {}
 
 std::optional<candidate::Assignment> Evolution::ends(std::string reason) {
@@ -68,6 +81,8 @@ bool Evolution::is_possible(Operation operation) const {
     }
     case Operation::Rewrite:
       return !exploiting_;
+    case Operation::Jump:
+      return policy_.forecast && memory_.designs.known().size() > 1;
     case Operation::Edit:
     case Operation::Tune:
       return true;
@@ -121,10 +136,29 @@ std::optional<candidate::Assignment> Evolution::next(int unseen) {
   aim(&assignment.task, &pending);
   assignment.task.island = memory_.islands[pending.island].name;
   if (policy_.inspirations) inspire(&assignment.task, pending.island);
+  if (policy_.forecast && makes_designs(assignment.task.operation))
+    assignment.expect = expectation();
   memory_.begin(pending, assignment.task.parent);
   pending_.push_back(std::move(pending));
   ++round_;
   return assignment;
+}
+
+std::function<std::optional<candidate::Forecast>(const design::Directive&)> Evolution::expectation()
+    const {
+  const Member* best = memory_.islands.best();
+  const double leader = best == nullptr ? 1 : std::max(best->fitness, 1.0);
+  const bool audit = rng(Draw::Audit).uniform() < kAudited;
+  // A copy: what becomes known before the answer comes must not decide.
+  return [designs = memory_.designs, leader, audit](const design::Directive& directive) {
+    std::optional<candidate::Forecast> made;
+    if (designs.known().size() < kLeastDesigns || designs.known().contains(directive)) return made;
+    made = designs.expect(directive);
+    const bool hopeless = made->high < kHopeless * leader;
+    made->judged = audit || !hopeless;
+    made->audited = audit && hopeless;
+    return made;
+  };
 }
 
 void Evolution::aim(candidate::Task* task, Pending* pending) {
@@ -133,6 +167,7 @@ void Evolution::aim(candidate::Task* task, Pending* pending) {
       task->parent = miss->number;
       pending->island = std::min(miss->island, memory_.islands.size() - 1);
       pending->repairs = miss->repairs + 1;
+      pending->promise = miss->promise;
       pending->follows = memory_.plan_of(miss->number);
       if (pending->follows) task->plan = memory_.plans[*pending->follows].plan;
       return;
@@ -140,6 +175,27 @@ void Evolution::aim(candidate::Task* task, Pending* pending) {
   }
   task->parent = parent_on(pending->island);
   if (task->operation == Operation::Rewrite && policy_.plans) follow_plan(task, pending);
+  if (task->operation == Operation::Jump) jump(task, pending);
+}
+
+void Evolution::jump(candidate::Task* task, Pending* pending) {
+  const auto to = best_jump(memory_.designs, jumps_, background_.is_valid);
+  if (!to) {
+    task->operation = Operation::Edit;
+    return;
+  }
+  jumps_.insert(to->directive);
+  task->parent = to->parent;
+  candidate::Plan plan{
+      .parent = memory_.plan_of(to->parent),
+      .directive = to->directive,
+      .reason = fmt::format("the designs so far let expect {:.2f}x ({:.2f}x to "
+                            "{:.2f}x)",
+                            to->forecast.speedup, to->forecast.low, to->forecast.high),
+      .expected_gain = to->forecast.speedup};
+  plan.number = candidate::kNotStored;
+  task->plan = plan;
+  pending->made = std::move(plan);
 }
 
 void Evolution::follow_plan(candidate::Task* task, Pending* pending) {
@@ -203,7 +259,11 @@ Result<void> Evolution::see(const candidate::Seen& seen) {
     return {};
   }
   ++given_;
-  spending_.add_candidate();
+  if (is_free(run_.entry(*seen.candidate))) {
+    spending_.add_skipped();
+  } else {
+    spending_.add_candidate();
+  }
   CUCO_TRY(incumbent_.challenge(*seen.candidate));
   return memory_.see(pending, *seen.candidate);
 }
@@ -213,7 +273,7 @@ Result<void> Evolution::end_round() {
   memory_.reassess();
   std::vector<std::string> learnt = notes_from(run_, incumbent_.rung(), memory_);
   if (learnt.empty()) return {};
-  notes_ = given_notes_;
+  notes_ = background_.notes;
   notes_.insert(notes_.end(), learnt.begin(), learnt.end());
   return run_.record_notes(std::move(learnt));
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "search/budget.h"
+#include "search/evolve/jump.h"
 #include "search/evolve/search_memory.h"
 #include "search/incumbent.h"
 #include "search/roster.h"
@@ -20,15 +21,22 @@
 
 namespace cuco::search {
 
+/// What is known before the run.
+struct Background {
+  std::vector<std::string> notes;  ///< For proposers: part of every task.
+  DesignForecast::Prior prior;     ///< What designs have gained elsewhere.
+  IsValid is_valid;                ///< Which designs make sense here.
+};
+
 class Evolution final : public candidate::Strategy {
  public:
-  /// All must outlive it. `notes` are part of every task, before what this run has taught.
+  /// All must outlive it.
   Evolution(candidate::Run& run,
             Roster& roster,
             Spending& spending,
             Incumbent& incumbent,
             const Policy& policy,
-            std::vector<std::string> notes);
+            Background background);
 
   /// Takes over what the run has so far.
   Result<void> start() { return memory_.start(); }
@@ -51,23 +59,27 @@ class Evolution final : public candidate::Strategy {
   /// Parent and plan of a task whose island and operation are known.
   void aim(candidate::Task* task, Pending* pending);
   void follow_plan(candidate::Task* task, Pending* pending);
+  void jump(candidate::Task* task, Pending* pending);
   [[nodiscard]] candidate::Number parent_on(std::size_t island) const;
   void inspire(candidate::Task* task, std::size_t island) const;
   [[nodiscard]] Rng rng(Draw what) const;
+  [[nodiscard]] std::function<std::optional<candidate::Forecast>(const design::Directive&)>
+  expectation() const;
 
   candidate::Run& run_;
   Roster& roster_;
   Spending& spending_;
   Incumbent& incumbent_;
   Policy policy_;
-  std::vector<std::string> given_notes_;
+  Background background_;
   std::vector<std::string> notes_;
   Memory memory_;
   int explore_;  ///< Candidates before exploitation.
   int given_ = 0;
   int round_ = 0;  ///< Decisions of this round.
   bool exploiting_ = false;
-  std::deque<Pending> pending_;  ///< In the order of decisions.
+  std::deque<Pending> pending_;        ///< In the order of decisions.
+  std::set<design::Directive> jumps_;  ///< That were asked for.
   std::size_t turn_ = 0;
   bool over_ = false;
   std::string reason_;

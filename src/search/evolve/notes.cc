@@ -28,7 +28,8 @@ std::map<Region, RegionRecord> records_of(const candidate::Run& run,
   std::map<Region, RegionRecord> records;
   for (Number number = candidate::kSeed + 1; number < run.candidates(); ++number) {
     const candidate::Entry& entry = run.entry(number);
-    if (entry.candidate.source.empty() || entry.latest() == nullptr) continue;
+    if (entry.candidate.source.empty() || entry.latest() == nullptr || entry.was_skipped())
+      continue;
     RegionRecord& record = records[region_of(entry.candidate.directive)];
     ++record.tried;
     if (run.scored(number, rung) == nullptr) {

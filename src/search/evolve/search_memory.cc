@@ -44,8 +44,16 @@ double tokens_of(const candidate::Entry& entry) {
 
 }  // namespace
 
-Memory::Memory(candidate::Run& run, candidate::Rung rung, const Policy& policy, int budget)
-    : islands(island_rules(policy, budget)), run_(run), rung_(rung), policy_(policy) {}
+Memory::Memory(candidate::Run& run,
+               candidate::Rung rung,
+               const Policy& policy,
+               int budget,
+               DesignForecast::Prior prior)
+    : islands(island_rules(policy, budget)),
+      run_(run),
+      rung_(rung),
+      policy_(policy),
+      prior_(std::move(prior)) {}
 
 candidate::Rung Memory::full() const {
   return {rung_.target, candidate::Fidelity::Scaled};
@@ -96,32 +104,51 @@ Result<void> Memory::see(const Pending& pending, Number number) {
   if (!entry.candidate.lineage.proposer.empty()) arm.proposer = entry.candidate.lineage.proposer;
   if (arm != pending.arm) bandit.abandon(pending.arm);
   if (arm != pending.arm) bandit.begin(arm);
+  learn_design(number);
   const auto parent = entry.candidate.lineage.parent;
-  const double before = std::max(parent ? fitness(*parent) : 1.0, 1.0);
+  const double before = std::max({parent ? fitness(*parent) : 1.0, pending.promise, 1.0});
   bandit.end(arm, reached > before ? std::log(reached / before) : 0, tokens_of(entry));
   if (pending.follows) plans.end(*pending.follows, reached);
   islands.see(pending.island, known);
   CUCO_TRY(take_plan(number, pending.follows));
+  if (pending.made && !known && !entry.was_skipped()) CUCO_TRY(keep_open(*pending.made, number));
   if (!known) take_failure(number, pending);
   return {};
 }
 
+Result<void> Memory::keep_open(candidate::Plan plan, Number number) {
+  if (!policy_.plans || plans.find(plan.directive) != nullptr) return {};
+  CUCO_TRY_ASSIGN(const PlanNumber stored, store(std::move(plan)));
+  plans.implemented(stored, number, 0);
+  return {};
+}
+
+void Memory::learn_design(Number number) {
+  const candidate::Entry& entry = run_.entry(number);
+  if (entry.candidate.source.empty() || entry.latest() == nullptr || entry.was_skipped()) return;
+  designs.learn(entry.candidate.directive, number, fitness(number));
+}
+
+Result<PlanNumber> Memory::store(candidate::Plan plan) {
+  // What nobody could implement is nothing to go on from.
+  if (plan.parent && !plans[*plan.parent].best) plan.parent = plans[*plan.parent].plan.parent;
+  CUCO_TRY_ASSIGN(plan.number, run_.record_plan(plan));
+  const PlanNumber number = plan.number;
+  plans.add(std::move(plan));
+  return number;
+}
+
 Result<void> Memory::take_plan(Number number, std::optional<PlanNumber> follows) {
   const candidate::Candidate& candidate = run_.entry(number).candidate;
-  if (!policy_.plans || candidate.source.empty()) return {};
+  if (!policy_.plans || candidate.source.empty() || run_.entry(number).was_skipped()) return {};
   const PlanBook::Node* known = plans.find(candidate.directive);
   PlanNumber plan = 0;
   if (known != nullptr) {
     plan = known->plan.number;
   } else {
-    candidate::Plan made{.parent = follows ? follows : std::nullopt,
-                         .directive = candidate.directive,
-                         .reason = candidate.lineage.because};
-    // What nobody could implement is nothing to go on from.
-    if (made.parent && !plans[*made.parent].best) made.parent = plans[*made.parent].plan.parent;
-    CUCO_TRY_ASSIGN(made.number, run_.record_plan(made));
-    plan = made.number;
-    plans.add(std::move(made));
+    CUCO_TRY_ASSIGN(plan, store({.parent = follows,
+                                 .directive = candidate.directive,
+                                 .reason = candidate.lineage.because}));
   }
   plan_of_[number] = plan;
   plans.implemented(plan, number, fitness(number));
@@ -131,7 +158,7 @@ Result<void> Memory::take_plan(Number number, std::optional<PlanNumber> follows)
 void Memory::take_failure(Number number, const Pending& pending) {
   const candidate::Entry& entry = run_.entry(number);
   const Outcome* outcome = entry.latest();
-  if (outcome == nullptr || entry.candidate.source.empty()) return;
+  if (outcome == nullptr || entry.candidate.source.empty() || entry.was_skipped()) return;
   failures_[region_of(entry.candidate.directive)] = number;
   if (!can_be_mended(*outcome) || pending.repairs >= kMostRepairs) return;
   const auto parent = entry.candidate.lineage.parent;
@@ -142,12 +169,16 @@ void Memory::take_failure(Number number, const Pending& pending) {
 
 void Memory::reassess() {
   forecast_ = {};
+  designs = DesignForecast(prior_);
   for (Number number = candidate::kSeed + 1; number < run_.candidates(); ++number) {
     const double small = run_.speedup(number, rung_);
     const double scaled = run_.speedup(number, full());
     if (small > 0 && scaled > 0)
       forecast_.learn(region_of(run_.entry(number).candidate.directive), small, scaled);
   }
+  designs.learn(run_.entry(candidate::kSeed).candidate.directive, candidate::kSeed, 1);
+  for (Number number = candidate::kSeed + 1; number < run_.candidates(); ++number)
+    learn_design(number);
   for (std::size_t i = 0; i < islands.size(); ++i) {
     for (const Member& old : islands[i].archive.members()) {
       if (const auto known = member(old.number)) islands.reassess(*known);

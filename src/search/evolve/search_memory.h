@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "candidate/run.h"
+#include "search/forecast/design_forecast.h"
 #include "search/plans/plan_book.h"
 #include "search/policy.h"
 #include "search/population/islands.h"
@@ -31,13 +32,19 @@ struct Pending {
   Arm arm;
   std::size_t island = 0;
   std::optional<candidate::PlanNumber> follows;  ///< The plan that the walk ended at.
+  std::optional<candidate::Plan> made;           ///< A new one, to be stored with what it gave.
   int repairs = 0;                               ///< Including this one.
+  double promise = 0;                            ///< What the one to be repaired was made from has.
 };
 
 class Memory {
  public:
   /// The run must outlive it. Candidates that it has already are where the islands start.
-  Memory(candidate::Run& run, candidate::Rung rung, const Policy& policy, int budget);
+  Memory(candidate::Run& run,
+         candidate::Rung rung,
+         const Policy& policy,
+         int budget,
+         DesignForecast::Prior prior);
 
   /// Takes over what the run has so far.
   Result<void> start();
@@ -62,16 +69,22 @@ class Memory {
   Islands islands;
   Bandit bandit;
   PlanBook plans;
+  DesignForecast designs;
 
  private:
+  void learn_design(candidate::Number number);
+  Result<candidate::PlanNumber> store(candidate::Plan plan);
   [[nodiscard]] std::optional<Member> member(candidate::Number number) const;
   Result<void> take_plan(candidate::Number number, std::optional<candidate::PlanNumber> follows);
+  /// What could not be implemented at the first try stays to be tried again.
+  Result<void> keep_open(candidate::Plan plan, candidate::Number number);
   void take_failure(candidate::Number number, const Pending& pending);
   [[nodiscard]] candidate::Rung full() const;
 
   candidate::Run& run_;
   candidate::Rung rung_;
   Policy policy_;
+  DesignForecast::Prior prior_;
   Forecast forecast_;
   std::map<candidate::Number, int> children_;
   std::map<candidate::Number, candidate::PlanNumber> plan_of_;

@@ -18,6 +18,7 @@ enum class Draw : std::uint64_t {
   Inspiration = 3,
   Landscape = 4,
   Knob = 5,
+  Audit = 6,
 };
 
 [[nodiscard]] inline Rng keyed_rng(std::uint64_t seed, std::uint64_t decision, Draw what) {
