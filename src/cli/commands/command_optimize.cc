@@ -114,7 +114,7 @@ class OptimizeCommand final : public Command {
     options.jobs =
         jobs > 0 ? jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     // A model learns from every verdict; the expert's ideas do not depend on them.
-    const bool asks_models = options.proposers != std::vector<std::string>{"expert"};
+    const bool asks_models = !is_self_contained(options);
     if (window_ && *window_ < 1) {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("--window {}: must be at least 1", *window_)};

@@ -28,7 +28,8 @@ struct JourneyOptions {
   std::vector<std::string> sources;  ///< Its further files.
   std::vector<std::string> args, includes, flags;
   std::uint64_t seed = 1;
-  std::vector<std::string> proposers;  ///< "expert", "model", "command:PROGRAM", "mailbox:FOLDER".
+  /// "expert", "tuner", "model", "command:PROGRAM", "mailbox:FOLDER".
+  std::vector<std::string> proposers;
   ModelOptions models;
   std::string record;
   std::string replay;
@@ -36,6 +37,7 @@ struct JourneyOptions {
       secret;  ///< The judge's, for runs that are recorded or replayed; empty: the machine's.
   std::string topology;
   int candidates = 40;
+  int planned = 0;            ///< Of a resumed run that gets more: what it was started with.
   double budget_seconds = 0;  ///< 0: no limit of time.
   int jobs = 1;
   int window = 1;                 ///< See candidate::RunStarted.
@@ -45,6 +47,9 @@ struct JourneyOptions {
   bool knowledge = false;  ///< Start from what earlier runs have taught.
   int rounds = 0;          ///< Of `cuco tune`; 0: a search.
 };
+
+/// Nobody has to be asked outside of this program.
+[[nodiscard]] bool is_self_contained(const JourneyOptions& options);
 
 [[nodiscard]] std::string to_json(const JourneyOptions& options);
 [[nodiscard]] Result<JourneyOptions> parse_journey_options(std::string_view json);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -23,7 +25,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ModelOptions,
                                                 max_tokens,
                                                 prompt_tokens,
                                                 call_budget,
-                                                token_budget)
+                                                token_budget,
+                                                dollar_budget)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JourneyOptions,
                                                 workload,
                                                 ranks,
@@ -39,6 +42,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JourneyOptions,
                                                 secret,
                                                 topology,
                                                 candidates,
+                                                planned,
                                                 budget_seconds,
                                                 jobs,
                                                 window,
@@ -47,6 +51,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(JourneyOptions,
                                                 start,
                                                 knowledge,
                                                 rounds)
+
+bool is_self_contained(const JourneyOptions& options) {
+  return std::ranges::all_of(options.proposers, [](const std::string& name) {
+    return name == "expert" || name == "tuner";
+  });
+}
 
 std::string to_json(const JourneyOptions& options) {
   return to_text(Json(options));

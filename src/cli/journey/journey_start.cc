@@ -18,10 +18,6 @@
 namespace cuco::cli {
 namespace {
 
-bool asks_only_the_expert(const JourneyOptions& options) {
-  return std::ranges::all_of(options.proposers, [](const auto& name) { return name == "expert"; });
-}
-
 std::vector<system::Path> files_of(const JourneyOptions& options) {
   std::vector<system::Path> files{options.workload};
   files.insert(files.end(), options.sources.begin(), options.sources.end());
@@ -38,9 +34,9 @@ judge::JudgeOptions judge_options(const JourneyOptions& options, const system::P
   made.topology = options.topology;
   made.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / options.jobs);
   // What the expert writes is ours; what a model or a program answers is anybody's.
-  made.tier = asks_only_the_expert(options) ? system::Tier::Own : system::Tier::Hostile;
+  made.tier = is_self_contained(options) ? system::Tier::Own : system::Tier::Hostile;
   // The expert's next move follows from the profiles that it is used to.
-  made.profile = !asks_only_the_expert(options);
+  made.profile = !is_self_contained(options);
   return made;
 }
 
@@ -49,7 +45,7 @@ judge::JudgeOptions judge_options(const JourneyOptions& options, const system::P
 Result<void> check_program(const JourneyOptions& options, const OpenedProgram& opened) {
   CUCO_TRY(read_program(options.workload, options.includes, options.flags));
   const auto uses = expert::uses_of(program::identifiers(opened.source));
-  if (!uses && asks_only_the_expert(options)) {
+  if (!uses && is_self_contained(options)) {
     return Error{ErrorKind::InvalidInput,
                  fmt::format("{}: {}", options.workload, uses.error().message())};
   }

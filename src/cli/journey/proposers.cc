@@ -12,6 +12,7 @@
 #include "analysis/analyse.h"
 #include "base/text.h"
 #include "cli/journey/traced_program.h"
+#include "cli/models/model_providers.h"
 #include "cli/models/problem_text.h"
 #include "cli/models/recordings.h"
 #include "cli/terminal/interrupt.h"
@@ -20,6 +21,7 @@
 #include "expert/lanes/lane_ideas.h"
 #include "fabric/topology.h"
 #include "hardware/gpu_description.h"
+#include "search/tune/knob_tuner.h"
 #include "targets/virtual/machine_files.h"
 
 namespace cuco::cli {
@@ -222,11 +224,19 @@ Result<ProposerSet> make_proposers(const JourneyOptions& options,
       set.proposers.push_back(std::move(expert));
       continue;
     }
+    if (name == "tuner") {
+      set.proposers.push_back(std::make_unique<search::KnobTuner>());
+      continue;
+    }
     CUCO_TRY_ASSIGN(auto provider, make_recorded(name, options.models,
                                                  {options.record, options.replay}, gates, clock));
     CUCO_TRY_ASSIGN(agents::Problem problem, describe_problem(options, situation));
+    agents::ModelCall call = model_call(options);
+    if (options.models.dollar_budget > 0 && name == "model") {
+      CUCO_TRY_ASSIGN(call.dollars_per_token, dollars_per_token(options.models));
+    }
     set.questioners.push_back(
-        std::make_unique<agents::Questioner>(*provider, std::move(problem), model_call(options)));
+        std::make_unique<agents::Questioner>(*provider, std::move(problem), std::move(call)));
     set.providers.push_back(std::move(provider));
     set.proposers.push_back(
         std::make_unique<agents::ModelProposer>(*set.questioners.back(), "program.cu"));

@@ -5,7 +5,7 @@ namespace cuco::cli {
 
 void AskingOptions::declare(Arguments& arguments) {
   arguments.option("--proposer", proposers, "WHO",
-                   "expert, model, command:PROGRAM or mailbox:FOLDER; may be repeated");
+                   "expert, tuner, model, command:PROGRAM or mailbox:FOLDER; may be repeated");
   arguments.option("--model", model, "NAME", "NAME or SERVICE:NAME (implies --proposer model)");
   arguments.option("--endpoint", endpoint, "URL", "base URL of the service");
   arguments.option("--record", record, "FILE", "write every exchange with a model to FILE")
