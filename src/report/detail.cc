@@ -77,6 +77,56 @@ std::string gained(const RunState& state, const Entry& entry) {
   return text;
 }
 
+/// How it came to be asked for.
+std::string chosen(const Entry& entry) {
+  const auto& lineage = entry.candidate.lineage;
+  std::vector<std::string> parts;
+  if (!lineage.operation.empty()) parts.push_back(lineage.operation);
+  if (!lineage.island.empty()) parts.push_back("island " + lineage.island);
+  if (lineage.plan) parts.push_back(fmt::format("plan {}", *lineage.plan));
+  std::vector<std::string> shown;
+  for (const candidate::Number number : lineage.inspirations)
+    shown.push_back(fmt::format("#{}", number));
+  if (!shown.empty()) parts.push_back("shown " + join(shown, ", "));
+  return join(parts, ", ");
+}
+
+std::string expected(const Entry& entry) {
+  const auto& forecast = entry.candidate.lineage.forecast;
+  if (!forecast) return {};
+  return fmt::format("{:.2f}x ({:.2f}x to {:.2f}x), correct with {:.0f} %, before it was built",
+                     forecast->speedup, forecast->low, forecast->high, 100 * forecast->works);
+}
+
+/// Its place among those that were judged at the same rung, and whether it went on.
+std::string raced(const RunState& state, const Entry& entry) {
+  if (entry.candidate.number == candidate::kSeed) return {};
+  std::vector<std::string> parts;
+  for (const auto& [rung, outcome] : entry.outcomes) {
+    const auto* scored = std::get_if<Scored>(&outcome);
+    if (scored == nullptr || scored->seconds <= 0) continue;
+    const double mine = scored->baseline_seconds / scored->seconds;
+    int rank = 1;
+    int peers = 0;
+    for (const Entry& other : state.entries) {
+      const auto found = other.outcomes.find(rung);
+      const auto* time =
+          found == other.outcomes.end() ? nullptr : std::get_if<Scored>(&found->second);
+      if (time == nullptr || time->seconds <= 0 || other.candidate.number == candidate::kSeed)
+        continue;
+      ++peers;
+      if (time->baseline_seconds / time->seconds > mine) ++rank;
+    }
+    parts.push_back(fmt::format("{}: {:.2f}x, {} of {}", to_text(rung), mine, rank, peers));
+  }
+  if (parts.empty()) return {};
+  const bool won = state.best == entry.candidate.number;
+  const bool ended = entry.outcomes.rbegin()->first.fidelity == candidate::Fidelity::Final;
+  return join(parts, "\n         ") + (won     ? "; the best of the run"
+                                       : ended ? "; not the best"
+                                               : "; not promoted further");
+}
+
 /// Others with the same backend and placement: the same idea with other knobs.
 std::string siblings(const RunState& state, const Entry& entry) {
   std::vector<std::string> parts;
@@ -106,12 +156,15 @@ std::string explanation(const RunState& state, candidate::Number number) {
     if (!value.empty()) text += fmt::format("{:<8} {}\n", label, value);
   };
   line("because", entry.candidate.lineage.because);
+  line("chosen", chosen(entry));
+  line("expected", expected(entry));
   if (entry.latest() == nullptr) {
     line("verdict", "not judged yet");
     return text;
   }
   const auto* scored = entry.scored();
   line(scored == nullptr ? "rejected" : "gained", gained(state, entry));
+  line("raced", raced(state, entry));
   line("tried", siblings(state, entry));
   if (scored != nullptr) {
     auto checked = checked_on(*scored);

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "candidate/event_json.h"
+#include "report/forecast_record.h"
 
 namespace cuco::report {
 namespace {
@@ -224,10 +225,15 @@ std::vector<Line> closing(const RunState& state, std::string_view run, std::stri
     text += fmt::format(", {:.0f} % of the bound", 100 * scored.bound_seconds / scored.seconds);
   }
   const auto number = best->candidate.number;
-  return {{"done", text + " · " + "correct on " + checked_on(scored)},
-          {"", fmt::format("#{}  {}{}", number, design_of(*best), not_repeatable(state))},
-          {"", fmt::format("winner  {}     why  cuco explain {} {}     continue  cuco resume {}",
-                           folder, run, number, run)}};
+  std::vector<Line> lines = {
+      {"done", text + " · " + "correct on " + checked_on(scored)},
+      {"", fmt::format("#{}  {}{}", number, design_of(*best), not_repeatable(state))}};
+  if (auto forecasts = forecast_text(forecast_record(state)); !forecasts.empty())
+    lines.push_back({"forecast", std::move(forecasts)});
+  lines.push_back(
+      {"", fmt::format("winner  {}     why  cuco explain {} {}     continue  cuco resume {}",
+                       folder, run, number, run)});
+  return lines;
 }
 
 std::string event_json(const candidate::Event& event) {
@@ -272,6 +278,14 @@ std::string result_json(const RunState& state, std::string_view run, std::string
     result["verdict"] = candidate::verdict(*best->latest());
   }
   result["candidates"] = state.entries.size();
+  const ForecastRecord forecasts = forecast_record(state);
+  result["forecast"] = {{"made", forecasts.made},
+                        {"inside", forecasts.inside},
+                        {"error", forecasts.error},
+                        {"skipped", forecasts.skipped},
+                        {"saved_seconds", forecasts.saved_seconds},
+                        {"audited", forecasts.audited},
+                        {"wrong", forecasts.wrong}};
   result["repeatable"] = !state.finished || state.finished->repeatable;
   return to_text(Json{{"result", result}});
 }

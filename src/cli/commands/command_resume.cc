@@ -26,6 +26,7 @@ class ResumeCommand final : public Command {
                       run.folder.name)};
     }
     CUCO_TRY_ASSIGN(JourneyOptions options, parse_journey_options(run.state.started->options));
+    options.planned = options.candidates;
     if (candidates_) options.candidates = *candidates_;
     if (!budget_.empty()) {
       const auto seconds = parse_duration(budget_);

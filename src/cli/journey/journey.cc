@@ -33,6 +33,7 @@ candidate::RunSettings settings(Context& context, const JourneyOptions& options)
   const ModelOptions& models = options.models;
   if (models.call_budget > 0) made.exchanges.calls = models.call_budget;
   if (models.token_budget > 0) made.exchanges.tokens = models.token_budget;
+  if (models.dollar_budget > 0) made.exchanges.dollars = models.dollar_budget;
   made.stop_requested = [] { return InterruptScope::requested(); };
   made.observer = [&context, candidates = options.candidates](const candidate::Event& event,
                                                               const candidate::RunState& state) {
@@ -117,9 +118,16 @@ Result<search::SearchResult> search_program(Run& run,
                                             std::vector<std::string> notes) {
   search::SearchOptions race;
   race.budget.candidates = options.candidates;
+  race.budget.planned = options.planned;
   if (options.budget_seconds > 0) race.budget.wall_seconds = options.budget_seconds;
   CUCO_TRY_ASSIGN(race.policy, search::parse_policy(options.policy));
-  race.notes = std::move(notes);
+  race.background.notes = std::move(notes);
+  race.background.prior = situation.expected;
+  race.background.is_valid = [&](const design::Directive& directive) {
+    return design::violations(directive, analysis::program_facts(situation.graph),
+                              situation.target.facts, situation.nccl)
+        .empty();
+  };
   if (!options.start.empty()) {
     CUCO_TRY(judge_start(run, options.start, &race));
   } else if (options.fast_path) {
@@ -228,7 +236,8 @@ Result<ExitCode> travel(Context& context,
   }
   CUCO_TRY(run.finish(result.reason, result.repeatable));
   // The run is over and whole, whether others can learn from it or not.
-  if (const auto learnt = learn_run(knowledge_file(folder), kind, run.state(), folder); !learnt)
+  if (const auto learnt = learn_run(knowledge_file(folder), clock, kind, run.state(), folder);
+      !learnt)
     context.terminal.note("cuco: note: nothing learnt: {}", learnt.error().message());
   return show_closing(context, run.state(), folder);
 }

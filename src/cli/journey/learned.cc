@@ -9,6 +9,12 @@
 #include "base/text.h"
 
 namespace cuco::cli {
+namespace {
+
+constexpr Nanoseconds kPause = std::chrono::milliseconds(50);
+constexpr int kMostTries = 200;
+
+}  // namespace
 
 system::Path knowledge_file(const Config& config) {
   return system::Path(config.text("store.folder")) / "knowledge.json";
@@ -25,6 +31,27 @@ Result<knowledge::Knowledge> load_knowledge(const system::Path& file) {
   auto parsed = knowledge::Knowledge::parse(text);
   if (!parsed) return std::move(parsed).error().while_doing(file.string());
   return parsed;
+}
+
+Result<void> change_knowledge(const system::Path& file,
+                              Clock& clock,
+                              const ChangeKnowledge& change) {
+  CUCO_TRY(system::make_folder(file.parent_path()));
+  const system::Path lock_path = file.string() + ".lock";
+  auto lock = system::lock_file(lock_path);
+  // Who has it writes one file: that takes no longer.
+  for (int tries = 0; tries < kMostTries && !lock; ++tries) {
+    if (lock.error().kind() != ErrorKind::Unavailable) return lock.error();
+    clock.sleep(kPause);
+    lock = system::lock_file(lock_path);
+  }
+  if (!lock) return lock.error();
+  CUCO_TRY_ASSIGN(auto known, load_knowledge(file));
+  const std::string before = known.to_json();
+  CUCO_TRY(change(known));
+  const std::string after = known.to_json();
+  if (after == before) return {};
+  return system::write_file(file, after);
 }
 
 std::string situation_of(const analysis::CommunicationGraph& graph,
@@ -51,12 +78,14 @@ Result<knowledge::Knowledge> knowledge_of(const store::RunFolder& folder,
 }
 
 Result<void> learn_run(const system::Path& file,
+                       Clock& clock,
                        const std::string& situation,
                        const candidate::RunState& state,
                        const store::RunFolder& folder) {
-  CUCO_TRY_ASSIGN(auto known, load_knowledge(file));
-  if (!known.learn(situation, state, folder.name)) return {};
-  return system::write_file(file, known.to_json());
+  return change_knowledge(file, clock, [&](knowledge::Knowledge& known) -> Result<void> {
+    known.learn(situation, state, folder.name);
+    return {};
+  });
 }
 
 }  // namespace cuco::cli

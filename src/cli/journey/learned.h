@@ -3,9 +3,11 @@
 /// What runs teach each other: where it is kept, and what a run takes from it.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "analysis/communication_graph.h"
+#include "base/clock.h"
 #include "candidate/evaluator.h"
 #include "cli/config/config.h"
 #include "knowledge/knowledge.h"
@@ -20,6 +22,13 @@ namespace cuco::cli {
 /// No file is empty knowledge.
 [[nodiscard]] Result<knowledge::Knowledge> load_knowledge(const system::Path& file);
 
+/// Changes what the file holds, while nobody else does: runs end side by side. What `change` fails
+/// with is passed on, and nothing is written then.
+using ChangeKnowledge = std::function<Result<void>(knowledge::Knowledge&)>;
+[[nodiscard]] Result<void> change_knowledge(const system::Path& file,
+                                            Clock& clock,
+                                            const ChangeKnowledge& change);
+
 /// What programs have in common that moves may depend on: "2 x ncclAllReduce · 8 ranks, 4 of them
 /// within reach".
 [[nodiscard]] std::string situation_of(const analysis::CommunicationGraph& graph,
@@ -31,6 +40,7 @@ namespace cuco::cli {
 
 /// Adds the run to the file.
 [[nodiscard]] Result<void> learn_run(const system::Path& file,
+                                     Clock& clock,
                                      const std::string& situation,
                                      const candidate::RunState& state,
                                      const store::RunFolder& folder);

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "cli/journey/learned.h"
 #include "cli/terminal/command.h"
+#include "system/os/system_clock.h"
 
 namespace cuco::cli {
 namespace {
@@ -25,7 +26,7 @@ class KnowledgeCommand final : public Command {
 
   Result<ExitCode> run(Context& context) override {
     const system::Path file = knowledge_file(context.config);
-    CUCO_TRY_ASSIGN(Knowledge known, load_knowledge(file));
+    CUCO_TRY_ASSIGN(const Knowledge known, load_knowledge(file));
     if (what_ == "show") {
       context.terminal.write(context.json ? as_json(known) : as_table(known));
       return ExitCode::Done;
@@ -39,29 +40,36 @@ class KnowledgeCommand final : public Command {
                    what_ == "merge" ? "cuco knowledge merge needs a FILE"
                                     : "cuco knowledge forget needs part of a situation's text"};
     }
-    return what_ == "merge" ? merge(context, known, file) : forget(context, known, file);
+    return what_ == "merge" ? merge(context, file) : forget(context, file);
   }
 
  private:
-  Result<ExitCode> merge(Context& context, Knowledge& known, const system::Path& file) const {
+  Result<ExitCode> merge(Context& context, const system::Path& file) const {
     CUCO_TRY_ASSIGN(const std::string text, system::read_file(argument_));
     auto other = Knowledge::parse(text);
     if (!other) return std::move(other).error().while_doing(argument_);
-    const std::size_t before = known.lessons().size();
-    known.merge(*other);
-    CUCO_TRY(system::make_folder(file.parent_path()));
-    CUCO_TRY(system::write_file(file, known.to_json()));
-    context.terminal.note("{} lessons, {} before", known.lessons().size(), before);
+    std::size_t before = 0;
+    std::size_t after = 0;
+    system::SystemClock clock;
+    CUCO_TRY(change_knowledge(file, clock, [&](Knowledge& known) -> Result<void> {
+      before = known.lessons().size();
+      known.merge(*other);
+      after = known.lessons().size();
+      return {};
+    }));
+    context.terminal.note("{} lessons, {} before", after, before);
     return ExitCode::Done;
   }
 
-  Result<ExitCode> forget(Context& context, Knowledge& known, const system::Path& file) const {
-    const std::size_t count = known.forget(argument_);
-    if (count == 0) {
+  Result<ExitCode> forget(Context& context, const system::Path& file) const {
+    std::size_t count = 0;
+    system::SystemClock clock;
+    CUCO_TRY(change_knowledge(file, clock, [&](Knowledge& known) -> Result<void> {
+      count = known.forget(argument_);
+      if (count > 0) return {};
       return Error{ErrorKind::NotFound,
                    fmt::format("no situation contains '{}'; see cuco knowledge show", argument_)};
-    }
-    CUCO_TRY(system::write_file(file, known.to_json()));
+    }));
     context.terminal.note("{} lessons forgotten", count);
     return ExitCode::Done;
   }
