@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "../../fakes/fake_evaluator.h"
+#include "../../fakes/many.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "search/search.h"
@@ -27,7 +28,6 @@ namespace {
 using candidate::Run;
 
 constexpr int kCandidates = 6;
-constexpr int kKills = 200;
 
 /// One line per call, written at once, by a process that may be dead a microsecond later.
 class CallLog {
@@ -137,10 +137,11 @@ TEST(Killed, AsksNoPaidQuestionTwice) {
   ASSERT_EQ(wait_for(start_search(root->path() / "whole")), 0);
   const auto whole = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - begin);
+  const int kills = fakes::few_or_many(100, 1000);
   Rng rng(7);
   int killed = 0;
   int asked_again = 0;
-  for (int round = 0; killed < kKills && round < 3 * kKills; ++round) {
+  for (int round = 0; killed < kills && round < 3 * kills; ++round) {
     const auto folder = root->path() / std::to_string(round);
     ASSERT_TRUE(system::make_folder(folder));
     const pid_t child = start_search(folder);
@@ -169,7 +170,7 @@ TEST(Killed, AsksNoPaidQuestionTwice) {
     }
     ASSERT_EQ(asked.size(), static_cast<std::size_t>(3 * kCandidates));
   }
-  EXPECT_EQ(killed, kKills);
+  EXPECT_EQ(killed, kills);
   // Only what was on its way when the process died: one call at the most each time.
   EXPECT_LE(asked_again, killed);
   RecordProperty("asked_again_because_cut_off", asked_again);
