@@ -67,7 +67,7 @@ std::string exchange(const KnownCall& call, const Design& design) {
   if (call.read >= 0) touches += "touches.add(from, false);\n  ";
   if (broadcasts) touches += "touches.add(to, false);\n  ";
   if (call.written >= 0) touches += "touches.add(to, true);\n  ";
-  if (design.forwards) touches += "touches.list.push_back({(uintptr_t)comm, true});\n  ";
+  if (design.forwards) touches += "touches.list.push_back({Exchanges::order(), true});\n  ";
   return fmt::format(
       "inline ncclResult_t lane_{}({}, cudaStream_t stream) {{\n"
       "  Touches touches;\n  {}"

@@ -45,14 +45,15 @@ inline void lanes_close() { LaneSets::all().destroy(); }
 // end
 // begin sends
 // What a kernel does that sends what it stores, beside what its arguments say. Peers may write what
-// is received here as soon as one such kernel runs; those of one exchange are no hazard to each
-// other, and the communicator's next exchange is one to all of them.
+// is received here as soon as one such kernel runs. Those of one exchange are no hazard to each
+// other, but all communication before it is one: a kernel that waits for peers must not keep from the
+// GPU what the peers wait for.
 inline Touches sends() {
   Touches touches;
   const Forwarding* planned = planned_here();
   if (planned == nullptr) return touches;
   const uintptr_t together = (uintptr_t)planned->comm();
-  touches.list.push_back({together, true, together});
+  touches.list.push_back({Exchanges::order(), true, together});
   for (const Message& message : planned->planned().receives) {
     if (message.bytes == 0) continue;
     touches.add(message.data, true);

@@ -6,6 +6,8 @@ class Exchanges {
     static Exchanges instance;
     return instance;
   }
+  // Stands for the order of all communication, as memory that all of it writes.
+  static uintptr_t order() { return (uintptr_t)&all(); }
   using Call = std::function<ncclResult_t(cudaStream_t)>;
   // `pair` is what a message goes between; what comes for a pair twice in a group has an order.
   struct Pair {
