@@ -19,7 +19,7 @@ LANE_MUTANTS = {
         "  for (const Message& message : planned->planned().receives) {\n",
         "  for (const Message& message : std::vector<Message>()) {\n"),
     "kernels that send do not wait for the exchange before": (
-        "  touches.list.push_back({together, true, together});\n", ""),
+        "  touches.list.push_back({Exchanges::order(), true, together});\n", ""),
     "only the first kernel that sends waits for those before": (
         "for (const int other : joins ? hazard.before : hazard.writers)",
         "for (const int other : joins ? std::vector<int>() : hazard.writers)"),
@@ -30,7 +30,7 @@ LANE_MUTANTS = {
 }
 MUTANTS = {
     "stores before the announcement": (
-        "    forward_.tables.await_announced(peer, cuda::memory_order_relaxed);\n", ""),
+        "      tables.await_announced(peer, cuda::memory_order_relaxed);\n", ""),
     "announcement without release": (
         "raise(tables.announced(p, tables.rank), tables.received[p] + 1);",
         "Flag(*tables.announced(p, tables.rank)).store(tables.received[p] + 1, cuda::memory_order_relaxed);"),
@@ -43,7 +43,7 @@ MUTANTS = {
         "await(tables.done(tables.rank, p), ++tables.received[p]);", "++tables.received[p];"),
     "no copy of what no kernel has stored": ("  if (!stored) copy_segments(forward);\n", ""),
     "no count of what kernels have stored": (
-        "const bool stored = counted && (forwarded", "const bool stored = (forwarded"),
+        "forwarded ? is_counted(forward) :", "forwarded ? true :"),
 }
 
 

@@ -49,6 +49,9 @@ struct Landing {
 };
 constexpr int kWindowShift = 48;
 
+// Many warps add to sums at once: they are spread over sectors of memory.
+constexpr int kSums = 32, kSumStride = 4;
+
 // What all plans of a communicator share. Counts and sums are on this rank.
 struct ForwardTables {
   int rank, ranks;
@@ -56,7 +59,7 @@ struct ForwardTables {
   unsigned *sent, *received;   // [rank]: rounds
   unsigned *begun, *ended;     // rounds that were announced and ended
   unsigned* blocks;            // of the last kernel that are done
-  unsigned long long* stored;  // bytes and their addresses, summed up
+  unsigned long long* stored;  // bytes and their addresses, summed up in several places
 
   // Window 0: flags by which others announce and end, and what they announce.
   __device__ unsigned* announced(int at, int by) const { return (unsigned*)bases[at] + by; }
@@ -69,6 +72,8 @@ struct ForwardTables {
     return divide_up(2 * ranks * sizeof(unsigned), 128) * 128 +
            (size_t)ranks * kMostMessages * sizeof(size_t);
   }
+
+  __host__ __device__ unsigned long long* sums(int place) const { return stored + kSumStride * place; }
 
   __device__ bool has_announced(int peer, cuda::memory_order order) const {
     return (int)(Flag(*announced(rank, peer)).load(order) - (sent[peer] + 1)) >= 0;
@@ -133,11 +138,9 @@ __device__ inline char* destination(const ForwardTables& tables, const Target& t
 class Forwarder {
  public:
   __device__ explicit Forwarder(const Forward& forward)
-      : forward_(forward),
-        seen_(1ull << forward.tables.rank),
-        size_(forward.n_segments > 0 ? 0 : ~(size_t)0) {
+      : forward_(forward), size_(forward.n_segments > 0 ? 0 : ~(size_t)0) {
     const bool first = blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0;
-    if (first && forward.n_landings > 0) announce_landings_by_warp(forward);
+    if (first && forward.senders != 0) announce_landings_by_warp(forward);
   }
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;
@@ -149,8 +152,9 @@ class Forwarder {
     const unsigned bytes = __reduce_add_sync(here, bytes_);
     const unsigned address_sum = __reduce_add_sync(here, address_sum_);
     if (bytes == 0 || thread() % 32 != __ffs(here) - 1) return;
-    atomicAdd(&forward_.tables.stored[0], (unsigned long long)bytes);
-    atomicAdd(&forward_.tables.stored[1], (unsigned long long)address_sum);
+    unsigned long long* sums = forward_.tables.sums((blockIdx.x + blockIdx.y + blockIdx.z) % kSums);
+    atomicAdd(&sums[0], (unsigned long long)bytes);
+    atomicAdd(&sums[1], (unsigned long long)address_sum);
   }
 
   template <typename T>
@@ -239,27 +243,26 @@ class Forwarder {
     return destination(forward_.tables, targets_[i], address - begin_);
   }
 
-  // One fence for all that were not seen yet.
+  // All receivers, once: a fence waits for what the thread has stored, too, so there is one of them.
   __device__ void await_receivers() {
-    const unsigned long long before = seen_;
-    for (int i = 0; i < count_; ++i) await_receiver(targets_[i].peer);
-    if (seen_ != before)
-      cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_system);
-  }
-  __device__ void await_receiver(int peer) {
-    if (has(seen_, peer)) return;
-    // Who waits has announced: block 0 may not have begun, and the peer may wait for it. Nobody
-    // waits for a rank that receives nothing.
-    if (forward_.n_landings > 0 &&
-        !forward_.tables.has_announced(peer, cuda::memory_order_relaxed))
-      announce_landings(forward_, 0, 1);
-    forward_.tables.await_announced(peer, cuda::memory_order_relaxed);
-    seen_ |= 1ull << peer;
+    const ForwardTables& tables = forward_.tables;
+    bool leaves = false;
+    for (int i = 0; i < count_; ++i) leaves = leaves || targets_[i].peer != tables.rank;
+    if (!leaves || have_announced_) return;
+    have_announced_ = true;
+    for (unsigned long long left = forward_.receivers; left != 0; left &= left - 1) {
+      const int peer = __ffsll(left) - 1;
+      if (tables.has_announced(peer, cuda::memory_order_relaxed)) continue;
+      // Who waits has announced: block 0 may not have begun, and the peer may wait for it.
+      if (forward_.senders != 0) announce_landings(forward_, 0, 1);
+      tables.await_announced(peer, cuda::memory_order_relaxed);
+    }
+    cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_system);
   }
 
   const Forward& forward_;
-  unsigned long long seen_;  // ranks that have announced
-  size_t begin_ = 0, size_;  // what `count_` holds for
+  bool have_announced_ = false;  // all receivers
+  size_t begin_ = 0, size_;      // what `count_` holds for
   int count_ = -1;               // of targets; -1: not sent
   const Target* targets_ = nullptr;
   char* kept_[kKept];  // where the begin goes
@@ -285,17 +288,26 @@ __device__ inline void copy_segments(const Forward& forward) {
   }
 }
 
+// Whether all bytes were stored once, as far as their sums tell. By whole warps.
+__device__ inline bool is_counted(const Forward& forward) {
+  const unsigned long long* sums = forward.tables.sums(thread() % kSums);
+  unsigned long long bytes = sums[0], address_sum = sums[1];
+  for (int lanes = kSums / 2; lanes > 0; lanes /= 2) {
+    bytes += __shfl_xor_sync(~0u, bytes, lanes);
+    address_sum += __shfl_xor_sync(~0u, address_sum, lanes);
+  }
+  return bytes == forward.bytes && (unsigned)address_sum == (unsigned)forward.address_sum;
+}
+
 // In the place of the exchange. `forwarded`: kernels had the plan.
 __global__ void end_forwarding(const __grid_constant__ Forward forward, bool forwarded) {
   const ForwardTables& tables = forward.tables;
   announce_landings_by_warp(forward);
-  const bool counted = tables.stored[0] == forward.bytes &&
-                       (unsigned)tables.stored[1] == (unsigned)forward.address_sum;
-  const bool stored = counted && (forwarded || forward.bytes == 0);
+  const bool stored = forwarded ? is_counted(forward) : forward.bytes == 0;
   if (!stored) copy_segments(forward);
   __syncthreads();
   if (gridDim.x > 1 && !last_of(tables.blocks, gridDim.x)) return;
-  if (thread() < 2) tables.stored[thread()] = 0;
+  for (int i = thread(); i < kSums * kSumStride; i += threads()) tables.stored[i] = 0;
   if (thread() == 0) ++*tables.ended;
   for (int p = thread(); p < tables.ranks; p += threads()) {
     if (has(forward.receivers, p)) raise(tables.done(p, tables.rank), ++tables.sent[p]);

@@ -230,7 +230,7 @@ class Forwarding {
   // Memory that peers may write, as much as the rank needs that needs most. Collective.
   ncclResult_t allocate(void** memory, size_t bytes) {
     unsigned long long most = bytes;
-    unsigned long long* value = tables_.stored + 2;
+    unsigned long long* value = tables_.sums(kSums);
     cudaMemcpy(value, &most, sizeof most, cudaMemcpyHostToDevice);
     find_largest<kPath><<<1, 64>>>(site_, value);
     if (cudaMemcpy(&most, value, sizeof most, cudaMemcpyDeviceToHost) != cudaSuccess)
@@ -285,7 +285,8 @@ class Forwarding {
     tables_.rank = site.comm.rank;
     tables_.ranks = site.comm.nRanks;
     const size_t ranks = tables_.ranks, bases = kMostWindows * ranks * sizeof(char*);
-    const size_t bytes = bases + 3 * sizeof(unsigned long long) + (2 * ranks + 3) * sizeof(unsigned);
+    const size_t sums = (kSums + 1) * kSumStride * sizeof(unsigned long long);
+    const size_t bytes = bases + sums + (2 * ranks + 3) * sizeof(unsigned);
     if (use_device_of(comm) != ncclSuccess ||
         cudaMalloc(&tables_.bases, bytes) != cudaSuccess ||
         cudaMemset(tables_.bases, 0, bytes) != cudaSuccess ||
@@ -294,7 +295,7 @@ class Forwarding {
       return ncclUnhandledCudaError;
     }
     tables_.stored = (unsigned long long*)((char*)tables_.bases + bases);
-    tables_.sent = (unsigned*)(tables_.stored + 3);
+    tables_.sent = (unsigned*)tables_.sums(kSums + 1);
     tables_.received = tables_.sent + ranks;
     tables_.begun = tables_.received + ranks;
     tables_.ended = tables_.begun + 1;
