@@ -15,18 +15,8 @@ import tempfile
 
 # Of the hazards between kernels that send, what they send and what comes.
 LANE_MUTANTS = {
-    "kernels that send wait for nobody who reads what comes": (
-        "  for (const Message& message : planned->planned().receives) {\n",
-        "  for (const Message& message : std::vector<Message>()) {\n"),
-    "kernels that send do not wait for the exchange before": (
+    "kernels that send do not wait for the communication before": (
         "  touches.list.push_back({Exchanges::order(), true, together});\n", ""),
-    "only the first kernel that sends waits for those before": (
-        "for (const int other : joins ? hazard.before : hazard.writers)",
-        "for (const int other : joins ? std::vector<int>() : hazard.writers)"),
-    "who comes after waits for the last kernel that sends alone": (
-        "        hazard.writers.push_back(last);\n", "        hazard.writers = {last};\n"),
-    "an exchange does not wait for who reads what comes": (
-        "      for (const int reader : hazard.readers) chosen[reader] = true;\n", ""),
 }
 MUTANTS = {
     "stores before the announcement": (
