@@ -2,6 +2,7 @@
 // Bulk copies, as the checker sees them. What they write to global memory is an actor's of their
 // own: it knows what the thread knew that began it, and is known to the thread that has waited for
 // it.
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -25,6 +26,17 @@ void Checker::on_bulk_begin(const vgpu::Warp& warp, const vgpu::BulkCopy& copy) 
   if (options_.global_races && !copy.to_shared) {
     const ActorId actor = block.first + warp.index;
     mine.writer = races_.add_actors(races_.info(actor), 1, races_.publish(actor));
+  }
+  if (!copy.to_shared && options_.shared_races && !block.bulk.empty()) {
+    // It reads its source, which another copy may be bringing.
+    std::array<Address, vgpu::kLanes> addresses{};
+    addresses[copy.lane] = copy.shared;
+    check_bulk(block, warp, *copy.op,
+               {.kind = AccessKind::Load,
+                .space = ptx::Space::Shared,
+                .bytes = copy.bytes,
+                .lanes = 1U << copy.lane,
+                .addresses = addresses});
   }
   block.bulk.add(mine);
 }

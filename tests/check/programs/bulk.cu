@@ -7,6 +7,8 @@
 // CASE in_not_waited shared-race
 // CASE in_expects_half shared-race
 // CASE in_second_not_waited shared-race
+// CASE through none
+// CASE through_not_waited shared-race
 // CASE out none
 // CASE out_reused shared-race
 // CASE out_reused_after_read none
@@ -87,6 +89,20 @@ __global__ void fetch(const unsigned* from, unsigned* out, In way) {
   if (way == Never || way == Once) barrier.wait(1);
 }
 
+// From memory to memory, through shared memory.
+__global__ void through(const unsigned* from, unsigned* to, bool waits) {
+  __shared__ __align__(16) unsigned tile[kWords];
+  __shared__ Barrier barrier;
+  if (threadIdx.x != 0) return;
+  barrier.init();
+  barrier.expect(kBytes);
+  copy_in(tile, from, kBytes, barrier);
+  if (waits) barrier.wait(0);
+  copy_out(to, tile, kBytes);
+  if (!waits) barrier.wait(0);
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
 enum Out { WaitsForAll, Reuses, ReusesAfterRead, AnnouncesAfterRead, AnnouncesAtOnce };
 
 __global__ void send(unsigned* to, unsigned* flag, unsigned* out, Out way) {
@@ -147,6 +163,8 @@ int main(int argc, char** argv) {
   if (which.is("in_not_waited")) fetch<<<1, kWords>>>(data, out, Never);
   if (which.is("in_expects_half")) fetch<<<1, kWords>>>(data, out, ExpectsHalf);
   if (which.is("in_second_not_waited")) fetch<<<1, kWords>>>(data, out, Once);
+  if (which.is("through")) through<<<1, 32>>>(data, out, true);
+  if (which.is("through_not_waited")) through<<<1, 32>>>(data, out, false);
   if (which.is("out")) send<<<2, kWords>>>(data, flag, out, WaitsForAll);
   if (which.is("out_reused")) send<<<2, kWords>>>(data, flag, out, Reuses);
   if (which.is("out_reused_after_read")) send<<<2, kWords>>>(data, flag, out, ReusesAfterRead);

@@ -47,13 +47,19 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text.replace(at, from.size(), to);
 }
 
+/// Mutants' honest bases have some of it in common with attacks.
+Result<std::string> common_text(const std::string& name) {
+  auto text = system::read_file(kAttacks / "common" / name);
+  return text ? text : system::read_file(kRoot / "tests/hostile/generate/honest/common" / name);
+}
+
 /// What many attacks have in common is written once: "// common: NAME" stands for common/NAME.inc.
 std::string expanded(std::string text) {
   constexpr std::string_view kMark = "// common: ";
   for (std::size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark)) {
     const std::size_t end = text.find('\n', at);
     const std::string name = text.substr(at + kMark.size(), end - at - kMark.size());
-    text.replace(at, end + 1 - at, *system::read_file(kAttacks / "common" / (name + ".inc")));
+    text.replace(at, end + 1 - at, *common_text(name + ".inc"));
   }
   return text;
 }
