@@ -106,11 +106,11 @@ TEST(SyncHistory, ManyWritesBecomeOneWithoutLosingWhatTheyPublished) {
   const ClockPtr clock = Clock::with_actor(nullptr, 1, 1);
   for (ActorId writer = 1; writer <= 200; ++writer) {
     SyncHistory::Write write = by(writer, Kind::Add, writer);
-    if (writer == 1) write.clocks[1] = clock;
+    if (writer == 1) write.word.clocks[1] = clock;
     count.add(write, kInitial);
   }
   EXPECT_EQ(count.writes().size(), SyncHistory::kMost);
-  EXPECT_EQ(count.writes()[0].clocks[1], clock);
+  EXPECT_EQ(count.writes()[0].word.clocks[1], clock);
   const AskDemand all = at_least(200);
   EXPECT_EQ(count.read(0, 200, &all).proven, ~Set{0});
 }
@@ -119,14 +119,14 @@ TEST(SyncHistory, AValueOfUnknownOriginCountsForAllThatWasPublished) {
   SyncHistory flag(0, 4);
   const ClockPtr told = Clock::with_actor(nullptr, 7, 1);
   SyncHistory::Write first = by(7, Kind::Store, 1);
-  first.clocks[0] = told;
+  first.word.clocks[0] = told;
   flag.add(first, 0);
   flag.add(by(8, Kind::Store, 2), 0);
   flag.start_over(0);
   ASSERT_EQ(flag.writes().size(), 1U);
   EXPECT_EQ(flag.last().value, 0U);
   EXPECT_EQ(flag.last().actor, 8U);
-  EXPECT_EQ(flag.last().clocks[0]->epoch_of(7), 1U);
+  EXPECT_EQ(flag.last().word.clocks[0]->epoch_of(7), 1U);
 }
 
 }  // namespace
