@@ -56,7 +56,7 @@ def check_extension(folder):
     sources = ("check.cu", "kernel.cc", "tuned.cu", "original.cu")
 
     def run():
-        return subprocess.run([CUCO, "run", *sources, "--nvcc", "-Iinclude", "--nvcc", "-I."], cwd=made,
+        return subprocess.run([CUCO, "run", *sources, "--nvcc", f"-I{made}/include", "--nvcc", f"-I{made}"], cwd=made,
                               capture_output=True, text=True)
 
     right = run()
