@@ -10,7 +10,7 @@
 #include "cli/journey/journey_view.h"
 #include "cli/journey/learned.h"
 #include "cli/journey/proposers.h"
-#include "cli/journey/tuning_team.h"
+#include "cli/models/tuning_team.h"
 #include "cli/terminal/interrupt.h"
 #include "expert/expert.h"
 #include "report/export.h"

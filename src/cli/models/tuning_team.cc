@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/journey/tuning_team.h"
+#include "cli/models/tuning_team.h"
 
 #include <deque>
 
