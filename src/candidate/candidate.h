@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "candidate/forecast.h"
 #include "candidate/outcome.h"
 #include "design/directive.h"
 #include "program/source.h"
@@ -17,6 +16,17 @@ namespace cuco::candidate {
 /// Numbered from 0 (the seed) within a run, in the order of proposal.
 using Number = int;
 inline constexpr Number kSeed = 0;
+
+/// What was expected of a candidate before it was built.
+struct Forecast {
+  double speedup = 1;    ///< Over the seed: as likely more as less.
+  double low = 0;        ///< Nineteen times of twenty it is above this,
+  double high = 0;       ///< and as often below this.
+  double works = 1;      ///< Chance that it is correct.
+  bool judged = true;    ///< False: nobody looked, it was hopeless.
+  bool audited = false;  ///< It was hopeless, and is judged all the same.
+  bool operator==(const Forecast&) const = default;
+};
 
 struct Lineage {
   std::string proposer;  ///< "seed", "expert", "model:NAME", "command:NAME".

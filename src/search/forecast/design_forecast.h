@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "candidate/candidate.h"
-#include "candidate/forecast.h"
 
 namespace cuco::search {
 
