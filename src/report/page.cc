@@ -34,8 +34,8 @@ std::string winner_sections(const RunState& state, const Entry& best, const Page
   body += section("Where the limits are", roofline_picture(scored));
   body += section("Before and after, rank by rank", timeline_section(options));
   body += section("How it came about", lineage_table(state, number));
-  body += section(fmt::format("Why #{}", number),
-                  fmt::format("<pre>{}</pre>\n", escaped(explanation(state, number))));
+  body += section(fmt::format("Why #{}", number), fmt::format("<pre tabindex=\"0\">{}</pre>\n",
+                                                              escaped(explanation(state, number))));
   return body;
 }
 

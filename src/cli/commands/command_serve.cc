@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/journey/run_lookup.h"
 #include "cli/terminal/command.h"
 #include "system/jobs/process.h"
 #include "system/os/files.h"
@@ -9,7 +10,13 @@ namespace {
 class ServeCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
+    arguments.positional("RUN", runs_, "show only these runs")
+        .optional()
+        .completes(Completion::Run);
     arguments.option("--port", port_, "N", "local port (default: 8765; 0: any free port)");
+    arguments.option("--address", address_, "IP",
+                     "listen there (default: 127.0.0.1); others than this machine need the token "
+                     "that is printed");
   }
 
   /// The server is a program of its own: it links an HTTP library that the others need not load.
@@ -19,10 +26,17 @@ class ServeCommand final : public Command {
     }
     CUCO_TRY_ASSIGN(const system::Path helper, system::find_helper("cuco-serve"));
     const std::string root = context.config.text("store.folder");
-    return system::become(helper, {root, std::to_string(port_)});
+    std::vector<std::string> words{root, address_, std::to_string(port_)};
+    for (const std::string& name : runs_) {
+      CUCO_TRY_ASSIGN(const auto folder, store::find_run(root, name));
+      words.push_back(folder.name);
+    }
+    return system::become(helper, words);
   }
 
  private:
+  std::vector<std::string> runs_;
+  std::string address_ = "127.0.0.1";
   int port_ = 8765;
 };
 

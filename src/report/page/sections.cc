@@ -106,7 +106,8 @@ std::string asked_table(const RunState& state) {
 
 std::string lineage_table(const RunState& state, candidate::Number number) {
   std::string text =
-      "<div class=\"scroll\"><table><tr><th class=\"n\"></th><th>design</th><th>changed</th>"
+      "<div class=\"scroll\" tabindex=\"0\"><table><tr><th "
+      "class=\"n\">#</th><th>design</th><th>changed</th>"
       "<th class=\"n\">over its parent</th><th class=\"n\">over the seed</th></tr>\n";
   for (const LineageStep& step : lineage_of(state, number)) {
     const bool seed = step.number == candidate::kSeed;
@@ -125,7 +126,8 @@ std::string shapes_table(const Scored& scored) {
   for (const auto& shape : scored.shapes)
     longest = std::max({longest, shape.seconds, shape.baseline_seconds});
   std::string text =
-      "<div class=\"scroll\"><table><tr><th>shape</th><th class=\"n\">winner</th><th></th>"
+      "<div class=\"scroll\" tabindex=\"0\"><table><tr><th>shape</th><th "
+      "class=\"n\">winner</th><td></td>"
       "<th class=\"n\">seed</th><th class=\"n\">bound</th><th class=\"n\">speed-up</th></tr>\n";
   for (const auto& shape : scored.shapes) {
     const bool known = shape.seconds > 0 && shape.baseline_seconds > 0;
@@ -155,7 +157,7 @@ std::string evidence(const RunState& state, const Entry* winner) {
   std::string text;
   if (winner != nullptr) {
     text +=
-        "<div class=\"scroll\"><table><tr><th>verdict of the winner at</th>"
+        "<div class=\"scroll\" tabindex=\"0\"><table><tr><th>verdict of the winner at</th>"
         "<th class=\"n\">shapes</th><th class=\"n\">hidden shapes</th>"
         "<th class=\"n\">schedules</th></tr>\n";
     for (const auto& [rung, outcome] : winner->outcomes) {
@@ -177,7 +179,8 @@ std::string evidence(const RunState& state, const Entry* winner) {
   const auto kinds = rejected(state);
   if (kinds.empty()) return text + "<p class=\"soft\">No candidate was rejected.</p>\n";
   text +=
-      "<div class=\"scroll\"><table><tr><th>rejected as</th><th class=\"n\">candidates</th>"
+      "<div class=\"scroll\" tabindex=\"0\"><table><tr><th>rejected as</th><th "
+      "class=\"n\">candidates</th>"
       "<th>for example</th></tr>\n";
   for (const Rejected& kind : kinds) {
     text +=
@@ -191,7 +194,8 @@ std::string measured_table(const RunState& state) {
   const auto pairs = predicted_and_measured(state);
   if (pairs.empty()) return {};
   std::string text =
-      "<div class=\"scroll\"><table><tr><th class=\"n\"></th><th class=\"n\">predicted</th>"
+      "<div class=\"scroll\" tabindex=\"0\"><table><tr><th class=\"n\">#</th><th "
+      "class=\"n\">predicted</th>"
       "<th class=\"n\">measured</th><th class=\"n\">predicted speed-up</th>"
       "<th class=\"n\">measured speed-up</th></tr>\n";
   const auto ratio = [](const Scored& scored) {
@@ -236,7 +240,8 @@ std::string candidates_table(const RunState& state) {
     shown.resize(kMostRows);
   }
   std::string text =
-      "<div class=\"scroll\"><table><tr><th class=\"n\"></th><th>design</th><th>verdict</th>"
+      "<div class=\"scroll\" tabindex=\"0\"><table><tr><th "
+      "class=\"n\">#</th><th>design</th><th>verdict</th>"
       "<th class=\"n\">time</th><th class=\"n\">against the seed</th></tr>\n";
   for (const Entry* entry : shown)
     text += candidate_row(state, *entry);
@@ -244,7 +249,7 @@ std::string candidates_table(const RunState& state) {
 }
 
 std::string diff_listing(std::string_view unified) {
-  std::string text = "<div class=\"scroll\"><table class=\"diff\">\n";
+  std::string text = "<div class=\"scroll\" tabindex=\"0\"><table class=\"diff\">\n";
   int before = 0;
   int after = 0;
   for (const std::string_view line : split(unified, '\n')) {

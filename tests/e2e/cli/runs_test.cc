@@ -204,12 +204,11 @@ TEST(Demo, IsShownReportedAndServedWithoutCompiler) {
   const Seen served = shell(
       "cuco serve --port 0 > log & trap \"kill $!\" EXIT;"
       "for i in $(seq 100); do grep -q http log && break; sleep 0.1; done;"
-      "url=$(grep -o \"http://[0-9.:]*\" log); curl -s --noproxy \"*\" $url/ $url/runs/demo "
-      "$url/api/runs;"
-      "code() { curl -s --noproxy \"*\" -o /dev/null -w \" %{http_code}\" $url/runs/7 \"$@\"; };"
+      "url=$(grep -o \"http://[0-9.:]*\" log); curl -s --noproxy \"*\" $url/ $url/api/runs;"
+      "code() { curl -s --noproxy \"*\" -o /dev/null -w \" %{http_code}\" $url/api/runs/7 "
+      "\"$@\"; };"
       "code -H \"Host: elsewhere.example\"; code");
-  EXPECT_THAT(served.out, HasSubstr("href=\"/runs/demo\""));
-  EXPECT_THAT(served.out, HasSubstr("How it came about"));
+  EXPECT_THAT(served.out, HasSubstr("<html"));
   EXPECT_THAT(served.out, HasSubstr("\"run\":\"demo\""));
   EXPECT_THAT(served.out, HasSubstr(" 403 404"));
 }
