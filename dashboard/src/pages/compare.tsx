@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useEffect } from "preact/hooks";
+import { type CandidateDetail, getCandidate } from "../api";
+import { factor, time } from "../format";
+import { Show, useLoaded } from "../loaded";
+import { Code } from "../parts/code";
+import { designParts } from "../parts/grid";
+import { Trail, VerdictMark } from "../parts/small";
+
+export function Compare({ run, first, second }: { run: string; first: number; second: number }) {
+  const both = useLoaded(() => Promise.all([getCandidate(run, first), getCandidate(run, second)]), `${run} ${first} ${second}`);
+  useEffect(() => void (document.title = `#${first} and #${second} · run ${run} · cuco`), [run, first, second]);
+  return (
+    <>
+      <Trail><a href={`/runs/${run}`}>{run}</a><span aria-current="page">#{first} and #{second}</span></Trail>
+      <h1>#{first} and #{second}</h1>
+      <Show of={both}>{([a, b]) => (
+        <>
+          <Facts run={run} a={a} b={b} />
+          <section><h2>Code</h2><Code files={b.files} before={a.files} beforeName={`#${first}`} name={`#${second}`} /></section>
+        </>
+      )}</Show>
+    </>
+  );
+}
+
+const DIMENSIONS = ["backend", "placement", "synchronisation", "issuer", "chunk"];
+
+function Facts({ run, a, b }: { run: string; a: CandidateDetail; b: CandidateDetail }) {
+  const left = designParts(a.design), right = designParts(b.design);
+  const count = Math.max(left.length, right.length);
+  const last = (one: CandidateDetail) => one.verdicts[one.verdicts.length - 1];
+  // Only shapes that both were timed on can be compared.
+  const rung = b.verdicts.slice().reverse().find((verdict) => a.verdicts.some((other) => other.rung === verdict.rung))?.rung;
+  const shapes = (one: CandidateDetail) => one.verdicts.find((verdict) => verdict.rung === rung)?.outcome.shapes ?? [];
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Differences">
+      <table class="compare">
+        <thead><tr><th><span class="hidden">what</span></th>{[a, b].map((one) => <th key={one.number}><a href={`/runs/${run}/candidates/${one.number}`}>#{one.number}</a></th>)}<th class="n">change</th></tr></thead>
+        <tbody>
+          <tr><th scope="row">verdict</th>{[a, b].map((one) => <td key={one.number}><VerdictMark verdict={last(one)?.verdict ?? ""} /> {last(one)?.rung}</td>)}<td /></tr>
+          <tr><th scope="row">by</th><td>{a.proposer}</td><td>{b.proposer}</td><td /></tr>
+          {Array.from({ length: count }, (_, index) => (
+            <tr key={index} class={left[index] === right[index] ? "same" : "differs"}><th scope="row">{DIMENSIONS[index] ?? "kernels"}</th><td>{left[index] ?? "–"}</td><td>{right[index] ?? "–"}</td><td class="n">{left[index] === right[index] ? "" : "≠"}</td></tr>
+          ))}
+          {shapes(a).map((shape) => {
+            const other = shapes(b).find((one) => one.shape === shape.shape);
+            if (!other) return null;
+            return <tr key={shape.shape}><th scope="row">{shape.shape} <span class="soft">{rung}</span></th><td>{time(shape.seconds)}</td><td>{time(other.seconds)}</td><td class="n">{factor(shape.seconds / other.seconds)}</td></tr>;
+          })}
+        </tbody>
+      </table>
+      {rung === undefined && <p class="soft">They were not judged on the same rung: their times cannot be compared.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useEffect } from "preact/hooks";
+import { getCost, type Cost, type Sum } from "../api";
+import { count, duration } from "../format";
+import { Empty, Show, useLoaded } from "../loaded";
+import { Tile, Trail } from "../parts/small";
+
+const price = (sum: Sum) =>
+  sum.dollars === undefined ? "price unknown" : `$${sum.dollars.toFixed(4)}${sum.unpriced_calls > 0 ? ` + ${sum.unpriced_calls} of unknown price` : ""}`;
+
+export function CostPage({ run }: { run: string }) {
+  const cost = useLoaded(() => getCost(run), run);
+  useEffect(() => void (document.title = `Cost · run ${run} · cuco`), [run]);
+  return (
+    <>
+      <Trail><a href={`/runs/${run}`}>{run}</a><span aria-current="page">cost</span></Trail>
+      <h1>What run {run} cost</h1>
+      <Show of={cost}>{(value) => (value.total.calls === 0 ? <Empty title="It asked no model"><p>The built-in expert proposes without one, and costs nothing but this machine's time.</p></Empty> : <Costs cost={value} />)}</Show>
+    </>
+  );
+}
+
+function Costs({ cost }: { cost: Cost }) {
+  return (
+    <>
+      <div class="tiles">
+        <Tile value={price(cost.total)} label="in all" /><Tile value={count(cost.total.calls)} label="calls" />
+        <Tile value={count(cost.total.prompt_tokens)} label={`tokens in, ${count(cost.total.cached_tokens)} cached`} />
+        <Tile value={count(cost.total.answer_tokens)} label={`tokens out, ${count(cost.total.reasoning_tokens)} for reasoning`} />
+        <Tile value={duration(cost.total.seconds)} label="waited for answers" />
+      </div>
+      {cost.cut_off_calls > 0 && <p class="soft">{cost.cut_off_calls} calls were cut off; they are not in the sums.</p>}
+      <Group title="By model" sums={cost.models} /><Group title="By role" sums={cost.roles} /><Group title="By candidate" sums={cost.candidates} />
+    </>
+  );
+}
+
+const Group = ({ title, sums }: { title: string; sums: Record<string, Sum> }) => (
+  <section><h2>{title}</h2>
+    <div class="scroll" tabIndex={0} role="region" aria-label={title}><table>
+      <thead><tr><th><span class="hidden">what</span></th><th class="n">calls</th><th class="n">in</th><th class="n">cached</th><th class="n">out</th><th class="n">price</th></tr></thead>
+      <tbody>{Object.entries(sums).map(([name, sum]) => (
+        <tr key={name}><th scope="row">{name === "-1" ? "no candidate" : title === "By candidate" ? `#${name}` : name || "–"}</th><td class="n">{count(sum.calls)}</td><td class="n">{count(sum.prompt_tokens)}</td>
+          <td class="n">{count(sum.cached_tokens)}</td><td class="n">{count(sum.answer_tokens)}</td><td class="n">{price(sum)}</td></tr>
+      ))}</tbody></table></div>
+  </section>
+);

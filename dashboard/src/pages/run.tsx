@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useEffect, useState } from "preact/hooks";
+import { type Candidate, type Candidates, follow, getCandidates, getRun, getTimeline, type RunDetail } from "../api";
+import { count, duration, factor, nameOf, time } from "../format";
+import { ProblemNote, Show, useLoaded } from "../loaded";
+import { DesignGrid } from "../parts/grid";
+import { History } from "../parts/history";
+import { predicted, StateMark, Tile, Trail } from "../parts/small";
+import { CandidateTable } from "../parts/table";
+import { TimelineView } from "../parts/timeline";
+
+/** Takes changed rows over; they are in the order of their numbers. */
+function merged(list: Candidate[], changed: Candidate[]): Candidate[] {
+  const made = list.slice();
+  for (const candidate of changed) made[candidate.number] = candidate;
+  return made;
+}
+
+export function Run({ run }: { run: string }) {
+  const [data, setData] = useState<Candidates>();
+  const [problem, setProblem] = useState<string>();
+  const [live, setLive] = useState(false);
+  const [version, setVersion] = useState(0);
+  const [filter, setFilter] = useState("");
+  useEffect(() => {
+    let stop = () => {};
+    let current = true;
+    getCandidates(run).then(
+      (first) => {
+        if (!current) return;
+        setData(first);
+        stop = follow(run, first.sequence, (change) => {
+          setData((before) => before && { ...change, list: merged(before.list, change.list) });
+          setVersion((before) => before + 1);
+        }, setLive);
+      },
+      (error: Error) => setProblem(error.message));
+    return () => { current = false; stop(); };
+  }, [run]);
+  const detail = useLoaded(() => getRun(run), `${run} ${data?.state ?? ""}`);
+  useEffect(() => void (document.title = `${data ? `${count(data.list.length)} candidates · ` : ""}run ${run} · cuco`), [run, data]);
+  if (problem) return <ProblemNote text={problem} />;
+  const best = data && data.best !== null ? data.list[data.best] : undefined;
+  return (
+    <>
+      <Trail><span aria-current="page">{run}</span></Trail>
+      <Show of={detail}>{(head) => <Head head={head} data={data} live={live} />}</Show>
+      {data && (
+        <>
+          {data.list.length > 1
+            ? <section aria-label="The search"><h2>The search</h2><History run={run} list={data.list} best={data.best} bound={best && best.bound > 0 ? best.baseline / best.bound : undefined} /></section>
+            : <p class="soft">The seed is being judged; candidates come next.</p>}
+          <div class="columns">
+            <section><h2>Design space</h2><DesignGrid list={data.list} choose={setFilter} /></section>
+            <section><h2>Islands</h2><Islands list={data.list} choose={setFilter} /></section>
+          </div>
+          <section id="candidates"><h2>Candidates</h2>
+            <CandidateTable run={run} list={data.list} best={data.best} filter={filter} setFilter={setFilter} /></section>
+        </>
+      )}
+      {detail.value && <Below head={detail.value} run={run} version={version} />}
+    </>
+  );
+}
+
+function Head({ head, data, live }: { head: RunDetail; data?: Candidates; live: boolean }) {
+  const row = data && data.best !== null ? data.list[data.best] : undefined;
+  const gain = row && row.seconds > 0 ? row.baseline / row.seconds : undefined;
+  const judged = data?.list.filter((candidate) => candidate.verdict !== "").length ?? 0;
+  const state = data?.state ?? head.state;
+  return (
+    <>
+      <h1>{nameOf(head.workload)} <StateMark state={state} /> {state === "running" && <span class="soft small" role="status">{live ? "live" : "connecting …"}</span>}</h1>
+      <p class="lead">{head.target} · {head.hardware} · seed {head.seed} · {duration((head.last_ms - head.started_ms) / 1000)}</p>
+      <div class="tiles">
+        {row && gain !== undefined ? (
+          <>
+            <Tile good value={factor(gain)} label={`speed-up, ${predicted(row.predicted)}`} />
+            <Tile value={time(row.seconds)} label={`best, #${row.number}`} />
+            <Tile value={time(row.baseline)} label="seed, same shapes" />
+            {row.bound > 0 && <Tile value={time(row.bound)} label={`speed of light, ${Math.round((100 * row.bound) / row.seconds)} % reached`} />}
+          </>
+        ) : <Tile value="–" label="nothing faster than the seed yet" />}
+        <Tile value={count(judged)} label="candidates judged" />
+      </div>
+    </>
+  );
+}
+
+function Islands({ list, choose }: { list: Candidate[]; choose: (filter: string) => void }) {
+  const islands = new Map<string, { count: number; correct: number; gain: number; best?: Candidate }>();
+  for (const candidate of list) {
+    if (candidate.number === 0) continue;
+    const name = candidate.island || candidate.phase || "no island";
+    const island = islands.get(name) ?? { count: 0, correct: 0, gain: 0 };
+    island.count++;
+    if (candidate.verdict === "scored") island.correct++;
+    const gain = candidate.seconds > 0 ? candidate.baseline / candidate.seconds : 0;
+    if (gain > island.gain) Object.assign(island, { gain, best: candidate });
+    islands.set(name, island);
+  }
+  if (islands.size === 0) return <p class="soft">None yet.</p>;
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Islands">
+      <table>
+        <thead><tr><th>island</th><th class="n">candidates</th><th class="n">correct</th><th class="n">best</th></tr></thead>
+        <tbody>{[...islands].map(([name, island]) => (
+          <tr key={name}><td><button type="button" class="link" onClick={() => choose(name)}>{name}</button></td><td class="n">{count(island.count)}</td>
+            <td class="n">{count(island.correct)}</td><td class="n">{island.best ? `#${island.best.number} ${factor(island.gain)}` : "–"}</td></tr>
+        ))}</tbody>
+      </table>
+    </div>
+  );
+}
+
+function Below({ head, run, version }: { head: RunDetail; run: string; version: number }) {
+  return (
+    <>
+      {head.timeline
+        ? <section><h2>Before and after, rank by rank</h2><TimelineOf run={run} version={version} /></section>
+        : <section><h2>Before and after, rank by rank</h2><p class="soft">Not recorded yet: <code>cuco report {run}</code> runs seed and winner once more and keeps what they did when.</p></section>}
+      {head.plans.length > 0 && (
+        <section><h2>Plans</h2>
+          <div class="scroll" tabIndex={0} role="region" aria-label="Plans"><table>
+            <thead><tr><th class="n">plan</th><th class="n">after</th><th>design</th><th>why</th><th class="n">expected</th></tr></thead>
+            <tbody>{head.plans.map((plan) => (
+              <tr key={plan.number}><td class="n">{plan.number}</td><td class="n">{plan.parent ?? "–"}</td><td>{plan.design}</td><td class="soft">{plan.reason}</td><td class="n">{factor(plan.expected_gain)}</td></tr>
+            ))}</tbody></table></div>
+        </section>
+      )}
+      {head.notes.length > 0 && <section><h2>What it learnt</h2><ul>{head.notes.map((note) => <li key={note}>{note}</li>)}</ul></section>}
+      <div class="columns">
+        <section><h2>Fast path</h2>
+          {head.steps.length === 0 ? <p class="soft">There was none.</p>
+            : <ol class="steps">{head.steps.map((step, index) => <li key={index} class={step.ok ? "ok" : "bad"}><b>{step.ok ? "✓" : "✗"} {step.step}</b> <span class="soft">{step.detail}</span></li>)}</ol>}
+        </section>
+        <section><h2>What was asked</h2>
+          <table><tbody>{head.asked.map(([label, value]) => <tr key={label}><th scope="row">{label}</th><td>{value}</td></tr>)}</tbody></table>
+          <p><a href={`/runs/${run}/cost`}>What it cost</a> <span class="soft">· the judge worked {duration(head.judge_seconds)}</span></p>
+        </section>
+      </div>
+    </>
+  );
+}
+
+function TimelineOf({ run, version }: { run: string; version: number }) {
+  const timeline = useLoaded(() => getTimeline(run), `${run} ${version}`);
+  return <Show of={timeline}>{(value) => <TimelineView timeline={value} />}</Show>;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// A verdict with its reasons: times by shape, what limits them, where the time went, what was checked.
+import type { ShapeTime, Verdict } from "../api";
+import { factor, time } from "../format";
+import { predicted, VerdictMark } from "./small";
+
+function interval(shape: ShapeTime): string {
+  const range = shape.speedup;
+  const [low, high] = Array.isArray(range) ? range : [range?.low ?? 0, range?.high ?? 0];
+  if (high > low) return `${low.toFixed(3)}x to ${high.toFixed(3)}x`;
+  return shape.baseline_seconds ? factor(shape.baseline_seconds / shape.seconds) : "–";
+}
+
+function Samples({ samples }: { samples: number[] }) {
+  const low = Math.min(...samples), high = Math.max(...samples);
+  const x = (value: number) => (high > low ? 4 + (112 * (value - low)) / (high - low) : 60);
+  return (
+    <svg class="samples" viewBox="0 0 120 14" role="img" aria-label={`${samples.length} samples from ${time(low)} to ${time(high)}`}>
+      {samples.map((value, index) => <circle key={index} cx={x(value)} cy={7} r={2.5} />)}
+    </svg>
+  );
+}
+
+export function VerdictView({ verdict }: { verdict: Verdict }) {
+  const outcome = verdict.outcome;
+  const shapes = outcome.shapes ?? [];
+  const sampled = shapes.some((shape) => (shape.samples?.length ?? 0) > 1);
+  return (
+    <section class="verdict">
+      <h3><VerdictMark verdict={verdict.verdict} /> <span>{verdict.rung}</span> <span class="soft">judged in {verdict.wall_seconds.toFixed(1)} s</span></h3>
+      {verdict.verdict !== "scored" && <pre class="why">{verdict.explanation}</pre>}
+      {shapes.length > 0 && (
+        <div class="scroll" tabIndex={0} role="region" aria-label={`Times by shape, ${verdict.rung}`}>
+          <table>
+            <thead><tr><th>shape</th><th class="n">time, {predicted(verdict.predicted)}</th><th class="n">seed</th><th class="n">bound</th><th>limited by</th><th class="n">speed-up</th>{sampled && <th>samples</th>}</tr></thead>
+            <tbody>{shapes.map((shape) => (
+              <tr key={shape.shape}><td>{shape.shape}</td><td class="n">{time(shape.seconds)}</td><td class="n">{time(shape.baseline_seconds ?? 0)}</td>
+                <td class="n">{time(shape.bound_seconds ?? 0)}</td><td>{shape.limited_by || "–"}</td><td class="n">{interval(shape)}</td>
+                {sampled && <td>{shape.samples && shape.samples.length > 1 && <Samples samples={shape.samples} />}</td>}</tr>
+            ))}</tbody>
+          </table>
+        </div>
+      )}
+      {shapes.map((shape) => <Where key={shape.shape} shape={shape} />)}
+      {verdict.verdict === "scored" && (
+        <p class="soft">Checked on {outcome.checked_shapes ?? 0} shapes, {outcome.checked_hidden_shapes ?? 0} hidden ones, in {outcome.checked_schedules ?? 0} schedules.
+          {(outcome.left_out ?? []).map((line) => <span key={line}><br />Left out: {line}</span>)}
+          {(outcome.warnings ?? []).map((line) => <span key={line}><br />{line}</span>)}</p>
+      )}
+    </section>
+  );
+}
+
+/** Where the slowest rank's time went, and the lines that took it. */
+function Where({ shape }: { shape: ShapeTime }) {
+  const phases = shape.phases ?? [];
+  const spots = shape.hot_spots ?? [];
+  if (phases.length === 0 && spots.length === 0) return null;
+  const longest = Math.max(...phases.map((phase) => phase.seconds), 1e-12);
+  return (
+    <details>
+      <summary>Where the time goes: {shape.shape}</summary>
+      {phases.length > 0 && (
+        <table class="phases"><tbody>{phases.map((phase) => (
+          <tr key={phase.phase}><th scope="row">{phase.phase}</th><td class="n">{time(phase.seconds)}</td>
+            <td class="wide"><svg viewBox="0 0 100 9" preserveAspectRatio="none" aria-hidden="true"><rect width={(100 * phase.seconds) / longest} height="9" /></svg></td></tr>
+        ))}</tbody></table>
+      )}
+      {spots.length > 0 && (
+        <table><thead><tr><th>line</th><th class="n">share of warps' time</th><th>what</th></tr></thead>
+          <tbody>{spots.map((spot, index) => (
+            <tr key={index}><td><code>{spot.where.file}:{spot.where.line}</code> {spot.where.kernel}</td><td class="n">{(100 * spot.share).toFixed(0)} %</td><td>{spot.what}</td></tr>
+          ))}</tbody></table>
+      )}
+    </details>
+  );
+}
