@@ -22,7 +22,7 @@ const look = EditorView.theme({
   ".cm-scroller": { fontFamily: "ui-monospace, SFMono-Regular, Menlo, monospace", lineHeight: "1.5" },
   ".cm-gutters": { backgroundColor: "var(--card)", color: "var(--soft)", border: "none" },
   ".cm-changedLine": { backgroundColor: "var(--added) !important" },
-  ".cm-deletedChunk, .cm-merge-a .cm-changedLine": { backgroundColor: "var(--removed) !important" },
+  ".cm-deletedChunk, &.cm-merge-a .cm-changedLine": { backgroundColor: "var(--removed) !important" },
   ".cm-changedText, .cm-deletedChunk .cm-deletedText": { background: "none !important" },
   ".cm-insertedLine, .cm-deletedLine, .cm-insertedLine *, .cm-deletedLine *": { textDecoration: "none !important" },
   ".cm-collapsedLines": { color: "var(--soft)", background: "var(--line) !important", padding: "4px 10px" },
