@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: sends on what a bulk copy brings without waiting for it
-// verdict: wrong-result
+// verdict: findings
+// because: shared-race
 // fidelity: final
 // common: multiply
 // common: flags
