@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
-#include "cli/journey/recorded_timeline.h"
+#include "cli/commands/results/recorded_timeline.h"
 #include "cli/journey/run_lookup.h"
 #include "cli/terminal/command.h"
 #include "report/forms.h"

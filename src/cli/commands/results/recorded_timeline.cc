@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/journey/recorded_timeline.h"
+#include "cli/commands/results/recorded_timeline.h"
 
 #include <filesystem>
 
