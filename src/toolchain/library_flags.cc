@@ -47,6 +47,11 @@ std::vector<std::string> library_flags(std::string_view text) {
   if (text.find("nccl") != std::string_view::npos) flags.emplace_back("-lnccl");
   if (includes("cuda.h")) flags.emplace_back("-lcuda");
   if (includes("nvrtc.h")) flags.emplace_back("-lnvrtc");
+  // NVIDIA's library where the program is built, ours where it runs.
+  if (includes("cublas_v2.h") || includes("cublas.h")) flags.emplace_back("-lcublas");
+  if (includes("cublasLt.h")) flags.emplace_back("-lcublasLt");
+  if (includes("cufft.h")) flags.emplace_back("-lcufft");
+  if (includes("curand.h")) flags.emplace_back("-lcurand");
   if (includes("mpi.h")) {
     const auto mpi = mpi_flags();
     flags.insert(flags.end(), mpi.begin(), mpi.end());

@@ -9,7 +9,8 @@
 
 namespace cuco::toolchain {
 
-/// For NCCL, the driver API, NVRTC, and for MPI as its own compiler wrapper says.
+/// For NCCL, the driver API, NVRTC, cuBLAS, cuFFT, cuRAND, and for MPI as its own compiler wrapper
+/// says.
 [[nodiscard]] std::vector<std::string> library_flags(std::string_view text);
 
 }  // namespace cuco::toolchain
