@@ -127,6 +127,37 @@ std::vector<std::string> clauses(std::string_view sentence) {
   return parts;
 }
 
+/// The fastest time that a candidate was given at any rung, over the seed's; 0: none.
+double best_speedup(const Entry& entry) {
+  double best = 0;
+  for (const auto& [rung, outcome] : entry.outcomes) {
+    const auto* scored = std::get_if<Scored>(&outcome);
+    if (scored != nullptr && scored->seconds > 0)
+      best = std::max(best, scored->baseline_seconds / scored->seconds);
+  }
+  return best;
+}
+
+/// What keeps a run from a winner: a fast candidate that a closer look refused, how far the nearest
+/// one is, or the step that failed.
+std::string what_stood_in_the_way(const RunState& state) {
+  const Entry* nearest = nullptr;
+  for (const Entry& entry : state.entries) {
+    if (entry.candidate.number == candidate::kSeed || best_speedup(entry) == 0) continue;
+    if (nearest == nullptr || best_speedup(entry) > best_speedup(*nearest)) nearest = &entry;
+  }
+  if (nearest == nullptr) {
+    const auto failed = std::ranges::find(state.steps, false, &candidate::StepDone::ok);
+    return failed == state.steps.end() ? "" : failed->step + ": " + failed->detail;
+  }
+  const auto number = nearest->candidate.number;
+  if (nearest->scored() == nullptr) {
+    return fmt::format("#{}, {:.2f}x at first, was refused on a closer look: {}", number,
+                       best_speedup(*nearest), candidate::summary(*nearest->latest()));
+  }
+  return fmt::format("the nearest, #{}, has {:.2f}x of its speed", number, best_speedup(*nearest));
+}
+
 std::string not_repeatable(const RunState& state) {
   return state.finished && !state.finished->repeatable
              ? "   (a limit of time ended the search: it cannot be repeated exactly)"
@@ -215,7 +246,9 @@ std::string live_line(const RunState& state, int budget) {
 std::vector<Line> closing(const RunState& state, std::string_view run, std::string_view folder) {
   const auto* best = winner(state);
   if (best == nullptr) {
-    return {{"done", "no correct candidate was faster than the seed (by 0.5 % or more)"},
+    const std::string why = what_stood_in_the_way(state);
+    return {{"done", "no correct candidate was faster than the seed (by 0.5 % or more)" +
+                         (why.empty() ? "" : ": " + why)},
             {"", fmt::format("details  cuco show {}     continue  cuco resume {}", run, run)}};
   }
   const auto& scored = *best->scored();

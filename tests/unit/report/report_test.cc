@@ -134,6 +134,8 @@ TEST_F(Reporting, HasNoWinnerBeforeTheFinalCheck) {
   EXPECT_EQ(winner(state), nullptr);
   EXPECT_THAT(result_json(state, "1", ""), HasSubstr("no-improvement"));
   EXPECT_THAT(closing(state, "1", "")[0].text, HasSubstr("no correct candidate was faster"));
+  judge(1, Fidelity::Quick, Scored{.seconds = 4e-4, .baseline_seconds = 5e-4});
+  EXPECT_THAT(closing(state, "1", "")[0].text, HasSubstr("#1, 1.25x at first, was refused"));
 }
 
 TEST_F(Reporting, LeavesSourcesOutOfTheEventStream) {
