@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/journey/program_files.h"
+#include "cli/programs/program_files.h"
 #include "cli/terminal/command.h"
 #include "judge/whole/whole_program.h"
 #include "program/tokens.h"

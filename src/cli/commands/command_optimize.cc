@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include "cli/journey/journey.h"
-#include "cli/journey/opened_program.h"
-#include "cli/journey/program_files.h"
 #include "cli/journey/program_reading.h"
 #include "cli/models/asking_options.h"
 #include "cli/models/recordings.h"
+#include "cli/programs/opened_program.h"
+#include "cli/programs/program_files.h"
 #include "cli/terminal/command.h"
 #include "search/policy.h"
 #include "store/run_folder.h"

@@ -5,9 +5,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/journey/judge_report.h"
-#include "cli/journey/opened_program.h"
 #include "cli/journey/program_reading.h"
 #include "cli/journey/transformed.h"
+#include "cli/programs/opened_program.h"
 #include "cli/terminal/command.h"
 
 namespace cuco::cli {

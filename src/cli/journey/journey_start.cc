@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "cli/journey/journey.h"
-#include "cli/journey/opened_program.h"
 #include "cli/journey/program_reading.h"
 #include "cli/journey/proposers.h"
+#include "cli/programs/opened_program.h"
 #include "expert/standalone/nccl_names.h"
 #include "judge/judge.h"
 #include "program/tokens.h"

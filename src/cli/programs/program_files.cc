@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/journey/program_files.h"
+#include "cli/programs/program_files.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/journey/opened_program.h"
+#include "cli/programs/opened_program.h"
 
 #include <fmt/format.h>
 
-#include "cli/journey/program_files.h"
+#include "cli/programs/program_files.h"
 
 namespace cuco::cli {
 
