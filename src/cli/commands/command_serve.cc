@@ -15,8 +15,7 @@ class ServeCommand final : public Command {
         .completes(Completion::Run);
     arguments.option("--port", port_, "N", "local port (default: 8765; 0: any free port)");
     arguments.option("--address", address_, "IP",
-                     "listen there (default: 127.0.0.1); others than this machine need the token "
-                     "that is printed");
+                     "listen there (default: 127.0.0.1); other machines need the printed token");
   }
 
   /// The server is a program of its own: it links an HTTP library that the others need not load.

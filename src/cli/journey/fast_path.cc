@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/journey/fast_path.h"
 
+#include <algorithm>
+
 #include "expert/expert.h"
 #include "fastpath/fastpath.h"
 
@@ -33,6 +35,9 @@ Result<void> walk_fast_path(candidate::Run& run,
   } else {
     if (situation.graph.collectives.empty()) return {};
     path.replacement = proposers.proposers.front().get();
+    // Its tries are candidates like all others; the seed is one.
+    path.attempts = std::min(path.attempts, race->budget.candidates - 1);
+    if (path.attempts < 1) return {};
   }
   // The replacement counts only if no host collective is left in it: ask the parser, not the
   // proposer.

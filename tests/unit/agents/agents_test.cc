@@ -296,11 +296,12 @@ TEST(Reply, MayChangePiecesOfARegion) {
     return program ? *program : program.error().message();
   };
   EXPECT_NE(edited("int old;").find("begin kernels\nint fresh;\n// cuco"), std::string::npos);
-  EXPECT_EQ(edited("int gone;"), "the SEARCH text in region kernels is not there: 'int gone;'");
-  EXPECT_EQ(edited(""), "the SEARCH text in region kernels is not there: ''");
+  EXPECT_EQ(edited("int gone;"),
+            "edit 1 searches for lines that are not there: 'int gone;'; nearest: 'int old;'");
+  EXPECT_EQ(edited(""), "edit 1 searches for nothing: say which lines it replaces");
   EXPECT_EQ(
       parse_reply(head + "REGION kernels\n```\n<<<<<<< SEARCH\nint old;\n```\n").error().message(),
-      "a SEARCH/REPLACE piece of region kernels does not end");
+      "the last edit is not closed (>>>>>>> REPLACE): the answer was cut off");
 }
 
 TEST(Reply, NeedsNoDesignOfAProgramThatDoesNotCommunicate) {

@@ -123,12 +123,13 @@ TEST_F(Files, WithSeveralModelsReplayTheOneThatIsNamed) {
 TEST_F(Files, AndCommandsAndMailboxesNeedNoKey) {
   llm::Gates gates(clock);
   ModelOptions options;
-  options.command = {"x", "y z"};
-  EXPECT_EQ((*make_provider("command", options, gates, clock))->model(), "x 'y z'");
-  EXPECT_EQ((*make_provider("command:a 'b c'", options, gates, clock))->model(), "a 'b c'");
+  options.command = {"sh", "y z"};
+  EXPECT_EQ((*make_provider("command", options, gates, clock))->model(), "sh 'y z'");
+  EXPECT_EQ((*make_provider("command:cat 'b c'", options, gates, clock))->model(), "cat 'b c'");
   EXPECT_EQ((*make_provider("mailbox:box", options, gates, clock))->name(), "mailbox");
   EXPECT_THAT(make_provider("command:a 'b", options, gates, clock).error().message(),
               HasSubstr("no closing '"));
+  EXPECT_FALSE(make_provider("command:no-such-program", options, gates, clock));
   EXPECT_THAT(make_provider("modl", options, gates, clock).error().message(),
               HasSubstr("did you mean 'model'?"));
 }

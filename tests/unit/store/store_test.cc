@@ -379,8 +379,13 @@ TEST(RunFolder, CountsUpAndIsFoundByNumberOrLast) {
   const auto root = folder->path() / "runs";
   EXPECT_TRUE(list_runs(root)->empty());
   EXPECT_FALSE(find_run(root, "last"));
-  EXPECT_EQ(create_run(root)->name, "0001");
-  EXPECT_EQ(create_run(root)->name, "0002");
+  for (const char* name : {"0001", "0002"}) {
+    const auto made = create_run(root);
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->name, name);
+    ASSERT_TRUE(system::write_file(made->database(), ""));
+  }
+  ASSERT_TRUE(create_run(root));  // nothing was stored there: it never began
   EXPECT_EQ(find_run(root, "last")->name, "0002");
   EXPECT_EQ(find_run(root, "1")->name, "0001");
   EXPECT_EQ(find_run(root, "0002")->name, "0002");
