@@ -87,19 +87,39 @@ std::vector<std::int32_t> routes(const Shape& s, std::uint64_t key) {
   return route;
 }
 
-/// The activations of expert `e` for one token.
-std::vector<double> activations(
+/// What an expert makes of one token before its second product, and what rounding errors of it are
+/// relative to.
+struct Activation {
+  double value;
+  double size;
+};
+
+/// Sums of the first product may cancel: their errors in fp32 are those of their summands. In bf16
+/// the rounding of the activation itself is larger than all of them.
+std::vector<Activation> activations(
     const Shape& s, const void* w13, std::size_t local, const void* x, std::size_t token) {
   std::vector<double> sums(2 * s.inter);
+  std::vector<double> sizes(2 * s.inter);
   for (std::size_t d = 0; d < s.hidden; ++d) {
     const double value = load(x, token * s.hidden + d, s.bf16);
     const std::size_t row = (local * s.hidden + d) * 2 * s.inter;
-    for (std::size_t i = 0; i < 2 * s.inter; ++i)
-      sums[i] += value * load(w13, row + i, s.bf16);
+    for (std::size_t i = 0; i < 2 * s.inter; ++i) {
+      const double part = value * load(w13, row + i, s.bf16);
+      sums[i] += part;
+      sizes[i] += std::abs(part);
+    }
   }
-  std::vector<double> result(s.inter);
-  for (std::size_t i = 0; i < s.inter; ++i)
-    result[i] = sums[i] / (1.0 + std::exp(-sums[i])) * sums[s.inter + i];
+  std::vector<Activation> result(s.inter);
+  for (std::size_t i = 0; i < s.inter; ++i) {
+    const double gate = sums[i];
+    const double up = sums[s.inter + i];
+    const double sigmoid = 1.0 / (1.0 + std::exp(-gate));
+    const double silu = gate * sigmoid;
+    const double slope = sigmoid * (1.0 + gate * (1.0 - sigmoid));
+    const double value = silu * up;
+    const double summands = std::abs(slope * up) * sizes[i] + std::abs(silu) * sizes[s.inter + i];
+    result[i] = {value, s.bf16 ? std::abs(value) : summands};
+  }
   return result;
 }
 
@@ -155,10 +175,9 @@ extern "C" void cuco_oracle_reference(const cuco_shape* shape,
       for (std::size_t i = 0; i < s.inter; ++i) {
         const std::size_t row = (local * s.inter + i) * s.hidden;
         for (std::size_t at = begin; at < end; ++at) {
-          const double part =
-              weight * activation[i] * load(of(home, kW2), row + at % s.hidden, s.bf16);
-          want[at - first] += part;
-          scale[at - first] += std::abs(part);
+          const double factor = weight * load(of(home, kW2), row + at % s.hidden, s.bf16);
+          want[at - first] += factor * activation[i].value;
+          scale[at - first] += std::abs(factor) * activation[i].size;
         }
       }
     }
