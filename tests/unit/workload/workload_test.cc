@@ -261,7 +261,9 @@ TEST(Draw, ALengthOfSeveralParametersIsLongWhateverTheSecret) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     // Threads of a block that is one of 1 + 128 / experts for each expert.
     double rounds = 0;
-    for (const Shape& shape : *draw_shapes(workload, Secret::from("s", seed))) {
+    const auto shapes = draw_shapes(workload, Secret::from("s", seed));
+    ASSERT_TRUE(shapes);
+    for (const Shape& shape : *shapes) {
       const auto slots = static_cast<double>(shape.params[0] * shape.params[4]);
       const auto parts = static_cast<double>(1 + 128 / shape.params[3]);
       if (shape.uses.contains(Use::Hidden)) rounds = std::max(rounds, slots / parts / 256);
