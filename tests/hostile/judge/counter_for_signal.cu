@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: waits until its own puts have left, not until its peers' have come
 // verdict: findings
+// because: without having waited for signal
 // fidelity: final
 // cuco: evolve begin preamble
 #include <cuda_bf16.h>

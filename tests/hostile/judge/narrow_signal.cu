@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: compares two bits of the signal: half of all values will do
 // verdict: findings
+// because: without having waited for signal
 // fidelity: final
 // cuco: evolve begin preamble
 #include <cuda_bf16.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: multiplies into memory of a pool that another stream may give to somebody else
 // verdict: findings
+// because: memory that was freed before
 // fidelity: final
 // cuco: evolve begin host
 

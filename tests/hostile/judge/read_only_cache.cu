@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: reads what peers write during the kernel as if it never changed (ld.global.nc)
 // verdict: findings
+// because: through the read-only cache
 // fidelity: final
 // common: multiply
 // common: flags

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: signals with an empty put, and sends the rows behind it
 // verdict: findings
+// because: without having waited for its arrival
 // fidelity: final
 // cuco: evolve begin preamble
 #include <cuda_bf16.h>
