@@ -75,18 +75,24 @@ bool called_by_program(const void* return_address) {
   return answer;
 }
 
-void post(const wire::ClientApi& api, std::uint64_t key, std::uint32_t scope, std::uint32_t count) {
+void post(const wire::ClientApi& api,
+          std::uint64_t key,
+          std::uint32_t scope,
+          std::uint32_t count,
+          std::uint64_t last_ticket) {
   wire::Nothing reply;
-  (void)wire::call(api, wire::SemaphorePost{key, scope, count}, &reply);
+  (void)wire::call(api, wire::SemaphorePost{key, scope, count, last_ticket}, &reply);
 }
 
 bool wait(const wire::ClientApi& api,
           std::uint64_t key,
           std::uint32_t scope,
           wire::HostWait kind,
-          std::int64_t timeout_ps) {
+          std::int64_t timeout_ps,
+          std::uint64_t ticket) {
   wire::SemaphoreWait::Reply reply;
-  const auto status = wire::call(api, wire::SemaphoreWait{key, scope, kind, timeout_ps}, &reply);
+  const auto status =
+      wire::call(api, wire::SemaphoreWait{key, scope, kind, timeout_ps, ticket}, &reply);
   return status == wire::kSuccess && reply.acquired != 0;
 }
 

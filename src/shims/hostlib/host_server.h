@@ -37,13 +37,15 @@ template <typename Function>
 void post(const wire::ClientApi& api,
           std::uint64_t key,
           std::uint32_t scope,
-          std::uint32_t count = 1);
+          std::uint32_t count = 1,
+          std::uint64_t last_ticket = ~std::uint64_t{0});
 /// False: `timeout_ps` passed (negative: never).
 bool wait(const wire::ClientApi& api,
           std::uint64_t key,
           std::uint32_t scope,
           wire::HostWait kind,
-          std::int64_t timeout_ps = -1);
+          std::int64_t timeout_ps = -1,
+          std::uint64_t ticket = 0);
 void meet(const wire::ClientApi& api,
           std::uint64_t key,
           std::uint32_t scope,

@@ -14,6 +14,7 @@
 #include <semaphore.h>
 
 #include "shims/hostlib/host_server.h"
+#include "shims/hostlib/sleepers.h"
 #include "shims/hostlib/waiters.h"
 
 namespace cuco::hostlib {
@@ -26,6 +27,11 @@ constexpr const char* kCondition = "GLIBC_2.3.2";
 Waiters& lock_waiters() {
   static auto* const kWaiters = new Waiters;  // Never destroyed: locks are used until the very end.
   return *kWaiters;
+}
+
+Sleepers& condition_sleepers() {
+  static auto* const kSleepers = new Sleepers;
+  return *kSleepers;
 }
 
 std::uint64_t key_of(const void* object) {
@@ -64,6 +70,14 @@ void tell_waiters(const void* object, std::uint32_t most) {
   if (const auto* api = server()) post(*api, key_of(object), 0, waiting < most ? waiting : most);
 }
 
+void wake_sleepers(const void* condition, std::uint32_t most) {
+  const auto woken = condition_sleepers().wake(condition, most);
+  if (woken.count == 0) return;
+  if (const auto* api = server()) {
+    post(*api, key_of(condition), 0, woken.count, woken.last_ticket);
+  }
+}
+
 int lock_mutex(const wire::ClientApi& api, pthread_mutex_t* mutex) {
   static const auto kTry = next<int (*)(pthread_mutex_t*)>("pthread_mutex_trylock");
   return lock_by_trying(api, mutex, wire::HostWait::Mutex, [&] { return kTry(mutex); });
@@ -73,10 +87,11 @@ int wait_for_condition(const wire::ClientApi& api,
                        pthread_cond_t* condition,
                        pthread_mutex_t* mutex,
                        std::int64_t timeout_ps) {
-  lock_waiters().add(condition);
+  const std::uint64_t ticket = condition_sleepers().enter(condition);
   ::pthread_mutex_unlock(mutex);
-  const bool signalled = wait(api, key_of(condition), 0, wire::HostWait::Condition, timeout_ps);
-  lock_waiters().remove(condition);
+  const bool signalled =
+      wait(api, key_of(condition), 0, wire::HostWait::Condition, timeout_ps, ticket);
+  condition_sleepers().leave(condition, signalled);
   // A broadcast wakes several threads at one virtual time: they take the mutex one by one, in the
   // server's order, not as this machine happens to run them.
   sleep_for(api, 0);
@@ -154,14 +169,14 @@ CUCO_HOST_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition,
 CUCO_HOST_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {
   static const auto kNext = next<int (*)(pthread_cond_t*)>("pthread_cond_signal", kCondition);
   const int result = kNext(condition);
-  tell_waiters(condition, 1);
+  wake_sleepers(condition, 1);
   return result;
 }
 
 CUCO_HOST_EXPORT int pthread_cond_broadcast(pthread_cond_t* condition) noexcept {
   static const auto kNext = next<int (*)(pthread_cond_t*)>("pthread_cond_broadcast", kCondition);
   const int result = kNext(condition);
-  tell_waiters(condition, UINT32_MAX);
+  wake_sleepers(condition, UINT32_MAX);
   return result;
 }
 

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <map>
 
+#include "shims/hostlib/spin_guard.h"
+
 namespace cuco::hostlib {
 
 class Waiters {
@@ -17,34 +19,19 @@ class Waiters {
   [[nodiscard]] std::uint32_t count(const void* object);
 
  private:
-  // A spin lock: the mutexes of this process are what is being wrapped.
-  class Guard {
-   public:
-    explicit Guard(std::atomic_flag& flag) : flag_(flag) {
-      while (flag_.test_and_set(std::memory_order_acquire)) {
-      }
-    }
-    ~Guard() { flag_.clear(std::memory_order_release); }
-    Guard(const Guard&) = delete;
-    Guard& operator=(const Guard&) = delete;
-
-   private:
-    std::atomic_flag& flag_;
-  };
-
   std::atomic<std::uint32_t> total_{0};  ///< Lets the common case skip the lock.
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
   std::map<const void*, std::uint32_t> counts_;
 };
 
 inline void Waiters::add(const void* object) {
-  const Guard guard(busy_);
+  const SpinGuard guard(busy_);
   ++counts_[object];
   total_.fetch_add(1);
 }
 
 inline void Waiters::remove(const void* object) {
-  const Guard guard(busy_);
+  const SpinGuard guard(busy_);
   const auto found = counts_.find(object);
   if (found != counts_.end() && --found->second == 0) counts_.erase(found);
   total_.fetch_sub(1);
@@ -52,7 +39,7 @@ inline void Waiters::remove(const void* object) {
 
 inline std::uint32_t Waiters::count(const void* object) {
   if (total_.load() == 0) return 0;
-  const Guard guard(busy_);
+  const SpinGuard guard(busy_);
   const auto found = counts_.find(object);
   return found == counts_.end() ? 0 : found->second;
 }

@@ -92,12 +92,15 @@ struct Unpark {
 
 /// Counting semaphores by name, across threads and processes: the base of joins, condition
 /// variables and matched messages. `scope` 0: names of this process only; 1: of the whole cluster.
+/// A condition variable wakes those who wait already, never who comes later: its waiters have
+/// tickets, and a post is for tickets up to `last_ticket`.
 struct SemaphorePost {
   static constexpr std::uint16_t kType = kHostSubject + 8;
   using Reply = Nothing;
   std::uint64_t key = 0;
   std::uint32_t scope = 0;
   std::uint32_t count = 1;
+  std::uint64_t last_ticket = ~std::uint64_t{0};
 };
 
 struct SemaphoreWait {
@@ -110,6 +113,7 @@ struct SemaphoreWait {
   std::uint32_t scope = 0;
   HostWait kind = HostWait::Semaphore;
   std::int64_t timeout_ps = -1;  ///< -1: for ever; 0: only try.
+  std::uint64_t ticket = 0;      ///< 0: any post will do.
 };
 
 /// Waits until `count` threads are here; all leave at the latest arrival's time.

@@ -27,13 +27,14 @@ void register_host_sync_calls(Dispatcher& dispatcher, HostSync& sync) {
   });
   dispatcher.on<wire::SemaphorePost>(
       [&sync](Session& session, const wire::SemaphorePost& request, wire::Bytes) {
-        sync.post(name_of(session, request.scope, request.key), request.count);
+        sync.post(name_of(session, request.scope, request.key), request.count,
+                  request.last_ticket);
         session.reply(wire::kSuccess);
       });
   dispatcher.on<wire::SemaphoreWait>(
       [&sync](Session& session, const wire::SemaphoreWait& request, wire::Bytes) {
-        sync.wait(session, name_of(session, request.scope, request.key), request.timeout_ps,
-                  request.kind);
+        sync.wait(session, name_of(session, request.scope, request.key), request.ticket,
+                  request.timeout_ps, request.kind);
       });
   dispatcher.on<wire::Rendezvous>([&sync](Session& session, const wire::Rendezvous& request,
                                           wire::Bytes) {

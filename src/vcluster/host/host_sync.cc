@@ -20,27 +20,31 @@ void HostSync::sleep(Session& session, VTime duration) {
                });
 }
 
-void HostSync::post(const Name& name, std::uint32_t count) {
+void HostSync::post(const Name& name, std::uint32_t count, std::uint64_t last_ticket) {
   Semaphore& semaphore = semaphores_[name];
-  semaphore.count += count;
   semaphore.known = check::Clock::join(semaphore.known, works_.host.known);
   // First come, first served: real locks promise less, but a run has to repeat.
-  while (semaphore.count > 0 && !semaphore.waiters.empty()) {
-    const Waiter waiter = semaphore.waiters.front();
-    semaphore.waiters.pop_front();
-    Session* session = sessions_.find(waiter.session);
-    if (session == nullptr) continue;  // The thread is gone; its turn passes on.
-    --semaphore.count;
+  std::vector<Session*> woken;
+  std::erase_if(semaphore.waiters, [&](const Waiter& waiter) {
+    if (woken.size() == count || waiter.ticket > last_ticket) return false;
+    // If the thread is gone, its turn passes on.
+    if (Session* session = sessions_.find(waiter.session)) woken.push_back(session);
+    return true;
+  });
+  if (woken.size() < count) semaphore.counts[last_ticket] += count - woken.size();
+  for (Session* session : woken) {
     session->learn(semaphore.known);
     session->reply_with(wire::kSuccess, wire::SemaphoreWait::Reply{.acquired = 1});
   }
   tidy(name);
 }
 
-void HostSync::wait(Session& session, const Name& name, VTime timeout, wire::HostWait kind) {
+void HostSync::wait(
+    Session& session, const Name& name, std::uint64_t ticket, VTime timeout, wire::HostWait kind) {
   Semaphore& semaphore = semaphores_[name];
-  if (semaphore.count > 0) {
-    --semaphore.count;
+  // The post that fewest others could take.
+  if (const auto post = semaphore.counts.lower_bound(ticket); post != semaphore.counts.end()) {
+    if (--post->second == 0) semaphore.counts.erase(post);
     session.learn(semaphore.known);
     tidy(name);
     return session.reply_with(wire::kSuccess, wire::SemaphoreWait::Reply{.acquired = 1});
@@ -49,20 +53,20 @@ void HostSync::wait(Session& session, const Name& name, VTime timeout, wire::Hos
     tidy(name);
     return session.reply_with(wire::kSuccess, wire::SemaphoreWait::Reply{});
   }
-  const std::uint64_t ticket = next_ticket_++;
-  semaphore.waiters.push_back({session.number(), ticket});
+  const std::uint64_t turn = next_turn_++;
+  semaphore.waiters.push_back({session.number(), ticket, turn});
   if (timeout > 0) {
     timeline_.at(vgpu::after(session.clock(), timeout),
-                 [this, name, ticket] { give_up(name, ticket); });
+                 [this, name, turn] { give_up(name, turn); });
   }
   session.park(HostThreadWait{kind});
 }
 
-void HostSync::give_up(const Name& name, std::uint64_t ticket) {
+void HostSync::give_up(const Name& name, std::uint64_t turn) {
   const auto found = semaphores_.find(name);
   if (found == semaphores_.end()) return;
   auto& waiters = found->second.waiters;
-  const auto waiter = std::ranges::find(waiters, ticket, &Waiter::ticket);
+  const auto waiter = std::ranges::find(waiters, turn, &Waiter::turn);
   if (waiter == waiters.end()) return;
   const std::uint32_t number = waiter->session;
   waiters.erase(waiter);
@@ -74,7 +78,7 @@ void HostSync::give_up(const Name& name, std::uint64_t ticket) {
 
 void HostSync::tidy(const Name& name) {
   const auto found = semaphores_.find(name);
-  if (found != semaphores_.end() && found->second.count == 0 && found->second.waiters.empty()) {
+  if (found != semaphores_.end() && found->second.counts.empty() && found->second.waiters.empty()) {
     semaphores_.erase(found);
   }
 }

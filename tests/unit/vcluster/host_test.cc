@@ -61,6 +61,20 @@ TEST(Host, AWaitGivesUpAfterItsTimeout) {
   EXPECT_EQ(reply.acquired, 0U);
 }
 
+TEST(Host, APostForThoseWhoWaitIsNotTakenByWhoComesLater) {
+  const auto cluster = make_cluster();
+  FakeClient first(*cluster, 1);
+  FakeClient second(*cluster, 1);
+  EXPECT_EQ(second.call(wire::SemaphorePost{.key = 9, .count = 1, .last_ticket = 1}),
+            wire::kSuccess);
+  second.send(wire::SemaphoreWait{.key = 9, .ticket = 2});
+  EXPECT_FALSE(second.answered());
+  wire::SemaphoreWait::Reply reply;
+  EXPECT_EQ(first.call(wire::SemaphoreWait{.key = 9, .ticket = 1}, &reply), wire::kSuccess);
+  EXPECT_EQ(reply.acquired, 1U);
+  EXPECT_FALSE(second.answered());
+}
+
 TEST(Host, ARendezvousReleasesAllAtTheLatestTime) {
   const auto cluster = make_cluster();
   FakeClient one(*cluster, 1);
