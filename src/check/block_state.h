@@ -41,6 +41,7 @@ struct Checker::BlockState {
     std::uint32_t other = 0;   ///< Another one, of somebody who came later.
     bool is_told = false;
     RaceDetector::Fences fences;
+    std::array<ClockPtr, kProxySpaces> proxied;
   };
   std::array<Meeting, 16> meetings;
   /// Words of shared memory that strong operations meet on.
@@ -63,6 +64,8 @@ struct Checker::BlockState {
   std::vector<Unwritten> unwritten;
   AsyncCopies async;
   BulkCopies bulk;
+  /// What each warp knows to be there for bulk copies, by space.
+  std::array<std::array<ClockPtr, BlockOrder::kMaxWarps>, kProxySpaces> proxied;
 };
 
 }  // namespace cuco::check

@@ -367,6 +367,7 @@ void Checker::retire(BlockState& block) {
   block.meetings_on.clear();
   for (auto& meeting : block.meetings)
     meeting = {};
+  block.proxied = {};
 }
 
 Checker::BlockState& Checker::state_of(const vgpu::Warp& warp) {
@@ -429,6 +430,8 @@ std::uint32_t Checker::find_site(std::uint64_t key,
     sites_.push_back({place_of(*warp.kernel, op.source), true, at->second});
     const ptx::Instruction* in = warp.kernel->origins[op.source].instruction;
     sites_.back().is_constant = in != nullptr && in->has(ptx::Modifier::Nc);
+    sites_.back().is_bulk =
+        in != nullptr && in->opcode == ptx::Opcode::Cp && in->has(ptx::Modifier::Bulk);
     Site& place = sites_.back().place;
     place.what = verb(kind, bytes);
     if (place.line > 0) {

@@ -37,6 +37,10 @@ struct Options {
   bool global_races = true;
 };
 
+/// Memory that bulk copies reach by a way of their own, and how many kinds of it there are.
+enum ProxySpace : std::uint8_t { kSharedProxy, kGlobalProxy };
+inline constexpr std::size_t kProxySpaces = 2;
+
 /// The device of work that threads of the host do themselves: in nobody's scope but the system's.
 inline constexpr std::uint32_t kHostDevice = 0xFFFF;
 
@@ -143,6 +147,7 @@ class Checker final : public vgpu::AccessObserver {
                          std::uint32_t lanes) override;
   void on_barrier_release(const vgpu::Warp& warp, unsigned id, std::uint32_t lanes) override;
   void on_warp_sync(const vgpu::Warp& warp, const vgpu::Op& op, std::uint32_t lanes) override;
+  void on_proxy_fence(const vgpu::Warp& warp, const vgpu::Op& op) override;
   void on_bulk_begin(const vgpu::Warp& warp, const vgpu::BulkCopy& copy) override;
   void on_bulk_seen(const vgpu::Warp& warp, const vgpu::BulkCopy& copy, bool whole) override;
 
@@ -169,6 +174,7 @@ class Checker final : public vgpu::AccessObserver {
     bool in_kernel = false;
     std::uint32_t line = 0;    ///< The first site of the same line.
     bool is_constant = false;  ///< Reads through the read-only cache.
+    bool is_bulk = false;      ///< A bulk copy's.
   };
   /// A block that ran, or a piece of work outside of kernels.
   struct BlockRecord {
@@ -219,6 +225,18 @@ class Checker final : public vgpu::AccessObserver {
                   const vgpu::Op& op,
                   const vgpu::AccessEvent& event);
   void forget_bulk(BlockState& block);
+  /// Has what stores wrote, that the copy is about to touch, been made known to bulk copies?
+  void check_proxy(const BlockState& block, const vgpu::Warp& warp, const vgpu::BulkCopy& copy);
+  [[nodiscard]] bool is_proxied(const BlockState& block,
+                                unsigned warp,
+                                ProxySpace space,
+                                const Stamp& write) const;
+  void report_proxy(const BlockState& block,
+                    const vgpu::Warp& warp,
+                    const vgpu::BulkCopy& copy,
+                    ProxySpace space,
+                    Address address,
+                    const Stamp& write);
   /// Against cp.async in flight.
   void check_async(BlockState& block,
                    const vgpu::Warp& warp,
@@ -258,6 +276,8 @@ class Checker final : public vgpu::AccessObserver {
                      const MemoryProblem& problem);
   /// Integer additions may come in any order; other atomic operations are taken as they came.
   [[nodiscard]] static bool is_addition(const vgpu::Warp& warp, const vgpu::Op& op);
+  /// A strong operation.
+  void meet_in_global(const BlockState& block, ActorId actor, Access access);
   void see_signal(const BlockState& block, ActorId actor, const Access& access);
   /// A barrier that nobody asked for.
   void report_beyond(const Region& guard, ActorId actor, const Access& access);
@@ -334,6 +354,8 @@ class Checker final : public vgpu::AccessObserver {
   std::unordered_set<Address> host_flags_;  ///< Words that threads of the host poll.
   std::vector<SameStore> same_stores_;
   std::vector<SameShared> same_shared_;
+  /// Of every warp that fenced: the epoch that its last fence.proxy.async covers, by space.
+  std::unordered_map<ActorId, std::array<std::uint32_t, kProxySpaces>> proxy_fences_;
   bool is_settling_ = false;
   bool was_stopped_ = false;  ///< A kernel trapped: the program may have given up.
 };

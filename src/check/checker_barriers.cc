@@ -37,7 +37,7 @@ void Checker::on_barrier_arrive(const vgpu::Warp& warp,
   BlockState::Meeting& meeting = block.meetings[id % 16];
   if (options_.global_races) races_.sync_lanes(block.first + warp.index);
   const bool first = block.order.arrive(warp.index, id % 16);
-  if (first) meeting = {nullptr, op.source, 0, false, {}};
+  if (first) meeting = {nullptr, op.source, 0, false, {}, {}};
   // Barriers without a count are for the whole block: everybody must come to the same one.
   if (op.b == vgpu::kNoRef && op.source != meeting.origin &&
       !same_line(*warp.kernel, op.source, meeting.origin)) {
@@ -46,6 +46,10 @@ void Checker::on_barrier_arrive(const vgpu::Warp& warp,
   if (options_.global_races) {
     meeting.gathered = Clock::join(meeting.gathered, races_.clock(block.first + warp.index));
     races_.gather_fences(block.first + warp.index, meeting.fences);
+    for (std::size_t space = 0; space < kProxySpaces; ++space) {
+      ClockPtr& gathered = meeting.proxied[space];
+      gathered = Clock::join(gathered, block.proxied[space][warp.index]);
+    }
   }
 }
 
@@ -60,6 +64,9 @@ void Checker::on_barrier_release(const vgpu::Warp& warp, unsigned id, std::uint3
   if (!options_.global_races) return;
   if (meeting.gathered) races_.learn(block.first + warp.index, meeting.gathered);
   races_.take_fences(block.first + warp.index, meeting.fences);
+  for (std::size_t space = 0; space < kProxySpaces; ++space) {
+    if (meeting.proxied[space]) block.proxied[space][warp.index] = meeting.proxied[space];
+  }
 }
 
 void Checker::report_barrier(const BlockState& block,

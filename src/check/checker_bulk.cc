@@ -38,6 +38,7 @@ void Checker::on_bulk_begin(const vgpu::Warp& warp, const vgpu::BulkCopy& copy) 
                 .lanes = 1U << copy.lane,
                 .addresses = addresses});
   }
+  check_proxy(block, warp, copy);
   block.bulk.add(mine);
 }
 

@@ -20,11 +20,6 @@ std::uint64_t value_at(Address address, std::uint32_t bytes) {
   return value;
 }
 
-bool is_bulk(const vgpu::Warp& warp, const vgpu::Op& op) {
-  const ptx::Instruction* in = warp.kernel->origins[op.source].instruction;
-  return in != nullptr && in->opcode == ptx::Opcode::Cp && in->has(ptx::Modifier::Bulk);
-}
-
 }  // namespace
 
 void Checker::on_access(const vgpu::Warp& warp,
@@ -37,7 +32,7 @@ void Checker::on_access(const vgpu::Warp& warp,
       BlockState& block = state_of(warp);
       block.async.follow(warp);
       if (!block.async.empty()) check_async(block, warp, op, event);
-      if (!block.bulk.empty() && !is_bulk(warp, op)) check_bulk(block, warp, op, event);
+      if (!block.bulk.empty() && event.copy == nullptr) check_bulk(block, warp, op, event);
       return check_shared(block, warp, op, event);
     }
     case ptx::Space::Global:
@@ -63,9 +58,8 @@ void Checker::check_global(BlockState& block,
                            const vgpu::Op& op,
                            const vgpu::AccessEvent& event) {
   ActorId actor = block.first + warp.index;
-  if (!block.bulk.empty() && event.kind == AccessKind::Store && is_bulk(warp, op)) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(event.lanes));
-    const BulkCopies::Copy* copy = block.bulk.writer_of(warp.index, lane, event.addresses[lane]);
+  if (event.copy != nullptr) {
+    const BulkCopies::Copy* copy = block.bulk.find(*event.copy);
     if (copy != nullptr && copy->writer != kNoActor) actor = copy->writer;
   }
   Access access;
@@ -77,8 +71,8 @@ void Checker::check_global(BlockState& block,
   access.is_constant = sites_[access.site].is_constant;
   const bool strong = is_strong(event.order);
   // Under an adversarial schedule a thread reads what memory does not hold: what it found counts.
-  const bool has_values =
-      strong && warp.grid->weak == nullptr && event.bytes <= sizeof(std::uint64_t);
+  const std::uint32_t element = event.element == 0 ? event.bytes : event.element;
+  const bool has_values = strong && warp.grid->weak == nullptr && element <= sizeof(std::uint64_t);
   access.is_addition = strong && event.kind == AccessKind::Atomic && is_addition(warp, op);
   unsigned asking = 0;
   const AskDemand ask = [&](std::uint64_t value, std::span<const std::uint64_t> others) {
@@ -93,26 +87,23 @@ void Checker::check_global(BlockState& block,
     access.bytes = event.bytes;
     access.lane = static_cast<std::uint16_t>(lane);
     if (strong) {
-      const Region* region = communication_.empty() ? nullptr : communication_.find(access.address);
-      access.of_library = region != nullptr && region->kind == Region::Kind::Barriers;
-      if (region != nullptr && region->kind == Region::Kind::Guard) {
-        report_beyond(*region, actor, access);
-        continue;
-      }
       asking = lane;
       // A read-modify-write that changes the value takes it (a lock): it goes by what it found.
       access.is_addition = adds || (has_values && event.kind == AccessKind::Atomic &&
                                     what_if_.leaves_values(warp, op, lane));
       const bool asks = has_values && (event.kind == AccessKind::Load || access.is_addition);
       access.ask = asks ? &ask : nullptr;
-      access.before = has_values && warp.memory->valid(access.address, event.bytes)
-                          ? std::optional(value_at(access.address, event.bytes))
-                          : std::nullopt;
-      races_.access(actor, access);
-      if (event.kind != AccessKind::Store) {
-        block_records_[block.record].waits = true;
-        if (region != nullptr && region->kind == Region::Kind::Signals)
-          see_signal(block, actor, access);
+      // The elements of a vector are operations of their own, which nothing orders.
+      access.is_element = element < event.bytes;
+      if (access.is_element && event.kind != AccessKind::Load && releases(event.order))
+        (void)races_.publish(actor);
+      access.bytes = element;
+      for (std::uint32_t at = 0; at < event.bytes; at += element, access.address += element) {
+        access.goes_on = event.goes_on || at + element < event.bytes;
+        access.before = has_values && warp.memory->valid(access.address, element)
+                            ? std::optional(value_at(access.address, element))
+                            : std::nullopt;
+        meet_in_global(block, actor, access);
       }
       continue;
     }
@@ -126,6 +117,17 @@ void Checker::check_global(BlockState& block,
     }
     races_.access(actor, access);
   }
+}
+
+void Checker::meet_in_global(const BlockState& block, ActorId actor, Access access) {
+  const Region* region = communication_.empty() ? nullptr : communication_.find(access.address);
+  access.of_library = region != nullptr && region->kind == Region::Kind::Barriers;
+  if (region != nullptr && region->kind == Region::Kind::Guard)
+    return report_beyond(*region, actor, access);
+  races_.access(actor, access);
+  if (access.kind == AccessKind::Store) return;
+  block_records_[block.record].waits = true;
+  if (region != nullptr && region->kind == Region::Kind::Signals) see_signal(block, actor, access);
 }
 
 void Checker::see_signal(const BlockState& block, ActorId actor, const Access& access) {
@@ -177,7 +179,7 @@ void Checker::report_race(const Race& race) {
   if (is_host(race.earlier.actor) && is_host(race.later.actor)) return;
   // Whoever has polled a flag may read what it holds once more.
   const auto reads_flag = [&](const Stamp& read, bool writes, const Stamp& other) {
-    return is_host(read.actor) && !writes && other.strong != 0 &&
+    return is_host(read.actor) && !writes && other.strong &&
            host_flags_.contains(race.address & ~Address{3});
   };
   if (reads_flag(race.later, race.later_writes, race.earlier) ||

@@ -180,7 +180,8 @@ void Checker::meet_in_shared(BlockState& block,
                              const vgpu::Op& op,
                              const vgpu::AccessEvent& event,
                              unsigned lane) {
-  const Address offset = event.addresses[lane];
+  Address offset = event.addresses[lane];
+  const std::uint32_t element = event.element == 0 ? event.bytes : event.element;
   const AskDemand ask = [&](std::uint64_t value, std::span<const std::uint64_t> others) {
     const vgpu::WhatIf::Answer answer = what_if_.ask(warp, op, lane, value, others);
     return Demand{answer.is_poll, answer.same};
@@ -192,19 +193,24 @@ void Checker::meet_in_shared(BlockState& block,
                                                    : Order::AcqRel;
   access.scope = Scope::Cta;
   access.lane = static_cast<std::uint16_t>(lane);
-  access.address = block.meeting_at(offset);
-  access.bytes = event.bytes;
-  const bool has_value = warp.grid->weak == nullptr && event.bytes <= sizeof(std::uint64_t) &&
-                         offset + event.bytes <= warp.grid->shared_bytes;
-  if (has_value) {
-    access.before = 0;
-    std::memcpy(&*access.before, warp.shared + offset, event.bytes);
-  }
+  access.bytes = element;
   access.is_addition = event.kind == AccessKind::Atomic &&
                        (is_addition(warp, op) || what_if_.leaves_values(warp, op, lane));
-  if (has_value && (event.kind == AccessKind::Load || access.is_addition)) access.ask = &ask;
-  block.meetings_on.insert(access.address);
-  races_.meet_on(block.first + warp.index, access);
+  const bool has_values = warp.grid->weak == nullptr && element <= sizeof(std::uint64_t) &&
+                          offset + event.bytes <= warp.grid->shared_bytes;
+  if (has_values && (event.kind == AccessKind::Load || access.is_addition)) access.ask = &ask;
+  access.is_element = element < event.bytes;
+  if (access.is_element && event.kind != AccessKind::Load)
+    (void)races_.publish(block.first + warp.index);
+  for (const Address end = offset + event.bytes; offset < end; offset += element) {
+    access.address = block.meeting_at(offset);
+    if (has_values) {
+      access.before = 0;
+      std::memcpy(&*access.before, warp.shared + offset, element);
+    }
+    block.meetings_on.insert(access.address);
+    races_.meet_on(block.first + warp.index, access);
+  }
 }
 
 void Checker::check_strong_shared(BlockState& block,

@@ -80,6 +80,12 @@ void Checker::explain_race(const Race& race, Finding& finding) {
     finding.hint =
         "no __ldg(), and no const __restrict__, for memory that changes while the kernel runs: the "
         "cache may hold what was there before";
+  } else if (race.unmet == Race::Unmet::OtherSize) {
+    finding.message =
+        "a flag is used in two sizes: strong operations that overlap only in part, such as one of "
+        "8 "
+        "bytes and one of 4, order nothing and may not meet";
+    finding.hint = "raise and await a flag with operations of one size, at one address";
   } else if (race.earlier.actor == race.later.actor) {
     finding.message =
         "reads what another lane of the warp has just written, without a __syncwarp() between";

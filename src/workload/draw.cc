@@ -72,10 +72,10 @@ class Drawer {
       CUCO_TRY(add({.long_param = p}));
       CUCO_TRY(add({.long_param = p}));
     }
-    CUCO_TRY_ASSIGN(const std::vector<std::string> lengths, mixed_lengths());
-    for (const std::string& length : lengths) {
-      for (int i = 0; i < 2; ++i) {
-        CUCO_TRY_ASSIGN(Shape shape, draw_longest(length, drawn.size()));
+    CUCO_TRY_ASSIGN(const std::vector<Length> lengths, mixed_lengths());
+    for (const Length& length : lengths) {
+      for (const bool has_most : {true, false}) {
+        CUCO_TRY_ASSIGN(Shape shape, draw_longest(length, has_most, drawn.size()));
         drawn.push_back(std::move(shape));
       }
     }
@@ -86,6 +86,12 @@ class Drawer {
   }
 
  private:
+  /// Of a buffer.
+  struct Length {
+    std::string formula;
+    std::vector<bool> depends;  ///< On each parameter.
+  };
+
   /// A kind of small shape.
   struct Small {
     Use use = Use::Hidden;
@@ -93,7 +99,10 @@ class Drawer {
     std::optional<std::size_t> least_param;  ///< At its least: one token, one row, one head.
     /// As high as in timed shapes or higher: loops that run once in others go round.
     std::optional<std::size_t> long_param;
-    bool long_buffer = false;  ///< Any may be long.
+    const Length* long_buffer = nullptr;  ///< Any may be long.
+    /// Values that the buffer's length does not depend on are the highest: programs that give each
+    /// expert some of their blocks give it the fewest then, and those go round.
+    bool has_most = false;
   };
 
   /// The timed shapes' work, as a mean over all of them.
@@ -155,9 +164,8 @@ class Drawer {
 
   /// Lengths of buffers that depend on a parameter with a few values, such as tokens * top: one for
   /// each set of parameters.
-  Result<std::vector<std::string>> mixed_lengths() {
-    std::vector<std::string> lengths;
-    std::vector<std::vector<bool>> seen;
+  Result<std::vector<Length>> mixed_lengths() {
+    std::vector<Length> lengths;
     std::vector<BufferRule> rules = workload_.inputs;
     rules.insert(rules.end(), workload_.outputs.begin(), workload_.outputs.end());
     for (const BufferRule& rule : rules) {
@@ -168,9 +176,9 @@ class Drawer {
         depends.push_back(does);
         is_mixed |= does && workload_.ranges[p].values.size() > 2;
       }
-      if (!is_mixed || std::ranges::find(seen, depends) != seen.end()) continue;
-      seen.push_back(depends);
-      lengths.push_back(rule.elements);
+      if (!is_mixed || std::ranges::find(lengths, depends, &Length::depends) != lengths.end())
+        continue;
+      lengths.push_back({rule.elements, std::move(depends)});
     }
     return lengths;
   }
@@ -188,15 +196,15 @@ class Drawer {
   }
 
   /// As long in this buffer as its work allows.
-  Result<Shape> draw_longest(const std::string& length, std::size_t number) {
+  Result<Shape> draw_longest(const Length& length, bool has_most, std::size_t number) {
     std::optional<Shape> longest;
     double most = 0;
     for (int i = 0; i < kTries; ++i) {
-      Shape shape = draw_any({.long_buffer = true}, number);
+      Shape shape = draw_any({.long_buffer = &length, .has_most = has_most}, number);
       CUCO_TRY_ASSIGN(const bool possible, is_possible(shape));
       if (!possible) continue;
       CUCO_TRY_ASSIGN(const double work, work_of(shape));
-      CUCO_TRY_ASSIGN(const double elements, evaluate(length, workload_.variables(shape)));
+      CUCO_TRY_ASSIGN(const double elements, evaluate(length.formula, workload_.variables(shape)));
       if (work > kMostLongWork || elements <= most) continue;
       most = elements;
       longest = std::move(shape);
@@ -216,11 +224,13 @@ class Drawer {
   long long draw_param(const Small& kind, std::size_t number, std::size_t param) {
     const Range& range = workload_.ranges[param];
     if (range.values.size() == 2) return range.values[turn(number, param)];
+    if (kind.has_most && !range.values.empty() && !kind.long_buffer->depends[param])
+      return std::ranges::max(range.values);
     if (!range.values.empty()) return range.values[rng_.below(range.values.size())];
     if (param == kind.least_param) return range.from;
     const long long highest = highest_timed(param);
     if (param == kind.long_param) return draw_long(range, highest, rng_);
-    if (kind.long_buffer) return draw_value(range, kLongest * highest, rng_);
+    if (kind.long_buffer != nullptr) return draw_value(range, kLongest * highest, rng_);
     return draw_value(range, kind.long_param ? highest / kPart : highest, rng_);
   }
 

@@ -15,7 +15,8 @@ namespace cuco::workload {
 ///   check   small, and not trivial: two values of a parameter come in turn
 ///   hidden  as small; one of them at the edge of a range, and for each parameter with a range two
 ///           that are long in it, so that loops over it go round, with each element type; the
-///           same for lengths of buffers that no parameter with a range makes long alone
+///           same for lengths of buffers that no parameter with a range makes long alone, once
+///           with the most experts that share them
 ///   near    a step or two beside each timed shape: whoever is right only where it is timed fails
 /// Hidden and near ones do not have their parameters in their names: verdicts are read by
 /// proposers. A workload without ranges has none.

@@ -99,17 +99,16 @@ bool RaceDetector::scope_includes(Scope scope, const ActorInfo& a, const ActorIn
   return true;
 }
 
-bool RaceDetector::morally_strong(const Stamp& a, const Stamp& b) const {
-  if (a.strong == 0 || b.strong == 0) return false;
+bool RaceDetector::are_strong(const Stamp& a, const Stamp& b) const {
+  if (!a.strong || !b.strong) return false;
   const ActorInfo& ia = info(a.actor);
   const ActorInfo& ib = info(b.actor);
-  return scope_includes(static_cast<Scope>(a.strong - 1), ia, ib) &&
-         scope_includes(static_cast<Scope>(b.strong - 1), ib, ia);
+  return scope_includes(a.strong.scope(), ia, ib) && scope_includes(b.strong.scope(), ib, ia);
 }
 
 bool RaceDetector::is_of_other_lane(const Stamp& write, const Stamp& read, Address word) {
   if (write.actor != read.actor || write.epoch != read.epoch || write.site == read.site ||
-      (write.strong | read.strong) != 0 || (write.bytes_mask & read.bytes_mask) == 0) {
+      write.strong || read.strong || (write.bytes_mask & read.bytes_mask) == 0) {
     return false;
   }
   const std::uint16_t writer = LaneCode::lane(write.lane, word);
@@ -172,7 +171,11 @@ bool RaceDetector::check_cell(
     if (old.actor == now.actor) return false;
     const bool is_ordered = happened_before(old, me);
     unmet = is_ordered ? unmet_lanes(old, is_write, now, address, me) : Race::Unmet::None;
-    return (!is_ordered || unmet != Race::Unmet::None) && !morally_strong(old, now);
+    if (is_ordered && unmet == Race::Unmet::None) return false;
+    if (!are_strong(old, now)) return true;
+    if (is_ordered || old.strong.same_size(now.strong)) return false;
+    unmet = Race::Unmet::OtherSize;
+    return true;
   };
   bool races =
       conflicts(cell.write, true) || (!writes && is_of_other_lane(cell.write, now, address));
@@ -260,9 +263,7 @@ void RaceDetector::access(ActorId actor, const Access& access) {
     me.live.has_written = true;
     me.live.lanes.writers |= me.lanes;
   }
-  now.strong = is_strong(access.order)
-                   ? static_cast<std::uint8_t>(1 + static_cast<unsigned>(access.scope))
-                   : std::uint8_t{0};
+  if (is_strong(access.order)) now.strong = Strength(access.scope, access.kind, access.bytes);
   const Address end = access.address + access.bytes;
   for (Address at = access.address; at < end;) {
     const Address next = std::min(end, (at / (4 * kPageCells) + 1) * (4 * kPageCells));
@@ -340,8 +341,8 @@ ClockPtr RaceDetector::told_by(Address address) {
   const Stamp stamp = last_write(address);
   if (stamp.actor == kNoActor) return nullptr;
   ClockPtr told;
-  if (const auto found = flags_.find(address & ~Address{3}); found != flags_.end()) {
-    for (const SyncHistory::Write& write : found->second.writes()) {
+  if (const SyncHistory* found = flags_.at(address); found != nullptr) {
+    for (const SyncHistory::Write& write : found->writes()) {
       for (const ClockPtr& clock : write.word.clocks)
         told = Clock::join(told, clock);
       for (const ClockPtr& clock : write.word.sequential)
@@ -349,7 +350,7 @@ ClockPtr RaceDetector::told_by(Address address) {
     }
   }
   const Group& group = groups_[group_of_[stamp.actor]];
-  if (stamp.strong != 0) return Clock::join(told, group.start);
+  if (stamp.strong) return Clock::join(told, group.start);
   told = Clock::join(told, clock_of(stamp));
   // Whoever is done has forgotten what it knew: its piece of work speaks for it.
   if (group.live == nullptr && group.info.operation != 0) {
@@ -391,8 +392,7 @@ void RaceDetector::forget(Address address, std::uint64_t bytes) {
     }
     at = next;
   }
-  std::erase_if(flags_,
-                [&](const auto& entry) { return entry.first >= address && entry.first < end; });
+  if (bytes != 0) flags_.forget(address, bytes);
 }
 
 }  // namespace cuco::check

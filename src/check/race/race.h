@@ -3,8 +3,8 @@
 /// Data races by happens-before, over everything that touches memory: warps, copies, puts.
 ///
 /// Two accesses race if they overlap, one of them writes, neither happens before the other, and
-/// they are not both strong with scopes that include each other. Lanes of one warp race only where
-/// one reads what another has just written, and they have not met since.
+/// they are not both strong, of one size, with scopes that include each other. Lanes of one warp
+/// race only where one reads what another has just written, and they have not met since.
 #pragma once
 
 #include <array>
@@ -20,7 +20,9 @@
 #include "check/race/happens_before.h"
 #include "check/race/lane_clocks.h"
 #include "check/race/lane_releases.h"
+#include "check/race/strength.h"
 #include "check/race/sync_history.h"
+#include "check/race/sync_places.h"
 #include "check/race/word_states.h"
 #include "vgpu/gpu/observer.h"
 
@@ -30,6 +32,10 @@ using vgpu::AccessKind;
 using vgpu::Address;
 using vgpu::Order;
 using vgpu::Scope;
+
+[[nodiscard]] constexpr bool releases(Order order) {
+  return order == Order::Release || order == Order::AcqRel || order == Order::Sc;
+}
 
 /// Who an actor is. Warps of a block have consecutive ids.
 struct ActorInfo {
@@ -45,7 +51,7 @@ struct Stamp {
   std::uint32_t epoch = 0;
   std::uint32_t site = 0;
   std::uint8_t bytes_mask = 0;  ///< Of the 4-byte cell.
-  std::uint8_t strong = 0;      ///< 0: weak, else 1 + scope.
+  Strength strong;              ///< Nothing: it is weak.
   std::uint16_t lane = 0;       ///< See LaneCode; in a Race, the lane, or kManyLanes.
 };
 
@@ -68,6 +74,7 @@ struct Access {
   bool is_addition = false;  ///< Atomic.
   bool is_constant = false;  ///< A load of what the kernel takes for constant (ld.global.nc).
   bool goes_on = false;      ///< Elsewhere, as one operation: what comes next is no later.
+  bool is_element = false;   ///< Of a vector: it does not publish the others, nor itself.
   // Strong ones: what the location holds, what it will hold, and what a reader makes of it. Without
   // them, whatever was published there counts as awaited.
   std::optional<std::uint64_t> before;
@@ -92,12 +99,14 @@ struct Race {
   bool later_writes = false;
   /// They would be ordered if the lanes of a warp had met: those of the earlier one's before one of
   /// them released, those of the later one's after one of them acquired. BeforeKernel: they are,
-  /// but the later one reads as if nothing changed while its kernel runs.
+  /// but the later one reads as if nothing changed while its kernel runs. OtherSize: both are
+  /// strong, but not of one size.
   enum class Unmet : std::uint8_t {
     None,
     BeforeRelease,
     AfterAcquire,
-    BeforeKernel
+    BeforeKernel,
+    OtherSize
   } unmet = Unmet::None;
 };
 
@@ -126,7 +135,7 @@ class RaceDetector {
   /// A strong operation on memory that has no record of others (a block's shared memory): only what
   /// it orders. A value that no such operation left makes unknown what a wait demands.
   void meet_on(ActorId actor, Access access);
-  void forget_meeting(Address address) { flags_.erase(address & ~Address{3}); }
+  void forget_meeting(Address address) { flags_.forget(address, 1); }
   /// What fences have made ready to be published, and what waits for one, by scope. A release is a
   /// fence and a flag of *one* thread, an acquire a flag and a fence; only what fence.sc orders
   /// goes with the warps of a block through their barriers.
@@ -174,6 +183,15 @@ class RaceDetector {
     const ActorInfo& who = info(actor);
     return (who.operation != 0 && clock->operation_of(who.chain) >= who.operation) ||
            clock->epoch_of(actor) != 0;
+  }
+
+  /// Does the clock know that this access is over?
+  [[nodiscard]] bool is_known(const ClockPtr& clock, const Stamp& stamp) const {
+    return clock && (has_ended(stamp.actor, *clock) || clock->epoch_of(stamp.actor) >= stamp.epoch);
+  }
+  /// Did it come before the kernel of this warp?
+  [[nodiscard]] bool came_before_kernel(const Stamp& stamp, ActorId warp) const {
+    return came_before_kernel(stamp, groups_[group_of_[warp]]);
   }
 
   /// The least value that the actor's last wait for the location would have taken, if known.
@@ -228,7 +246,8 @@ class RaceDetector {
   [[nodiscard]] bool happened_before(const Stamp& stamp, Me& me) const;
   [[nodiscard]] bool came_before_kernel(const Stamp& stamp, const Group& group) const;
   [[nodiscard]] bool scope_includes(Scope scope, const ActorInfo& a, const ActorInfo& b) const;
-  [[nodiscard]] bool morally_strong(const Stamp& a, const Stamp& b) const;
+  /// Both are strong, and their scopes include each other.
+  [[nodiscard]] bool are_strong(const Stamp& a, const Stamp& b) const;
   /// What another lane of the same warp wrote, that has not met the reader's since.
   [[nodiscard]] static bool is_of_other_lane(const Stamp& write, const Stamp& read, Address word);
   /// What orders the two was done by other lanes of their warps, which these have not met.
@@ -277,7 +296,7 @@ class RaceDetector {
   };
   std::array<Cached, kCached> cached_;
   /// Locations that strong operations meet on.
-  std::unordered_map<Address, SyncHistory> flags_;
+  SyncPlaces flags_;
   std::unordered_map<ChainId, Cover> covers_;
   LaneReleases lane_releases_;
 };

@@ -9,10 +9,6 @@
 
 namespace cuco::check {
 
-[[nodiscard]] inline bool releases(Order order) {
-  return order == Order::Release || order == Order::AcqRel || order == Order::Sc;
-}
-
 /// The actor of an access, with what was found out about others meanwhile.
 struct RaceDetector::Me {
   ActorId actor;

@@ -61,24 +61,27 @@ void RaceDetector::open_releases(Me& me, std::uint32_t lanes) {
 void RaceDetector::meet_on(ActorId actor, Access access) {
   Me me = me_of(actor);
   if (me.group.order != nullptr) me.lanes = lanes_of(access);
-  const auto found = flags_.find(access.address & ~Address{3});
-  if (found != flags_.end() && access.before) {
-    const auto& last = found->second.last();
-    if (last.value && *last.value != *access.before) found->second.start_over(*access.before);
+  SyncHistory* const found = flags_.find(access.address, access.bytes);
+  if (found != nullptr && access.before) {
+    const auto& last = found->last();
+    if (last.value && *last.value != *access.before) found->start_over(*access.before);
   }
   synchronise(me, access);
   if (access.kind != AccessKind::Load && releases(access.order)) publish(actor);
 }
 
 void RaceDetector::synchronise(Me& me, const Access& access) {
-  const Address at = access.address & ~Address{3};
-  auto found = flags_.find(at);
+  SyncHistory* history = flags_.find(access.address, access.bytes);
   // An addition from outside of a kernel (NIC) gives nothing back.
   const bool loads = access.kind != AccessKind::Store && !access.after;
   bool polls = false;
-  if (found != flags_.end()) {
-    catch_up(found->second, access);
-    if (loads) polls = read_flag(me, found->second, access);
+  if (history != nullptr) {
+    catch_up(*history, access);
+    // Parts of a word meet on it, but only some of them are the same to each other.
+    const Stamp last = last_write(access.address);
+    const Strength mine(access.scope, access.kind, access.bytes);
+    const bool is_other = last.strong && !last.strong.same_size(mine);
+    if (loads && !is_other) polls = read_flag(me, *history, access);
   }
   if (loads && acquires(access.order)) take(me.actor, me.live.fences.library, access.scope);
   // A compare-and-swap that is tried again has written nothing.
@@ -94,14 +97,17 @@ void RaceDetector::synchronise(Me& me, const Access& access) {
   }
   if (access.of_library) word.clocks[2] = Clock::join(word.clocks[2], me.group.start);
   if (releases(access.order)) {
-    word.clocks[reach] = Clock::with_actor(knowledge(me.actor), me.actor, me.epoch());
+    // The elements of a vector are in an epoch of their own.
+    const std::uint32_t epoch = me.epoch() - (access.is_element ? 1 : 0);
+    word.clocks[reach] = Clock::with_actor(knowledge(me.actor), me.actor, epoch);
   }
   if (access.of_library) word.start = me.group.start;
-  if (found == flags_.end()) {
-    if (is_empty(word.clocks) && is_empty(word.sequential)) return;
-    found = flags_.try_emplace(at, access.before, static_cast<std::uint32_t>(access.bytes)).first;
+  if (history == nullptr) {
+    if (is_empty(word.clocks) && is_empty(word.sequential))
+      return flags_.forget(access.address, access.bytes);
+    history = &flags_.add(access.address, access.bytes, access.before);
   }
-  write_flag(me, found->second, access, std::move(write));
+  write_flag(me, *history, access, std::move(write));
 }
 
 void RaceDetector::catch_up(SyncHistory& history, const Access& access) {
@@ -238,9 +244,9 @@ void RaceDetector::write_flag(Me& me,
 }
 
 std::optional<std::uint64_t> RaceDetector::demanded(ActorId actor, Address address) const {
-  const auto found = flags_.find(address & ~Address{3});
-  if (found == flags_.end()) return std::nullopt;
-  const auto& looks = found->second.looks();
+  const SyncHistory* found = flags_.at(address);
+  if (found == nullptr) return std::nullopt;
+  const auto& looks = found->looks();
   const auto look = std::ranges::find(looks, actor, &SyncHistory::Look::actor);
   return look == looks.end() ? std::nullopt : look->least;
 }

@@ -37,20 +37,9 @@ class BulkCopies {
     });
     return at == copies_.end() ? nullptr : &*at;
   }
-  /// The one, of this warp's lane, that writes to these bytes of global memory now.
-  [[nodiscard]] const Copy* writer_of(unsigned warp, unsigned lane, vgpu::Address address) const {
-    const auto at = std::ranges::find_if(copies_, [&](const Copy& copy) {
-      return copy.warp == warp && copy.what.lane == lane && !copy.what.to_shared &&
-             address - copy.what.global < copy.what.bytes;
-    });
-    return at == copies_.end() ? nullptr : &*at;
-  }
   [[nodiscard]] Copy* find(const vgpu::BulkCopy& copy) {
-    const auto at = std::ranges::find_if(copies_, [&](const Copy& one) {
-      return one.what.op == copy.op && one.what.warp == copy.warp && one.what.lane == copy.lane &&
-             one.what.global == copy.global && one.what.shared == copy.shared &&
-             one.what.to_shared == copy.to_shared;
-    });
+    const auto at = std::ranges::find_if(
+        copies_, [&](const Copy& one) { return one.what.number == copy.number; });
     return at == copies_.end() ? nullptr : &*at;
   }
   void remove(Copy* copy) { copies_.erase(copies_.begin() + (copy - copies_.data())); }

@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "check/race/block_order.h"
@@ -71,6 +72,20 @@ class SharedRaces {
   [[nodiscard]] bool was_written(std::uint32_t word) const {
     const Row& row = rows_[word / kRow];
     return is_written(row.has_words ? words_[word].writer : row.writer);
+  }
+
+  struct Written {
+    unsigned warp = 0;
+    std::uint32_t epoch = 0;
+    std::uint32_t site = 0;
+  };
+  /// The last write to the word, by this block.
+  [[nodiscard]] std::optional<Written> last_write(std::uint32_t word) const {
+    if (!was_written(word)) return std::nullopt;
+    const Row& row = rows_[word / kRow];
+    const std::uint32_t writer = row.has_words ? words_[word].writer : row.writer;
+    return Written{writer >> kEpochBits, writer & kEpochMask,
+                   row.has_words ? words_[word].write_site : row.write_site};
   }
 
   /// All lanes of the warp, or some of them, met at a __syncwarp() or a barrier.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "shims/wire/messages_module.h"
 #include "shims/wire/status.h"
 #include "vcluster/device/devices.h"
@@ -12,6 +14,7 @@
 #include "vcluster/nccl/nccl_world.h"
 #include "vcluster/watch/block_trace.h"
 #include "vcluster/watch/run_check.h"
+#include "vgpu/lower/code.h"
 
 namespace cuco::vcluster {
 namespace {
@@ -93,6 +96,17 @@ void on_grid_done(const OperationParts& parts,
   parts.works.finish(work, std::max(result.finished, parts.timeline.now()));
 }
 
+/// Blocks of one cluster, as the launch or the kernel itself wants them.
+std::uint64_t cluster_blocks(const wire::Launch& request, const vgpu::Kernel& kernel) {
+  const auto product = [](const auto& extents) {
+    return std::uint64_t{extents[0]} * extents[1] * extents[2];
+  };
+  const std::uint64_t wanted = product(request.cluster);
+  if (wanted != 0 || kernel.functions.empty()) return wanted;
+  const ptx::Function* function = kernel.functions.front().function;
+  return function != nullptr && function->cluster ? product(*function->cluster) : 1;
+}
+
 }  // namespace
 
 std::int32_t status_of(vgpu::TrapKind kind) {
@@ -148,6 +162,13 @@ Parsed parse_launch(const OperationParts& parts,
   if (!dimensions_fit(request, 1024)) return {wire::kInvalidConfiguration, {}};
   if (!shared_memory_fits(parts, function, request, info.static_shared)) {
     return {wire::kInvalidValue, {}};
+  }
+  if (const std::uint64_t blocks = cluster_blocks(request, (*program)->kernel(*kernel));
+      blocks > 1) {
+    process.tell(fmt::format(
+        "cuco: {} is launched in clusters of {} blocks; virtual GPUs have clusters of one\n",
+        function.name, blocks));
+    return {wire::kNotSupported, {}};
   }
   const auto smem = static_cast<std::uint32_t>(request.dynamic_smem);
   const vgpu::Gpu& gpu = parts.devices.gpu(device);

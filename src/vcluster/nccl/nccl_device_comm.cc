@@ -143,6 +143,7 @@ Result<void> DevCommRegistry::make_resources(DevCommSet& set, std::uint64_t byte
     CUCO_TRY_ASSIGN(const Address pages,
                     windows_.allocate(static_cast<unsigned>(set.clique->device_of(rank)), bytes));
     std::memset(vgpu::Memory::at(pages), 0, bytes);
+    windows_.keep_for_library(pages);
     set.memory.push_back(pages);
     requests.push_back({pages, bytes});
   }

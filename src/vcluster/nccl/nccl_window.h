@@ -68,6 +68,8 @@ class WindowRegistry {
 
   /// ncclMemAlloc: whole pages, so that they can be mapped into the flat space.
   Result<vgpu::Address> allocate(unsigned device, std::uint64_t bytes);
+  /// Memory of allocate() that NCCL's own device code uses.
+  void keep_for_library(vgpu::Address address) { memory_.give_to_library(address); }
   /// False: not memory of allocate().
   bool free(vgpu::Address address);
 

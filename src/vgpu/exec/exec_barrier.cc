@@ -99,6 +99,11 @@ void exec_fence(Warp& w, const Op& op) {
   wait_for_stores(w, aux.scope);
 }
 
+void exec_proxy_fence(Warp& w, const Op& op) {
+  if (w.observer != nullptr) w.observer->on_proxy_fence(w, op);
+  wait_for_stores(w, MemoryAux::unpack(op.aux).scope);
+}
+
 bool lower_bar(Lowering& lowering, const ptx::Instruction& in) {
   using M = ptx::Modifier;
   const auto u32 = ptx::Type::U32;
@@ -139,6 +144,10 @@ bool lower_bar(Lowering& lowering, const ptx::Instruction& in) {
 bool lower_fence(Lowering& lowering, const ptx::Instruction& in) {
   using M = ptx::Modifier;
   MemoryAux aux = Lowering::memory_aux(in);
+  if (in.has(M::Proxy) && aux.order == Order::Weak) {
+    lowering.emit(exec_proxy_fence, CostClass::Barrier).aux = aux.pack();
+    return true;
+  }
   if (in.opcode == ptx::Opcode::Membar) {
     aux.order = Order::Sc;
     aux.scope = in.has(M::Cta) ? Scope::Cta : in.has(M::Gl) ? Scope::Gpu : Scope::Sys;

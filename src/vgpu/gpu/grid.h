@@ -118,6 +118,7 @@ struct Block {
   };
   std::vector<SharedWatch> watches;
   std::vector<BulkCopy> copies;         ///< Under way.
+  std::uint64_t copies_begun = 0;       ///< In all.
   std::vector<BulkCopy> unseen_copies;  ///< Arrived, which nobody has waited for; if observed.
 };
 

@@ -41,6 +41,9 @@ struct AccessEvent {
   std::uint32_t lanes = 0;
   std::span<const Address, 32> addresses;
   bool goes_on = false;  ///< At another member of the multicast object: it is one operation.
+  /// Of one element: a vector is that many operations, in no order. 0: it is no vector.
+  std::uint32_t element = 0;
+  const BulkCopy* copy = nullptr;  ///< Of which this is a part, if it is one of a bulk copy.
 };
 
 /// The same, weak and by all 32 lanes, where the addresses follow a rule: what most accesses are.
@@ -65,6 +68,8 @@ class AccessObserver {
   /// accesses.
   virtual void on_rows(const Warp& warp, std::span<const RowEvent> rows);
   virtual void on_fence(const Warp& warp, const Op& op, Order order, Scope scope) = 0;
+  /// fence.proxy: it orders accesses that go different ways to memory, and no others.
+  virtual void on_proxy_fence(const Warp& /*warp*/, const Op& /*op*/) {}
   /// `lanes` of the warp arrive at, or are released from, barrier `id` of their block.
   virtual void on_barrier_arrive(const Warp& warp,
                                  const Op& op,

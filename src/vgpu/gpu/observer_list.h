@@ -27,6 +27,10 @@ class ObserverList final : public AccessObserver {
     for (AccessObserver* observer : observers_)
       observer->on_fence(warp, op, order, scope);
   }
+  void on_proxy_fence(const Warp& warp, const Op& op) override {
+    for (AccessObserver* observer : observers_)
+      observer->on_proxy_fence(warp, op);
+  }
   void on_barrier_arrive(const Warp& warp,
                          const Op& op,
                          unsigned id,

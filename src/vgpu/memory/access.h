@@ -76,9 +76,13 @@ void gather_addresses(const Warp& w, const Op& op, LaneAddresses& out);
 void after_write(Warp& w, ptx::Space space, Address address, std::uint32_t bytes);
 
 /// Tells the observer of one warp-wide access, by the spaces that the lanes really go to. There is
-/// an observer.
-void observe(
-    Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes);
+/// an observer. `copy`: the bulk copy that it is part of.
+void observe(Warp& w,
+             const Op& op,
+             AccessKind kind,
+             const LaneAddresses& addresses,
+             std::uint32_t bytes,
+             const BulkCopy* copy = nullptr);
 
 /// Observer, counters and time of one warp-wide access. `bytes` per lane, all elements. Each lane
 /// pays for the memory that it goes to: shared, local, constant, this GPU's, a peer's, the host's,

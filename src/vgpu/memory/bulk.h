@@ -18,8 +18,9 @@ struct Warp;
 
 /// One copy under way between global memory, anybody's, and the block's shared memory.
 struct BulkCopy {
-  const Op* op = nullptr;  ///< The instruction that began it,
-  Warp* warp = nullptr;    ///< and who did.
+  std::uint64_t number = 0;  ///< In its block.
+  const Op* op = nullptr;    ///< The instruction that began it,
+  Warp* warp = nullptr;      ///< and who did.
   Address global = 0;
   Address shared = 0;
   Address object = 0;  ///< The mbarrier that is told of the arrival, of copies to shared memory.

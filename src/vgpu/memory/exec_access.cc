@@ -12,16 +12,23 @@
 
 namespace cuco::vgpu {
 
-[[gnu::noinline]] void observe(
-    Warp& w, const Op& op, AccessKind kind, const LaneAddresses& addresses, std::uint32_t bytes) {
+[[gnu::noinline]] void observe(Warp& w,
+                               const Op& op,
+                               AccessKind kind,
+                               const LaneAddresses& addresses,
+                               std::uint32_t bytes,
+                               const BulkCopy* copy) {
   const MemoryAux aux = MemoryAux::unpack(op.aux);
+  const std::uint32_t element = aux.vector > 1 ? aux.bytes : 0;
   AccessEvent event{.kind = kind,
                     .space = aux.space,
                     .order = aux.order,
                     .scope = aux.scope,
                     .bytes = bytes,
                     .lanes = w.active,
-                    .addresses = addresses};
+                    .addresses = addresses,
+                    .element = element,
+                    .copy = copy};
   if (aux.space == ptx::Space::Shared || aux.space == ptx::Space::Local ||
       aux.space == ptx::Space::Param) {
     w.observer->on_access(w, op, event);
@@ -48,7 +55,9 @@ namespace cuco::vgpu {
                      .scope = aux.scope,
                      .bytes = bytes,
                      .lanes = groups[g],
-                     .addresses = own};
+                     .addresses = own,
+                     .element = element,
+                     .copy = copy};
     w.observer->on_access(w, op, part);
   }
 }

@@ -61,7 +61,7 @@ void report(const BulkCopy& copy, Space space, AccessKind kind, Address at, std:
   LaneAddresses addresses{};
   addresses[copy.lane] = at;
   const std::uint32_t active = std::exchange(w.active, 1U << copy.lane);
-  observe(w, access, kind, addresses, bytes);
+  observe(w, access, kind, addresses, bytes, &copy);
   w.active = active;
 }
 
@@ -131,7 +131,8 @@ void exec_copy(Warp& w, const Op& op) {
   gather_addresses(w, op, outside);
   for_active(w.active, [&](unsigned l) {
     if (w.trapped()) return;
-    BulkCopy copy{.op = &op,
+    BulkCopy copy{.number = ++w.block->copies_begun,
+                  .op = &op,
                   .warp = &w,
                   .global = outside[l],
                   .shared = shared.of(w, l),

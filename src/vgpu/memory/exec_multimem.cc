@@ -119,7 +119,8 @@ void observe_member(Warp& w,
                                     .bytes = bytes,
                                     .lanes = 1U << lane,
                                     .addresses = own,
-                                    .goes_on = !is_last});
+                                    .goes_on = !is_last,
+                                    .element = aux.vector > 1 ? aux.bytes : 0U});
 }
 
 /// Calls f(server memory, member address) for the members of each active lane's address.

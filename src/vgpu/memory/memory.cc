@@ -126,6 +126,14 @@ Result<Address> Memory::allocate_in(Region& region, std::uint64_t bytes, std::ui
   return region.base + offset;
 }
 
+void Memory::give_to_library(Address address) {
+  const auto allocation = find_allocation(address);
+  if (!allocation || allocation->base != address || address % kGranule != 0) return;
+  Granule granule = this->granule(address);
+  granule.flags |= Granule::Library;
+  set_granules(address, round_up(allocation->bytes, kGranule), granule);
+}
+
 Result<void> Memory::free(Address address) {
   Region* region = region_of(address);
   const auto found = region == nullptr ? std::map<std::uint64_t, std::uint64_t>::iterator{}

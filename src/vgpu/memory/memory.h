@@ -26,7 +26,7 @@ namespace cuco::vgpu {
 
 /// One entry per 2 MiB of [kMapBase, kMapEnd).
 struct Granule {
-  enum Flag : std::uint8_t { Valid = 1, Multicast = 2 };
+  enum Flag : std::uint8_t { Valid = 1, Multicast = 2, Library = 4 };
   std::uint8_t flags = 0;
   std::uint8_t owner = 0;  ///< Device number, or kHostOwner.
   std::uint16_t reserved = 0;
@@ -58,6 +58,8 @@ class Memory {
   /// Pinned, mapped or managed memory of a rank process; see host_fd.
   Result<Address> allocate_host(unsigned process, std::uint64_t bytes, std::uint64_t align = 256);
   Result<void> free(Address address);
+  /// Until it is freed it is the communication library's own. A multiple of kGranule.
+  void give_to_library(Address address);
 
   /// Makes [at, at + bytes) another view of [target, target + bytes). All multiples of kGranule.
   Result<void> alias(Address at, Address target, std::uint64_t bytes);

@@ -311,6 +311,24 @@ const std::byte* WeakMemory::read(Warp& w,
                                   const std::byte* current,
                                   std::byte* scratch) {
   if (!is_mapped_region(address)) return current;
+  const MemoryAux aux = MemoryAux::unpack(op.aux);
+  const bool is_torn = aux.vector > 1 && is_strong(aux.order) &&
+                       (memory_.granule(memory_.canonical(address)).flags & Granule::Library) == 0;
+  if (!is_torn) return read_one(w, op, address, bytes, current, scratch);
+  for (std::uint32_t at = 0; at < bytes; at += aux.bytes) {
+    std::byte* const place = scratch + at;
+    const std::byte* seen = read_one(w, op, address + at, aux.bytes, current + at, place);
+    if (seen != place) std::memcpy(place, seen, aux.bytes);
+  }
+  return scratch;
+}
+
+const std::byte* WeakMemory::read_one(Warp& w,
+                                      const Op& op,
+                                      Address address,
+                                      std::uint32_t bytes,
+                                      const std::byte* current,
+                                      std::byte* scratch) {
   Thread& thread = thread_of(w);
   const bool overtaken = is_replay(thread, op) && is_overtaken(thread);
   if (overtaken) current = find_saved(thread.postponed, address);
@@ -328,9 +346,11 @@ const std::byte* WeakMemory::read(Warp& w,
     std::memcpy(scratch, current, bytes);
     result = scratch;
   }
+  const std::uint32_t element = aux.vector > 1 ? aux.bytes : bytes;
   for (const auto& [record, part] : overlaps) {
     if (record->time <= moment) {
-      note_read(thread, *record, aux.order, level_of(aux.scope));
+      const bool is_same = record->element == element || element < 4 || record->element < 4;
+      if (is_same) note_read(thread, *record, aux.order, level_of(aux.scope));
       continue;
     }
     if (!is_old) continue;
@@ -393,7 +413,8 @@ void WeakMemory::on_access(const Warp& warp, const Op& op, const AccessEvent& ev
       }
       message = std::make_shared<const Message>(std::move(chained));
     }
-    record_write(warp, thread, address, event.bytes, message);
+    record_write(warp, thread, address, event.bytes,
+                 event.element == 0 ? event.bytes : event.element, message);
   });
   // Several GPUs add to one word: a later one's own addition includes what is still on its way, so
   // that nobody can be said not to have waited.
@@ -406,6 +427,7 @@ void WeakMemory::record_write(const Warp& w,
                               Thread& thread,
                               Address address,
                               std::uint32_t bytes,
+                              std::uint32_t element,
                               const std::shared_ptr<const Message>& message) {
   const std::uint64_t time = ++now_;
   const std::uint8_t owner = memory_.granule(address).owner;
@@ -425,6 +447,7 @@ void WeakMemory::record_write(const Warp& w,
     record.writer = thread.uid;
     record.offset = static_cast<std::uint8_t>(part.offset);
     record.bytes = static_cast<std::uint8_t>(part.bytes);
+    record.element = static_cast<std::uint8_t>(element);
     std::memcpy(record.replaced.data(), Memory::at(address + part.done), part.bytes);
     record.message = message;
     Cell& place = cells_[cell];

@@ -12,6 +12,10 @@
 /// thread is done (load buffering, 2+2W); a load even behind a fence, as long as nobody whom that
 /// fence is for has read behind it: see weak_postpone.cc.
 ///
+/// Operations of different sizes hand nothing to each other, and the elements of a strong vector
+/// are read one by one: new ones may stand beside old ones. Only in the library's own memory
+/// (NCCL's LLA2A) they come together, as hardware does it.
+///
 /// So every outcome that appears is allowed by the model. It is conservative where that is simpler:
 /// a warp counts as one thread; shared memory is sequentially consistent; a release or acquire
 /// operation counts as a fence beside it; coherence order is the order of execution; atomics, and
@@ -111,6 +115,13 @@ class WeakMemory final : public AccessObserver {
                         std::uint32_t bytes,
                         const std::byte* current,
                         std::byte* scratch);
+  /// The same of one operation.
+  const std::byte* read_one(Warp& w,
+                            const Op& op,
+                            Address address,
+                            std::uint32_t bytes,
+                            const std::byte* current,
+                            std::byte* scratch);
   /// Where the warp goes on after a load that was put off. True: this load says nothing of what is
   /// there now, as a lane saw something old, or it belongs elsewhere.
   bool after_load(Warp& w, const Op& op);
@@ -162,6 +173,7 @@ class WeakMemory final : public AccessObserver {
     std::uint32_t writer = 0;
     std::uint8_t offset = 0;  ///< In its cell of 16 bytes.
     std::uint8_t bytes = 0;
+    std::uint8_t element = 0;  ///< Bytes of one operation: a vector is several.
     std::array<std::byte, 16> replaced{};
     std::shared_ptr<const Message> message;  ///< Null: a weak write.
   };
@@ -254,6 +266,7 @@ class WeakMemory final : public AccessObserver {
                     Thread& thread,
                     Address address,
                     std::uint32_t bytes,
+                    std::uint32_t element,
                     const std::shared_ptr<const Message>& message);
   /// Records of these bytes, newest first, until the next call; raises `oldest` to what the thread
   /// has to see at least.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bulk copies are on their way until somebody has waited for them: for the phase of their mbarrier, or
-// for their group. What changes while a kernel runs is not for the read-only cache, and a flag for
+// for their group. They go to memory another way than stores, so that a fence.proxy.async belongs
+// between the two. What changes while a kernel runs is not for the read-only cache, and a flag for
 // the cluster is one for the block where clusters have one block.
 //
 // CASE in none
@@ -14,6 +15,16 @@
 // CASE out_reused_after_read none
 // CASE out_announced_after_read global-race
 // CASE out_announced_at_once global-race
+// CASE out_waited_by_another global-race
+// CASE stored_fenced none
+// CASE stored_unfenced shared-race
+// CASE stored_fenced_before shared-race
+// CASE stored_fenced_elsewhere shared-race
+// CASE stored_fenced_by_copier none
+// CASE overwrites none
+// CASE overwrites_unfenced shared-race
+// CASE in_stored_fenced none
+// CASE in_stored_unfenced global-race
 // CASE plain_read none
 // CASE read_only_read global-race
 // CASE device_scope none
@@ -103,7 +114,7 @@ __global__ void through(const unsigned* from, unsigned* to, bool waits) {
   asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-enum Out { WaitsForAll, Reuses, ReusesAfterRead, AnnouncesAfterRead, AnnouncesAtOnce };
+enum Out { WaitsForAll, Reuses, ReusesAfterRead, AnnouncesAfterRead, AnnouncesAtOnce, WaitsElsewhere };
 
 __global__ void send(unsigned* to, unsigned* flag, unsigned* out, Out way) {
   __shared__ __align__(16) unsigned tile[kWords];
@@ -124,11 +135,52 @@ __global__ void send(unsigned* to, unsigned* flag, unsigned* out, Out way) {
     if (way == ReusesAfterRead || way == AnnouncesAfterRead) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
     if (way == WaitsForAll) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   }
+  if (way == WaitsElsewhere && thread == 1) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   __syncthreads();
   if (way == Reuses || way == ReusesAfterRead) tile[thread] = 0;
   if (thread != 0) return;
   if (way == Reuses || way == ReusesAfterRead) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   Flag(*flag).store(1, cuda::memory_order_release);
+}
+
+enum Fence { Behind, Nowhere, Before, Elsewhere, OfCopier };
+
+// What threads store to shared memory goes on as a bulk copy.
+__global__ void stored(unsigned* to, Fence way) {
+  __shared__ __align__(16) unsigned tile[kWords];
+  const unsigned thread = threadIdx.x;
+  if (way == Before) asm volatile("fence.proxy.async;" ::: "memory");
+  tile[thread] = thread;
+  if (way == Behind) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  if (way == Elsewhere) asm volatile("fence.proxy.async.global;" ::: "memory");
+  __syncthreads();
+  if (thread != 0) return;
+  if (way == OfCopier) asm volatile("fence.proxy.async;" ::: "memory");
+  copy_out(to, tile, kBytes);
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+// A bulk copy to shared memory that threads have stored to, and from memory that they have.
+__global__ void refill(unsigned* data, unsigned* out, bool in_shared, bool fences) {
+  __shared__ __align__(16) unsigned tile[kWords];
+  __shared__ Barrier barrier;
+  const unsigned thread = threadIdx.x;
+  if (thread == 0) barrier.init();
+  if (in_shared) {
+    tile[thread] = 1;
+    __syncthreads();
+    out[thread] = tile[kWords - 1 - thread];
+  } else {
+    data[thread] = thread;
+  }
+  if (fences) asm volatile("fence.proxy.async;" ::: "memory");
+  __syncthreads();
+  if (thread == 0) {
+    barrier.expect(kBytes);
+    copy_in(tile, data, kBytes, barrier);
+  }
+  barrier.wait(0);
+  out[kWords + thread] = tile[thread];
 }
 
 __global__ void pass(unsigned* data, const unsigned* same, unsigned* flag, unsigned* out, bool constant, bool cluster) {
@@ -170,6 +222,16 @@ int main(int argc, char** argv) {
   if (which.is("out_reused_after_read")) send<<<2, kWords>>>(data, flag, out, ReusesAfterRead);
   if (which.is("out_announced_after_read")) send<<<2, kWords>>>(data, flag, out, AnnouncesAfterRead);
   if (which.is("out_announced_at_once")) send<<<2, kWords>>>(data, flag, out, AnnouncesAtOnce);
+  if (which.is("out_waited_by_another")) send<<<2, kWords>>>(data, flag, out, WaitsElsewhere);
+  if (which.is("stored_fenced")) stored<<<1, kWords>>>(data, Behind);
+  if (which.is("stored_unfenced")) stored<<<1, kWords>>>(data, Nowhere);
+  if (which.is("stored_fenced_before")) stored<<<1, kWords>>>(data, Before);
+  if (which.is("stored_fenced_elsewhere")) stored<<<1, kWords>>>(data, Elsewhere);
+  if (which.is("stored_fenced_by_copier")) stored<<<1, kWords>>>(data, OfCopier);
+  if (which.is("overwrites")) refill<<<1, kWords>>>(data, out, true, true);
+  if (which.is("overwrites_unfenced")) refill<<<1, kWords>>>(data, out, true, false);
+  if (which.is("in_stored_fenced")) refill<<<1, kWords>>>(data, out, false, true);
+  if (which.is("in_stored_unfenced")) refill<<<1, kWords>>>(data, out, false, false);
   if (which.is("plain_read")) pass<<<2, kWords>>>(data, data, flag, out, false, false);
   if (which.is("read_only_read")) pass<<<2, kWords>>>(data, data, flag, out, true, false);
   if (which.is("device_scope")) pass<<<2, kWords>>>(data, data, flag, out, false, false);

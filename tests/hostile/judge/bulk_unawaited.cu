@@ -7,7 +7,9 @@
 // common: flags
 
 constexpr bool kAwaitsChunks = false;
-constexpr bool kAwaitsArrival = true;
+__device__ void await_arrival(int thread) {
+  if (thread == 0) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
 // common: bulk
 
 // cuco: evolve end

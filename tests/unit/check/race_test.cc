@@ -36,6 +36,63 @@ TEST_F(RaceTest, UnsynchronisedWriteAndReadRace) {
   EXPECT_EQ(races, 1);
 }
 
+TEST_F(RaceTest, AFlagOfTwoSizesOrdersNothingAndIsARaceItself) {
+  for (const std::uint64_t bytes : {1, 2, 8, 16}) {
+    races = 0;
+    const ActorId a = actor(1);
+    const ActorId b = actor(2);
+    const Address data = kData + 64 * bytes;
+    const Address flag = kFlag + 64 * bytes;
+    store(a, data);
+    store(a, flag, Order::Release);
+    detector.access(b, {AccessKind::Load, Order::Acquire, Scope::Sys, flag, bytes, 0, 0});
+    EXPECT_EQ(races, 1) << bytes;
+    load(b, data);
+    EXPECT_EQ(races, 2) << bytes;
+  }
+}
+
+TEST_F(RaceTest, AtomicsOfAWordMeetPartsOfIt) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  store(a, kData);
+  add(a, kFlag, Order::Release);
+  detector.access(b, {AccessKind::Load, Order::Acquire, Scope::Sys, kFlag, 1, 0, 0});
+  load(b, kData);
+  EXPECT_EQ(races, 0);
+}
+
+TEST_F(RaceTest, AWriteOfAnotherSizeEndsWhatWasPublished) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  store(a, kData);
+  store(a, kFlag, Order::Release);
+  detector.access(a, {AccessKind::Store, Order::Relaxed, Scope::Sys, kFlag, 8, 0, 0});
+  load(b, kFlag, Order::Acquire);
+  EXPECT_EQ(races, 1) << "of the flag";
+  load(b, kData);
+  EXPECT_EQ(races, 2);
+}
+
+TEST_F(RaceTest, ElementsOfAVectorPublishNotEachOther) {
+  const ActorId a = actor(1);
+  const ActorId b = actor(2);
+  store(a, kData);
+  (void)detector.publish(a);
+  Access element{AccessKind::Store, Order::Release, Scope::Sys, kFlag, 4, 0, 0};
+  element.is_element = true;
+  element.goes_on = true;
+  detector.access(a, element);
+  element.address += 4;
+  element.goes_on = false;
+  detector.access(a, element);
+  load(b, kFlag + 4, Order::Acquire);
+  load(b, kData);
+  EXPECT_EQ(races, 0);
+  load(b, kFlag);
+  EXPECT_EQ(races, 1);
+}
+
 TEST_F(RaceTest, ReadsNeverRace) {
   load(actor(1), kData);
   load(actor(2), kData);

@@ -256,10 +256,9 @@ TEST(Draw, EveryRangeIsLongOnceWithEachElementType) {
   }
 }
 
-TEST(Draw, ALengthOfSeveralParametersIsLongForMostSecrets) {
+TEST(Draw, ALengthOfSeveralParametersIsLongWhateverTheSecret) {
   const Workload workload = shipped("moe_dispatch_combine");
-  int long_enough = 0;
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
     // Threads of a block that is one of 1 + 128 / experts for each expert.
     double rounds = 0;
     const auto shapes = draw_shapes(workload, Secret::from("s", seed));
@@ -269,9 +268,8 @@ TEST(Draw, ALengthOfSeveralParametersIsLongForMostSecrets) {
       const auto parts = static_cast<double>(1 + 128 / shape.params[3]);
       if (shape.uses.contains(Use::Hidden)) rounds = std::max(rounds, slots / parts / 256);
     }
-    if (rounds > 1) ++long_enough;
+    EXPECT_GT(rounds, 1) << "seed " << seed;
   }
-  EXPECT_GT(long_enough, 25);
 }
 
 TEST(Draw, TwoValuesOfTwoParametersMeetInAllFourWays) {
