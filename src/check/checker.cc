@@ -469,6 +469,8 @@ Site Checker::describe(std::uint32_t index, ActorId actor, unsigned lane) const 
   site.rank = block.rank;
   if (!record.in_kernel) return site;
   site.block = coordinates(block.index);
+  const std::uint32_t threads = block.size[0] * block.size[1] * block.size[2];
+  if ((actor - block.first) * vgpu::kLanes >= threads) return site;  // of a bulk copy
   site.thread = lane == kManyLanes
                     ? fmt::format("in warp {}", actor - block.first)
                     : thread_name(block.size, (actor - block.first) * vgpu::kLanes + lane);

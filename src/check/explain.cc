@@ -57,7 +57,18 @@ void Checker::explain_race(const Race& race, Finding& finding) {
   finding.message = fmt::format("{} and {} of the same bytes are not ordered",
                                 race.earlier_writes ? "a write" : "a read",
                                 race.later_writes ? "a write" : "a read");
-  if (is_by("cudaFreeAsync")) {
+  const auto is_bulk_store = [&](const Stamp& side, bool writes) {
+    return writes && sites_[side.site].is_bulk;
+  };
+  if (is_bulk_store(race.earlier, race.earlier_writes) ||
+      is_bulk_store(race.later, race.later_writes)) {
+    finding.message =
+        "a bulk copy to these bytes is on its way: that it has arrived is known to the thread that "
+        "began it, once that has waited for it";
+    finding.hint =
+        "let that thread wait with cp.async.bulk.wait_group (with .read it waits for the source to "
+        "be free, not for the arrival) before it raises a flag or ends";
+  } else if (is_by("cudaFreeAsync")) {
     finding.kind = Kind::UseAfterFree;
     finding.message = "memory is freed in one stream while work of another may still use it";
     finding.hint = "let the stream that frees wait for an event recorded after the last use";

@@ -14,6 +14,7 @@ namespace cuco::workload {
 namespace {
 
 constexpr int kTries = 400;
+constexpr int kLongTries = 4000;  ///< To find one whose buffer is long, whatever the secret.
 // Against the timed shapes: a drawn one is verified element by element, under many schedules.
 constexpr double kMostWork = 1.0 / 12;
 constexpr double kLeastWork = 1.0 / 96;
@@ -199,7 +200,7 @@ class Drawer {
   Result<Shape> draw_longest(const Length& length, bool has_most, std::size_t number) {
     std::optional<Shape> longest;
     double most = 0;
-    for (int i = 0; i < kTries; ++i) {
+    for (int i = 0; i < kLongTries; ++i) {
       Shape shape = draw_any({.long_buffer = &length, .has_most = has_most}, number);
       CUCO_TRY_ASSIGN(const bool possible, is_possible(shape));
       if (!possible) continue;

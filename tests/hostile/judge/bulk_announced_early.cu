@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: announces bulk copies whose sources have been read, which may still be on their way
 // verdict: findings
-// because: XXX
+// because: a bulk copy to these bytes is on its way
 // fidelity: final
 // common: multiply
 // common: flags

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: lets another thread wait for bulk copies, which has begun none
 // verdict: findings
-// because: XXX
+// because: a bulk copy to these bytes is on its way
 // fidelity: final
 // common: multiply
 // common: flags

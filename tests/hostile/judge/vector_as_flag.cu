@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: sends data and flag as one vector of 16 bytes, and takes them for one
 // verdict: wrong-result
-// because: XXX
+// because: schedule
 // fidelity: final
 // common: multiply
 // common: flags
