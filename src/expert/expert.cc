@@ -2,6 +2,8 @@
 #include "expert/expert.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -21,6 +23,22 @@ candidate::Number parent_of(const Idea& idea, const candidate::History& history)
 }
 
 }  // namespace
+
+std::vector<Idea> by_turns(std::vector<Idea> ideas) {
+  using Kind = std::tuple<std::string, design::Backend, design::Placement, design::SyncScope>;
+  std::map<Kind, int> seen;
+  std::vector<std::pair<int, Idea>> turns;
+  for (Idea& idea : ideas) {
+    const Directive& directive = idea.directive;
+    const int turn = seen[{idea.family, directive.backend, directive.placement, directive.sync}]++;
+    turns.emplace_back(turn, std::move(idea));
+  }
+  std::ranges::stable_sort(turns, {}, &std::pair<int, Idea>::first);
+  std::vector<Idea> sorted;
+  for (auto& [turn, idea] : turns)
+    sorted.push_back(std::move(idea));
+  return sorted;
+}
 
 Ideas make_ideas(const analysis::CommunicationGraph& graph, std::string_view text) {
   Ideas made;

@@ -31,11 +31,15 @@ struct Discarded {
 };
 
 struct Ideas {
-  std::vector<Idea> ideas;  ///< One knob setting of every family first, then the others.
+  std::vector<Idea> ideas;  ///< The likeliest of a family first.
   std::vector<Discarded> discarded;
   /// For programs that do not communicate: further ideas, which depend on what earlier ones gave.
   std::shared_ptr<kernels::Moves> kernels;
 };
+
+/// The first of every family and region of the design space, then the second of each, and so on:
+/// however few are tried, all kinds are. Families keep the order in which they come.
+[[nodiscard]] std::vector<Idea> by_turns(std::vector<Idea> ideas);
 
 /// What needs no look at how the program communicates: it as a CUDA graph and, where it does not
 /// communicate, its kernels.

@@ -218,6 +218,7 @@ Result<ProposerSet> make_proposers(const JourneyOptions& options,
   for (const auto& name : options.proposers) {
     if (name == "expert") {
       expert::Ideas ideas = all_ideas(options, situation);
+      ideas.ideas = expert::by_turns(std::move(ideas.ideas));
       sort_by_expectation(situation, &ideas.ideas);
       auto expert = std::make_unique<expert::Expert>(std::move(ideas), "program.cu");
       set.expert = expert.get();

@@ -12,6 +12,7 @@
 #include "expert/edit.h"
 #include "expert/forward/kernel_stores.h"
 #include "expert/forward/shared_buffers.h"
+#include "expert/host_designs.h"
 #include "expert/standalone/split_program.h"
 #include "expert/standalone/standalone.h"
 #include "program/tokens.h"
@@ -113,8 +114,7 @@ std::vector<ChunkSite> usable_sites(const CommunicationGraph& graph,
 Result<Chunked> gather_in_producers(const CommunicationGraph& graph,
                                     std::span<const analysis::ObservedMap> maps,
                                     std::string_view text,
-                                    design::Backend backend,
-                                    const ChunkKnobs& knobs) {
+                                    const ChunkDesign& design) {
   Chunked result;
   const auto sites = usable_sites(graph, maps, text, result.refused);
   if (sites.empty()) {
@@ -123,13 +123,13 @@ Result<Chunked> gather_in_producers(const CommunicationGraph& graph,
   }
   Additions additions{Edits(text)};
   CUCO_TRY_ASSIGN(additions.shares_outputs, edit(graph, text, sites, additions.edits));
-  const OwnDesign design{.backend = backend, .chunks = knobs};
+  if (design.recorded) CUCO_TRY(add_replay(graph, text, additions.edits));
+  const OwnDesign own{.backend = design.backend, .chunks = design.knobs};
   if (analysis::find_function(graph.syntax, "cuco_setup") != nullptr) {
-    CUCO_TRY_ASSIGN(SplitStandalone made,
-                    split_with_own_collectives(graph, text, design, &additions));
+    CUCO_TRY_ASSIGN(SplitStandalone made, split_with_own_collectives(graph, text, own, &additions));
     result.program = std::move(made.program);
   } else {
-    CUCO_TRY_ASSIGN(const Standalone made, with_own_collectives(text, design, &additions));
+    CUCO_TRY_ASSIGN(const Standalone made, with_own_collectives(text, own, &additions));
     result.program = as_one_file(made, made.program);
   }
   result.program = with_short_lines(result.program, text);

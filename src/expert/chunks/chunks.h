@@ -21,6 +21,12 @@
 
 namespace cuco::expert::chunks {
 
+struct ChunkDesign {
+  design::Backend backend = design::Backend::Lsa;
+  ChunkKnobs knobs = {};
+  bool recorded = false;  ///< One CUDA graph per buffer set of a workload, replayed.
+};
+
 struct Chunked {
   std::string program;               ///< One file.
   int sites = 0;                     ///< All-gathers that kernels do.
@@ -31,7 +37,6 @@ struct Chunked {
 [[nodiscard]] Result<Chunked> gather_in_producers(const analysis::CommunicationGraph& graph,
                                                   std::span<const analysis::ObservedMap> maps,
                                                   std::string_view text,
-                                                  design::Backend backend,
-                                                  const ChunkKnobs& knobs);
+                                                  const ChunkDesign& design);
 
 }  // namespace cuco::expert::chunks

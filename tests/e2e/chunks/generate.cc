@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints a workload, or gather.cu, whose kernels gather what they make, chunk by chunk:
-//     generate WORKLOAD|gather.cu lsa|multimem|gin|hybrid KIB MOST each|last|one
+//     generate WORKLOAD|gather.cu lsa|multimem|gin|hybrid KIB MOST each|last|one [graph] [apart]
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <string>
 
 #include "analysis/analyse.h"
@@ -37,8 +38,7 @@ std::vector<analysis::ObservedMap> maps_of_make() {
 }
 
 Result<std::string> generate(const std::string& program,
-                             design::Backend backend,
-                             const expert::ChunkKnobs& knobs) {
+                             const expert::chunks::ChunkDesign& design) {
   const bool whole = program.ends_with(".cu");
   CUCO_TRY_ASSIGN(const std::string text,
                   system::read_file(whole ? program : program + "/program.cu"));
@@ -52,8 +52,7 @@ Result<std::string> generate(const std::string& program,
                     cli::observe({.program = program, .progress = [](std::string_view) {}}, graph));
     maps = std::move(seen.maps);
   }
-  CUCO_TRY_ASSIGN(auto made,
-                  expert::chunks::gather_in_producers(graph, maps, text, backend, knobs));
+  CUCO_TRY_ASSIGN(auto made, expert::chunks::gather_in_producers(graph, maps, text, design));
   return std::move(made.program);
 }
 
@@ -70,7 +69,11 @@ int main(int argc, char** argv) {
   const auto issuer = who == "each"   ? expert::ChunkIssuer::EachBlock
                       : who == "last" ? expert::ChunkIssuer::LastBlock
                                       : expert::ChunkIssuer::OneOfSm;
-  const auto made = generate(argv[1], backend, {std::atoi(argv[3]), std::atoi(argv[4]), issuer});
+  const std::set<std::string> more(argv + 6, argv + argc);
+  const auto made = generate(
+      argv[1], {.backend = backend,
+                .knobs = {std::atoi(argv[3]), std::atoi(argv[4]), issuer, !more.contains("apart")},
+                .recorded = more.contains("graph")});
   if (!made) {
     std::fprintf(stderr, "%s\n", made.error().message().c_str());
     return 1;

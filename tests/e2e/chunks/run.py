@@ -19,8 +19,8 @@ MUTANTS = {
         "chunks of the last round count": ("await_all(1);", "await_all(0);"),
         "rounds do not go up": ("      site().rounds[i] += 1;\n", "      ;\n"),
         "a chunk is sent before its last block is done": (
-            "- begin / rows.tile_bytes) * tiles.column_blocks;",
-            "- begin / rows.tile_bytes) * tiles.column_blocks - 1;"),
+            "quotient(begin, rows.tile_bytes)) * tiles.column_blocks;",
+            "quotient(begin, rows.tile_bytes)) * tiles.column_blocks - 1;"),
         "peers are written before they have entered": (
             "      if (p != rank()) await_announced<path>(site(), 0, p, round_of(0) + 1);\n", ""),
         "blocks are counted without a fence": (

@@ -95,7 +95,7 @@ class ChunksOnGemm : public testing::Test {
 };
 
 TEST_F(ChunksOnGemm, SendsFromBothKernels) {
-  const auto made = gather_in_producers(graph_, maps_, seed_, design::Backend::Lsa, {});
+  const auto made = gather_in_producers(graph_, maps_, seed_, {});
   ASSERT_TRUE(made) << made.error().message();
   EXPECT_EQ(made->sites, 1);
   EXPECT_THAT(made->program, HasSubstr("cuco_sender.block_done(c, {(size_t)n, 64, 64, "));
@@ -111,7 +111,7 @@ TEST_F(ChunksOnGemm, SendsFromBothKernels) {
 }
 
 TEST_F(ChunksOnGemm, RefusesAKernelThatNoRunHasShown) {
-  const auto made = gather_in_producers(graph_, {maps_.data(), 1}, seed_, design::Backend::Lsa, {});
+  const auto made = gather_in_producers(graph_, {maps_.data(), 1}, seed_, {});
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().message(), HasSubstr("no run has shown which blocks of gemm_bf16"));
 }
@@ -122,9 +122,42 @@ TEST_F(ChunksOnGemm, RefusesAKernelThatChangesWhatTheRuleSpeaksOf) {
   text.insert(text.find(begin), "c += 0;\n  ");
   const auto graph = analysis::analyse("program.cu", text, {.include_paths = {kRoot / "include"}});
   ASSERT_TRUE(graph) << graph.error().message();
-  const auto made = gather_in_producers(*graph, maps_, text, design::Backend::Lsa, {});
+  const auto made = gather_in_producers(*graph, maps_, text, {});
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().message(), HasSubstr("gemm_bf16 changes its parameter 'c'"));
+}
+
+TEST_F(ChunksOnGemm, ReplaysWhatItRecordsOnce) {
+  const auto made = gather_in_producers(graph_, maps_, seed_, {.recorded = true});
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_THAT(made->program, HasSubstr("cudaGraphLaunch(state.replays[set], stream)"));
+  EXPECT_THAT(made->program, HasSubstr("cuco_sender.block_done(c, {(size_t)n, 128, 128, "));
+  const auto frozen = program::find_frozen_edit(seed_, made->program);
+  ASSERT_TRUE(frozen) << frozen.error().message();
+  EXPECT_FALSE(frozen->has_value()) << (*frozen)->line << ": " << (*frozen)->is;
+  const auto anew =
+      analysis::analyse("program.cu", made->program, {.include_paths = {kRoot / "include"}});
+  ASSERT_TRUE(anew) << anew.error().message();
+  EXPECT_TRUE(anew->problems.empty()) << anew->problems[0];
+}
+
+TEST_F(ChunksOnGemm, ComesWithAndWithoutAGraph) {
+  const auto read = [](const std::string&) -> Result<analysis::CommunicationGraph> {
+    return Error{ErrorKind::InvalidInput, "nothing is read"};
+  };
+  const auto made = make_chunk_ideas(
+      graph_, maps_, seed_, {.ranks = 4, .lsa_ranks = 4, .gin = true, .multimem = true}, {}, read);
+  std::set<std::string> codes, families;
+  for (const Idea& idea : made.ideas) {
+    EXPECT_TRUE(codes.insert(code_hash(idea)).second) << idea.because;
+    families.insert(idea.family);
+    // One flag for all that a rank sends is a signal by that rank.
+    const bool signal = idea.directive.chunk.kind == design::ChunkKind::PerTile;
+    EXPECT_EQ(idea.directive.sync,
+              signal ? design::SyncScope::PerPeerSignal : design::SyncScope::PerChunkFlag);
+  }
+  EXPECT_THAT(families, ::testing::ElementsAre("chunks from the producers",
+                                               "chunks from the producers in a CUDA graph"));
 }
 
 TEST_F(ChunksOnGemm, GoesThroughTheNetworkBetweenNodes) {

@@ -55,6 +55,22 @@ TEST(Expert, LeavesOutWhatAnEarlierPhaseHasTried) {
   EXPECT_EQ(std::get<candidate::Proposal>(**first).directive, ideas.ideas[1].directive);
 }
 
+TEST(Expert, TriesOneOfEachKindBeforeTheSecondOfAny) {
+  const auto idea = [](const std::string& family, design::Backend backend, const char* name) {
+    Idea made{{}, family, name, ""};
+    made.directive.backend = backend;
+    return made;
+  };
+  using design::Backend;
+  std::string order;
+  for (const Idea& one :
+       by_turns({idea("chunks", Backend::Lsa, "1"), idea("chunks", Backend::Lsa, "2"),
+                 idea("chunks", Backend::Lsa, "3"), idea("chunks", Backend::Multimem, "4"),
+                 idea("sends", Backend::Lsa, "5"), idea("sends", Backend::Lsa, "6")}))
+    order += one.because;
+  EXPECT_EQ(order, "145263");
+}
+
 TEST(Edits, ApplyInAnyOrderAndTakeParts) {
   Edits edits("abcdef");
   edits.replace(4, 5, "E");

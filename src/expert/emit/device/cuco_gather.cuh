@@ -110,17 +110,24 @@ enum class Issuer {
 
 __device__ inline unsigned blocks_of_grid() { return gridDim.x * gridDim.y * gridDim.z; }
 
+// Division of 64 bits is slow, and most sizes have less.
+__device__ inline size_t quotient(size_t a, size_t b) {
+  return (a | b) >> 32 == 0 ? (unsigned)a / (unsigned)b : a / b;
+}
+
 template <Path path, Issuer issuer>
 class ChunkSender {
  public:
   // By all blocks, when they begin.
   __device__ explicit ChunkSender(const Forward& forward) : gather_(forward) {
-    if (forward.bytes == 0) return;
-    if (thread() != 0) return;
-    const bool first = atomicInc(begun(), blocks_of_grid() - 1) == 0;
+    if (forward.bytes == 0 || thread() >= 32) return;
+    const unsigned lanes = min(threads(), 32u), warp = ~0u >> (32 - lanes);
+    unsigned before = 0;
+    if (thread() == 0) before = atomicInc(begun(), blocks_of_grid() - 1);
+    before = __shfl_sync(warp, before, 0);
     // Who left tiles to others did so before the last block began: that one finds them.
-    if constexpr (issuer == Issuer::OneOfSm) __threadfence();
-    for (int p = 0; first && p < ranks(); ++p) {
+    if (issuer == Issuer::OneOfSm && before == blocks_of_grid() - 1) __threadfence();
+    for (int p = thread(); before == 0 && p < ranks(); p += lanes) {
       if (p != rank()) announce<path>(site(), 0, p, round_of(0) + 1);
     }
   }
@@ -133,27 +140,32 @@ class ChunkSender {
   // By all threads of a block, when it has written its tile of `out`.
   template <typename T>
   __device__ void block_done(const T* out, const Tiles& tiles) const {
-    if (gather_.bytes == 0) return;
-    const unsigned round = round_of(0);  // it goes up when all blocks are counted
-    const Rows rows = rows_of(out, tiles, sizeof(T));
-    if (rows.bytes == 0) {
-      if (!last_of(&site().counters[1], blocks_of_grid())) return;
-      for (int chunk = 0; chunk < gather_.chunks; ++chunk) send(chunk, true);
-      pass_on(round);
-      return;
-    }
-    if (issuer == Issuer::OneOfSm && blocks_of_grid() <= TileQueue::kMost) {
-      store_ready(tiles, rows, sizeof(T), round);
-    } else {
-      tile_written(tiles, rows, sizeof(T));
-    }
-    pass_on(round);
+    if (gather_.bytes != 0) done(gather_, out, tiles, sizeof(T));
   }
 
  private:
   struct Rows;
   struct Behind {};
   __device__ ChunkSender(const Forward& forward, Behind) : gather_(forward) {}
+
+  // A function of its own: what it needs takes no registers from the code of the kernel.
+  static __device__ __noinline__ void done(const Forward& forward, const void* out, Tiles tiles,
+                                           size_t element) {
+    ChunkSender(forward, Behind{}).done(out, tiles, element);
+  }
+  __device__ void done(const void* out, const Tiles& tiles, size_t element) const {
+    const unsigned round = round_of(0);  // it goes up when all blocks are counted
+    const Rows rows = rows_of(out, tiles, element);
+    if (rows.bytes == 0) {
+      if (!last_of(&site().counters[1], blocks_of_grid())) return;
+      for (int chunk = 0; chunk < gather_.chunks; ++chunk) send(chunk, true);
+    } else if (issuer == Issuer::OneOfSm && blocks_of_grid() <= TileQueue::kMost) {
+      store_ready(tiles, rows, element, round);
+    } else {
+      tile_written(tiles, rows, element);
+    }
+    pass_on(round);
+  }
 
   // By the whole block, which sees all of the tile.
   __device__ void tile_written(const Tiles& tiles, const Rows& rows, size_t element) const {
@@ -164,7 +176,8 @@ class ChunkSender {
     }
     const size_t begin = tiles.row * rows.tile_bytes;
     const size_t end = min(begin + rows.tile_bytes, gather_.bytes);
-    for (int chunk = begin / gather_.chunk_bytes; chunk * gather_.chunk_bytes < end; ++chunk) {
+    for (int chunk = quotient(begin, gather_.chunk_bytes); chunk * gather_.chunk_bytes < end;
+         ++chunk) {
       if (last_of(&site().counters[1 + chunk], blocks_in(chunk, tiles, rows)))
         send(chunk, issuer == Issuer::LastBlock);
     }
@@ -181,7 +194,7 @@ class ChunkSender {
     __syncthreads();
     if (thread() == 0) {
       found = own;
-      if (!has_begun() && !(entered = gather_.queue->enter())) {
+      if (!seems_begun() && !(entered = gather_.queue->enter())) {
         gather_.queue->push(round, own);
         // The last block to begin finds it, if that has not begun yet.
         found = has_begun() ? gather_.queue->pop(round) : -1;
@@ -217,19 +230,27 @@ class ChunkSender {
   // Nothing where the grid is not what covers the data.
   __device__ Rows rows_of(const void* out, const Tiles& tiles, size_t element) const {
     const size_t bytes = tiles.columns * element;
-    if (out != gather_.from || bytes == 0 || gather_.bytes % bytes != 0) return {0, 0};
+    if (out != gather_.from || bytes == 0) return {0, 0};
     if (tiles.tile_rows == 0 || tiles.tile_columns == 0) return {0, 0};
-    const bool covers = divide_up(gather_.bytes / bytes, tiles.tile_rows) == tiles.row_blocks &&
-                        divide_up(tiles.columns, tiles.tile_columns) == tiles.column_blocks &&
+    const size_t all = quotient(gather_.bytes, bytes);
+    const bool covers = all * bytes == gather_.bytes &&
+                        covered(all, tiles.tile_rows, tiles.row_blocks) &&
+                        covered(tiles.columns, tiles.tile_columns, tiles.column_blocks) &&
                         tiles.row_blocks * tiles.column_blocks == blocks_of_grid();
     return covers ? Rows{bytes, tiles.tile_rows * bytes} : Rows{0, 0};
+  }
+
+  // So many pieces of `piece` cover `all`, and one less does not.
+  static __device__ bool covered(size_t all, size_t piece, size_t pieces) {
+    return pieces * piece >= all && (pieces - 1) * piece < all;
   }
 
   // Blocks whose rows reach into the chunk.
   __device__ unsigned blocks_in(int chunk, const Tiles& tiles, const Rows& rows) const {
     const size_t begin = chunk * gather_.chunk_bytes;
     const size_t end = min(begin + gather_.chunk_bytes, gather_.bytes);
-    return (divide_up(end, rows.tile_bytes) - begin / rows.tile_bytes) * tiles.column_blocks;
+    return (quotient(end + rows.tile_bytes - 1, rows.tile_bytes) -
+            quotient(begin, rows.tile_bytes)) * tiles.column_blocks;
   }
 
   __device__ void await_entry() const {
@@ -244,40 +265,50 @@ class ChunkSender {
   }
   __device__ bool in_place() const { return (const char*)part() == gather_.from; }
 
-  // Pack i of `count` bytes to the other ranks of the node. Each begins with its neighbour, so that
+  // Rows of `width` bytes at `from`, to where byte `offset` of the window is on the other ranks of
+  // the node, and here if need be: by the whole block. Each rank begins with its neighbour, so that
   // no receiver is everybody's first.
-  __device__ void store_pack(Place<unsigned char> to, size_t i, size_t count,
-                             const Pack<unsigned char>& pack) const {
-    if constexpr (path == Path::Multimem) {
-      if (takes_pack(to, i, count)) {
-        multimem_store(multimem_pointer(site(), to) + i, pack);
-        return;
-      }
-    }
-    for (int k = 1; k < ranks(); ++k) {
-      const int p = (rank() + k) % ranks();
-      if (reaches<path>(site(), p))
-        store((unsigned char*)peer_pointer(site(), to.window, to.offset, p), i, count, pack);
-    }
-  }
-  // `count` bytes at `from`, to where `to` is on the other ranks of the node, and here if need be.
-  __device__ void store_all(Place<unsigned char> to, const unsigned char* from,
-                            size_t count) const {
-    constexpr int kUnroll = 4;
-    unsigned char* here = (unsigned char*)to.here();
-    const size_t all = packs<unsigned char>(count);
-    for (size_t base = thread(); base < all; base += kUnroll * threads()) {
+  __device__ void store_rows(size_t offset, const unsigned char* from, size_t pitch,
+                             unsigned height, size_t width) const {
+    constexpr int kUnroll = 8;
+    unsigned char* here = Place<unsigned char>{gather_.window, offset}.here();
+    // From one pack of a thread to its next: nothing is divided on the way.
+    const unsigned in_row = packs<unsigned char>(width);
+    const unsigned rows_on = threads() / in_row, packs_on = threads() % in_row;
+    unsigned row = thread() / in_row, i = thread() % in_row;
+    while (row < height) {
       Pack<unsigned char> pack[kUnroll];
+      size_t at[kUnroll];
+      unsigned index[kUnroll];
+      int taken = 0;
 #pragma unroll
       for (int u = 0; u < kUnroll; ++u) {
-        if (base + u * threads() < all) pack[u] = load(from, base + u * threads(), count);
+        at[u] = row * pitch, index[u] = i;
+        if (row < height) pack[u] = load(from + at[u], i, width), ++taken;
+        row += rows_on, i += packs_on;
+        if (i >= in_row) i -= in_row, ++row;
       }
+      const auto store_at = [&](unsigned char* base) {
 #pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-        const size_t i = base + u * threads();
-        if (i >= all) break;
-        if (here != from) store(here, i, count, pack[u]);
-        store_pack(to, i, count, pack[u]);
+        for (int u = 0; u < kUnroll; ++u) {
+          if (u < taken) store(base + at[u], index[u], width, pack[u]);
+        }
+      };
+      if (here != from) store_at(here);
+      if constexpr (path == Path::Multimem) {
+        if (offset % 16 == 0 && pitch % 16 == 0 && width % 16 == 0) {
+          char* all = (char*)multimem_pointer(site(), Place<char>{gather_.window, offset});
+#pragma unroll
+          for (int u = 0; u < kUnroll; ++u) {
+            if (u < taken) multimem_store((Pack<unsigned char>*)(all + at[u]) + index[u], pack[u]);
+          }
+          continue;
+        }
+      }
+      for (int k = 1; k < ranks(); ++k) {
+        const int p = rank() + k < ranks() ? rank() + k : rank() + k - ranks();
+        if (reaches<path>(site(), p))
+          store_at((unsigned char*)peer_pointer(site(), gather_.window, offset, p));
       }
     }
   }
@@ -291,39 +322,20 @@ class ChunkSender {
     const size_t first = tiles.row * rows.tile_bytes;
     const size_t column = tiles.column * tiles.tile_columns * element;
     size_t width = min(tiles.tile_columns * element, rows.bytes - column);
-    size_t height = min(rows.tile_bytes, gather_.bytes - first) / rows.bytes;
+    size_t height = min(tiles.tile_rows, quotient(gather_.bytes - first, rows.bytes));
     if (width == rows.bytes) width *= height, height = 1;  // whole rows are one piece
-    const size_t packs_in_row = packs<unsigned char>(width);
-    constexpr int kUnroll = 8;
-    for (size_t base = thread(); base < height * packs_in_row; base += kUnroll * threads()) {
-      const size_t left = divide_up(height * packs_in_row - base, threads());
-      const auto place = [&](int u) {
-        return first + (base + u * threads()) / packs_in_row * rows.bytes + column;
-      };
-      const auto pack_of = [&](int u) { return (base + u * threads()) % packs_in_row; };
-      Pack<unsigned char> pack[kUnroll];
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-        if (u < left)
-          pack[u] = load((const unsigned char*)gather_.from + place(u), pack_of(u), width);
-      }
-#pragma unroll
-      for (int u = 0; u < kUnroll; ++u) {
-        if (u >= left) break;
-        if (!in_place()) store(part() + place(u), pack_of(u), width, pack[u]);
-        store_pack({gather_.window, gather_.offset + place(u)}, pack_of(u), width, pack[u]);
-      }
-    }
+    store_rows(gather_.offset + first + column, (const unsigned char*)gather_.from + first + column,
+               rows.bytes, height, width);
   }
 
   // By the whole block, which has seen everything in the chunk.
   __device__ void send(int chunk, bool store) const {
     const size_t begin = chunk * gather_.chunk_bytes;
     const size_t count = min(gather_.chunk_bytes, gather_.bytes - begin);
-    await_entry();
+    // Who stored has waited for it.
+    if (store || path == Path::Gin || path == Path::Hybrid) await_entry();
     if (store && stores())
-      store_all({gather_.window, gather_.offset + begin},
-                (const unsigned char*)gather_.from + begin, count);
+      store_rows(gather_.offset + begin, (const unsigned char*)gather_.from + begin, 0, 1, count);
     __syncthreads();
     for (int p = thread(); p < ranks(); p += threads()) {
       if (p != rank()) announce_chunk(chunk, begin, count, p);
@@ -336,7 +348,8 @@ class ChunkSender {
     return path == Path::Hybrid ? (ranks() / in_node() - 1) * gather_.chunks : 0;
   }
   __device__ void part_done() const {
-    if (!last_of(&site().counters[0], gather_.chunks + passed_on())) return;
+    const int parts = gather_.chunks + passed_on();
+    if (parts > 1 && !last_of(&site().counters[0], parts)) return;
     if (gather_.waits) await_all(1);
     finish();
   }
@@ -372,6 +385,11 @@ class ChunkSender {
         return part;
     }
   }
+  // Whether all blocks have begun: it may have been so for a while where this still says no.
+  __device__ bool seems_begun() const {
+    return cuda::atomic_ref<unsigned, cuda::thread_scope_device>(*begun())
+               .load(cuda::memory_order_relaxed) == 0;
+  }
   __device__ bool has_begun() const {
     return cuda::atomic_ref<unsigned, cuda::thread_scope_device>(*begun())
                .fetch_add(0, cuda::memory_order_acq_rel) == 0;
@@ -384,8 +402,8 @@ class ChunkSender {
     if (thread() == 0) await_announced<path>(site(), 1 + chunk, source, round_of(1 + chunk) + 1);
     __syncthreads();
     const size_t offset = gather_.offset - rank() * gather_.bytes + source * gather_.bytes + begin;
-    store_all({gather_.window, offset},
-              (const unsigned char*)ncclGetLocalPointer(gather_.window, offset), count);
+    store_rows(offset, (const unsigned char*)ncclGetLocalPointer(gather_.window, offset), 0, 1,
+               count);
     __syncthreads();
     const int number = flag_number(site(), 1 + chunk, source);
     for (int p = thread(); p < ranks(); p += threads()) {
@@ -432,6 +450,7 @@ class ChunkSender {
 
   // All blocks are through with the rounds by now.
   __device__ void finish() const {
+    __syncthreads();
     for (int i = thread(); i < ranks() * (1 + gather_.chunks); i += threads())
       site().rounds[i] += 1;
   }
