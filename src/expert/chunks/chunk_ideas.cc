@@ -29,15 +29,13 @@ std::vector<ChunkDesign> in_one_node(const design::TopologyFacts& topology) {
     designs.push_back(chunked(backend, most, issuer));
   };
   // Where all blocks run at once, one of an SM at a time is each block its own.
-  for (const int most : {2, 1, 8})
+  for (const int most : {1, 2, 8})
     add(Backend::Lsa, most, ChunkIssuer::OneOfSm);
   if (topology.multimem) {
-    for (const int most : {2, 1})
+    for (const int most : {1, 2})
       add(Backend::Multimem, most, ChunkIssuer::OneOfSm);
-    add(Backend::Multimem, 1, ChunkIssuer::EachBlock);
   }
-  for (const int most : {2, 1})
-    add(Backend::Lsa, most, ChunkIssuer::EachBlock);
+  add(Backend::Lsa, 2, ChunkIssuer::EachBlock);
   add(Backend::Lsa, 16, ChunkIssuer::LastBlock);
   return designs;
 }

@@ -167,8 +167,8 @@ class ChunkSender {
     pass_on(round);
   }
 
-  // By the whole block, which sees all of the tile.
-  __device__ void tile_written(const Tiles& tiles, const Rows& rows, size_t element) const {
+  // By the whole block, which sees all of the tile. True: that was the end of all.
+  __device__ bool tile_written(const Tiles& tiles, const Rows& rows, size_t element) const {
     if constexpr (issuer != Issuer::LastBlock) {
       __syncthreads();
       await_entry();
@@ -176,11 +176,13 @@ class ChunkSender {
     }
     const size_t begin = tiles.row * rows.tile_bytes;
     const size_t end = min(begin + rows.tile_bytes, gather_.bytes);
+    bool over = false;
     for (int chunk = quotient(begin, gather_.chunk_bytes); chunk * gather_.chunk_bytes < end;
          ++chunk) {
       if (last_of(&site().counters[1 + chunk], blocks_in(chunk, tiles, rows)))
-        send(chunk, issuer == Issuer::LastBlock);
+        over = send(chunk, issuer == Issuer::LastBlock) || over;
     }
+    return over;
   }
 
   // Blocks of an SM end at about the same time. If all of them stored, nobody would compute: one
@@ -204,7 +206,7 @@ class ChunkSender {
     while (found >= 0) {
       tiles.row = found / tiles.column_blocks;
       tiles.column = found % tiles.column_blocks;
-      tile_written(tiles, rows, element);
+      if (tile_written(tiles, rows, element)) break;
       __syncthreads();
       if (thread() == 0) found = gather_.queue->pop(round);
       __syncthreads();
@@ -328,8 +330,8 @@ class ChunkSender {
                rows.bytes, height, width);
   }
 
-  // By the whole block, which has seen everything in the chunk.
-  __device__ void send(int chunk, bool store) const {
+  // By the whole block, which has seen everything in the chunk. True: it was the last part.
+  __device__ bool send(int chunk, bool store) const {
     const size_t begin = chunk * gather_.chunk_bytes;
     const size_t count = min(gather_.chunk_bytes, gather_.bytes - begin);
     // Who stored has waited for it.
@@ -340,18 +342,19 @@ class ChunkSender {
     for (int p = thread(); p < ranks(); p += threads()) {
       if (p != rank()) announce_chunk(chunk, begin, count, p);
     }
-    part_done();
+    return part_done();
   }
 
   // What this rank sends, and what it passes on: who has done the last part waits for what comes.
   __device__ int passed_on() const {
     return path == Path::Hybrid ? (ranks() / in_node() - 1) * gather_.chunks : 0;
   }
-  __device__ void part_done() const {
+  __device__ bool part_done() const {
     const int parts = gather_.chunks + passed_on();
-    if (parts > 1 && !last_of(&site().counters[0], parts)) return;
+    if (parts > 1 && !last_of(&site().counters[0], parts)) return false;
     if (gather_.waits) await_all(1);
     finish();
+    return true;
   }
 
   // Chunks that come from the rails go to the other ranks of the node. Blocks take them one by one,
