@@ -42,6 +42,7 @@ class AnalyzeCommand final : public Command {
     if (ranks_ < 1 || ranks_ > kMostRanks)
       return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", ranks_)};
     context.terminal.progress("reading the program …");
+    program_ = or_shipped(program_);
     auto read = read_program(program_, includes_, flags_);
     context.terminal.clear_progress();
     CUCO_TRY_ASSIGN(const ReadProgram program, std::move(read));

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/journey/program_reading.h"
 #include "cli/terminal/command.h"
 #include "judge/program_judge.h"
 
@@ -25,6 +26,7 @@ class CheckCommand final : public Command {
   }
 
   Result<ExitCode> run(Context& context) override {
+    workload_ = or_shipped(workload_);
     std::error_code code;
     if (!std::filesystem::is_regular_file(workload_ / "workload.toml", code)) {
       return Error{ErrorKind::NotFound,

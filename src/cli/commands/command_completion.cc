@@ -25,7 +25,7 @@ std::vector<std::string> workloads() {
     if (!std::filesystem::exists(entry.path() / "workload.toml", code)) continue;
     const auto relative = entry.path().lexically_relative(here);
     const bool is_below = !relative.empty() && *relative.begin() != "..";
-    names.push_back((is_below ? relative : entry.path()).string());
+    names.push_back((is_below ? relative : entry.path().filename()).string());
   }
   std::ranges::sort(names);
   return names;

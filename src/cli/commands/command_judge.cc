@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "candidate/event_json.h"
 #include "cli/journey/judge_report.h"
+#include "cli/journey/program_reading.h"
 #include "cli/terminal/command.h"
 #include "judge/program_judge.h"
 #include "targets/virtual/run_trace.h"
@@ -51,6 +52,7 @@ class JudgeCommand final : public Command {
   }
 
   Result<ExitCode> run(Context& context) override {
+    workload_ = or_shipped(workload_);
     // Before anything is started: opening a pipe would wait for whoever writes to it.
     CUCO_TRY(read_candidate());
     if (scale_ && !(*scale_ >= 1))

@@ -59,6 +59,7 @@ class OptimizeCommand final : public Command {
 
   Result<ExitCode> run(Context& context) override {
     std::error_code code;
+    files_.front() = or_shipped(files_.front());
     CUCO_TRY(check_exists(files_.front()));
     CUCO_TRY_ASSIGN(files_, main_first(std::move(files_)));
     const bool is_file = std::filesystem::is_regular_file(files_.front(), code);

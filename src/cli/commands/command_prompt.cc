@@ -48,6 +48,7 @@ class PromptCommand final : public Command {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("no role '{}'; there are: {}", role_, agents::role_names())};
     }
+    workload_ = or_shipped(workload_);
     CUCO_TRY(check_exists(workload_));
     JourneyOptions options;
     options.workload = workload_.string();

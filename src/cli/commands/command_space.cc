@@ -29,6 +29,7 @@ class SpaceCommand final : public Command {
 
   Result<ExitCode> run(Context& context) override {
     context.terminal.progress("reading the program …");
+    program_ = or_shipped(program_);
     auto read = read_program(program_, includes_, flags_);
     context.terminal.clear_progress();
     CUCO_TRY_ASSIGN(const ReadProgram program, std::move(read));

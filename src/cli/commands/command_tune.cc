@@ -30,6 +30,7 @@ class TuneCommand final : public Command {
 
   Result<ExitCode> run(Context& context) override {
     constexpr int kMostRounds = 1000;
+    workload_ = or_shipped(workload_);
     CUCO_TRY(check_exists(workload_));
     std::error_code code;
     if (!std::filesystem::is_directory(workload_, code)) {

@@ -45,8 +45,21 @@ std::vector<system::Path> include_folders(const system::Path& file,
   return folders;
 }
 
+system::Path or_shipped(const system::Path& path) {
+  std::error_code code;
+  if (path.is_absolute() || std::filesystem::exists(path, code)) return path;
+  const auto folder = system::find_data("workloads");
+  if (!folder) return path;
+  const system::Path name = path.has_filename() ? path.filename() : path.parent_path().filename();
+  const bool is_named = path.lexically_normal() == name || path.begin()->string() == "workloads";
+  const bool is_there = std::filesystem::exists(*folder / name / "workload.toml", code);
+  return is_named && is_there ? *folder / name : path;
+}
+
 Result<void> check_exists(const system::Path& path) {
-  constexpr std::string_view kWhere = "the workloads that come with cuco are in workloads/";
+  constexpr std::string_view kWhere =
+      "list the workloads that come with cuco: cuco completion "
+      "values workload";
   std::error_code code;
   if (!std::filesystem::exists(path, code)) {
     return Error{ErrorKind::NotFound,
@@ -55,7 +68,8 @@ Result<void> check_exists(const system::Path& path) {
   if (std::filesystem::is_directory(path, code) &&
       !std::filesystem::exists(path / "workload.toml", code)) {
     return Error{ErrorKind::NotFound,
-                 fmt::format("no workload.toml in {}; {}", path.string(), kWhere)};
+                 fmt::format("no workload.toml in {}; create one with: cuco init {}", path.string(),
+                             path.string())};
   }
   return {};
 }

@@ -21,6 +21,10 @@ struct ReadProgram {
   analysis::CommunicationGraph graph;
 };
 
+/// "silu_and_mul" and "workloads/silu_and_mul" are the ones that come with cuco where nothing here
+/// has that name; any other path as it is.
+[[nodiscard]] system::Path or_shipped(const system::Path& path);
+
 /// One sentence for what is neither a file nor a workload's folder.
 [[nodiscard]] Result<void> check_exists(const system::Path& path);
 
