@@ -4,8 +4,11 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
+#include "cli/build_information.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal/help.h"
 #include "cli/terminal/parse_arguments.h"
@@ -103,6 +106,23 @@ bool take_setting(GlobalOptions& global, const std::string& text) {
   return true;
 }
 
+/// One line, with --verbose what it was built from, too.
+std::string version_text(const GlobalOptions& global) {
+  const auto facts = build_information();
+  if (global.json) {
+    Json object{{"version", kVersion}};
+    for (const auto& [name, value] : facts)
+      object[name] = value;
+    return to_text(object) + "\n";
+  }
+  std::string text = fmt::format("cuco {}\n", kVersion);
+  if (!global.verbose) return text;
+  Table table;
+  for (const auto& [name, value] : facts)
+    table.row({name, value});
+  return text + table.text(2);
+}
+
 ExitCode run_command(const Chosen& chosen,
                      std::span<const std::string> words,
                      const GlobalOptions& global,
@@ -195,7 +215,7 @@ ExitCode run_application(std::span<const std::string> words, std::FILE* out, std
   if (global.quiet) terminal.set_verbosity(Verbosity::Quiet);
   if (global.verbose) terminal.set_verbosity(Verbosity::Verbose);
   if (global.version) {
-    terminal.print("cuco {}\n", kVersion);
+    terminal.write(version_text(global));
     return ExitCode::Done;
   }
   if (chosen.entry == nullptr) {

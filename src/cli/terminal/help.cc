@@ -6,6 +6,15 @@
 namespace cuco::cli {
 namespace {
 
+std::string left_column(const Argument& argument) {
+  std::string text = argument.name;
+  if (argument.letter != 0) text = fmt::format("-{}, {}", argument.letter, text);
+  if (!argument.placeholder.empty()) text += " " + argument.placeholder;
+  return text;
+}
+
+}  // namespace
+
 std::string usage_line(const CommandEntry& entry, const Arguments& arguments) {
   std::string line = fmt::format("cuco {}", entry.name);
   std::string positionals;
@@ -25,15 +34,6 @@ std::string usage_line(const CommandEntry& entry, const Arguments& arguments) {
   }
   return line;
 }
-
-std::string left_column(const Argument& argument) {
-  std::string text = argument.name;
-  if (argument.letter != 0) text = fmt::format("-{}, {}", argument.letter, text);
-  if (!argument.placeholder.empty()) text += " " + argument.placeholder;
-  return text;
-}
-
-}  // namespace
 
 std::string general_help(std::span<const CommandEntry> commands, const Terminal& terminal) {
   std::string text = fmt::format(

@@ -10,6 +10,8 @@
 
 namespace cuco::cli {
 
+/// "cuco run [options] PROGRAM… [ARGS]".
+[[nodiscard]] std::string usage_line(const CommandEntry& entry, const Arguments& arguments);
 [[nodiscard]] std::string general_help(std::span<const CommandEntry> commands,
                                        const Terminal& terminal);
 [[nodiscard]] std::string command_help(const CommandEntry& entry,
