@@ -187,6 +187,11 @@ def check():
     if spearman([(r[1], r[2]) for r in rows]) < LEAST_SPEARMAN:
         wrong.append(f"held out: Spearman below {LEAST_SPEARMAN}")
     wrong += [f"held out: {r[0]} is off by more than {1 + MOST_ERROR:.0f}x" for r in rows if error(r[1], r[2]) > MOST_ERROR]
+    claimed = tomllib.loads(HARDWARE.read_text())["accuracy"]
+    ninth = sorted(error(r[1], r[2]) for r in rows)[math.ceil(0.9 * len(rows)) - 1]
+    if claimed["kernels"] != len(rows) or not ninth <= claimed["kernels_within"] < ninth + 0.05:
+        wrong.append(f"{HARDWARE.name}: [accuracy] says {claimed['kernels']} kernels within {claimed['kernels_within']}; "
+                     f"held out are {len(rows)}, nine in ten within {ninth:.3f}")
     digest = hashlib.sha256(RECORD.read_bytes()).hexdigest()
     if tomllib.loads(HARDWARE.read_text())["gpu"].get("calibration") != digest:
         wrong.append(f"{HARDWARE.name} was fitted on another record: gpu.calibration is not {digest}")

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/toml.h"
+#include "hardware/accuracy.h"
 #include "system/os/files.h"
 
 namespace cuco::hardware {
@@ -200,6 +201,15 @@ void read_nccl(Reader& in, NcclCosts& nccl) {
   in.optional("nccl", "direct_channels", nccl.direct_channels);
 }
 
+Accuracy read_accuracy(Reader& in) {
+  Accuracy accuracy;
+  in.optional("accuracy", "kernels", accuracy.kernels);
+  in.optional("accuracy", "kernels_within", accuracy.kernels_within);
+  in.optional("accuracy", "collectives", accuracy.collectives);
+  in.optional("accuracy", "collectives_within", accuracy.collectives_within);
+  return accuracy;
+}
+
 }  // namespace
 
 Result<GpuDescription> parse_gpu_description(std::string_view text, std::string_view file) {
@@ -210,12 +220,21 @@ Result<GpuDescription> parse_gpu_description(std::string_view text, std::string_
   read_memory(in, gpu);
   read_costs(in, gpu);
   read_nccl(in, gpu.nccl);
+  read_accuracy(in);
   gpu.nccl.gap_us = gpu.gap_us;
   gpu.nccl.graph_gap_us = gpu.graph_gap_us;
   in.refuse_unknown();
   if (in.error()) return *in.error();
   gpu.key = std::filesystem::path(file).stem().string();
   return gpu;
+}
+
+Result<Accuracy> parse_accuracy(std::string_view text, std::string_view file) {
+  CUCO_TRY_ASSIGN(const toml::table table, parse_toml(text, file));
+  Reader in(table, file);
+  const Accuracy accuracy = read_accuracy(in);
+  if (in.error()) return *in.error();
+  return accuracy;
 }
 
 Result<GpuDescription> load_gpu_description(std::string_view name,

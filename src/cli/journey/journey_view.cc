@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/journey/journey_view.h"
 
+#include "cli/journey/known_error.h"
+
 namespace cuco::cli {
 namespace {
 
@@ -42,6 +44,11 @@ ExitCode show_closing(Context& context,
       context.terminal.print("{}{}\n",
                              padded(context.terminal.styled(Style::Bold, line.label), kLabelWidth),
                              line.text);
+    }
+    if (const std::string error = known_error(state);
+        !error.empty() && report::winner(state) != nullptr) {
+      context.terminal.print(
+          "{}{}\n", padded(context.terminal.styled(Style::Bold, "error"), kLabelWidth), error);
     }
   }
   return report::winner(state) == nullptr ? ExitCode::JobFailed : ExitCode::Done;

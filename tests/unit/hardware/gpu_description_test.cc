@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "hardware/accuracy.h"
+
 namespace cuco::hardware {
 namespace {
 
@@ -35,6 +37,18 @@ TEST(GpuDescription, ShippedFilesLoad) {
   EXPECT_EQ(h200->sms, 132U);
   EXPECT_EQ(h200->shared_per_sm, 228U * 1024);
   EXPECT_EQ(h200->compute_major, 9U);
+}
+
+TEST(Accuracy, IsSaidOfKernelsAndWhereThereAreAnyOfCollectives) {
+  const auto h200 = parse_accuracy(read_file("h200.toml"), "h200.toml");
+  const auto a100 = parse_accuracy(read_file("a100.toml"), "a100.toml");
+  ASSERT_TRUE(h200 && a100);
+  EXPECT_THAT(
+      accuracy_text(*h200, "H200", false),
+      ::testing::MatchesRegex("± [0-9]+ %, calibrated on an H200 .9 in 10 of [0-9]+ kernels."));
+  EXPECT_THAT(accuracy_text(*h200, "H200", true), HasSubstr("; collectives ± 25 % (365 "));
+  EXPECT_THAT(accuracy_text(*a100, "A100", true),
+              HasSubstr("unknown: no kernel was timed on an A100; collectives ± "));
 }
 
 TEST(GpuDescription, ErrorsNameFileLineAndKey) {

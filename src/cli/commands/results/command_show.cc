@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "candidate/event_json.h"
+#include "cli/journey/known_error.h"
 #include "cli/journey/run_lookup.h"
 #include "cli/terminal/command.h"
 #include "program/diff.h"
@@ -78,7 +79,9 @@ class ShowCommand final : public Command {
                  clipped(report::judged_text(entry, state), 70) +
                      (best ? terminal.styled(Style::Good, "  ← best") : "")});
     }
-    return text + table.text();
+    text += table.text();
+    const std::string error = known_error(state);
+    return error.empty() ? text : text + fmt::format("\nerror of predicted times: {}\n", error);
   }
 
   static std::string in_full(const Entry& entry,
