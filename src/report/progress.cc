@@ -207,7 +207,23 @@ std::string checked_on(const Scored& scored) {
 }
 
 std::string judged_text(const Entry& entry, const RunState& state) {
-  return entry.latest() == nullptr ? "not judged" : verdict_text(entry, *entry.latest(), state);
+  if (entry.latest() == nullptr) return "not judged";
+  const Scored* scored = entry.scored();
+  if (scored == nullptr) return candidate::summary(*entry.latest());
+  // Rungs differ in their shapes, so every time stands beside the seed's on the same ones.
+  if (entry.candidate.number != candidate::kSeed) {
+    if (scored->baseline_seconds <= 0) return time_text(*scored) + some_shapes(*scored, state);
+    return fmt::format("{} against {}: {:.2f}x{}", time_text(*scored),
+                       human_seconds(scored->baseline_seconds), speedup(entry),
+                       some_shapes(*scored, state));
+  }
+  const Entry* best = state.best ? entry_of(state, *state.best) : nullptr;
+  const Scored* compared = best == nullptr ? nullptr : best->scored();
+  if (compared == nullptr || best == &entry || compared->baseline_seconds <= 0)
+    return time_text(*scored);
+  Scored seed = *scored;
+  seed.seconds = compared->baseline_seconds;
+  return fmt::format("{} on the shapes of #{}", time_text(seed), *state.best);
 }
 
 std::string time_text(const Scored& scored) {

@@ -5,6 +5,7 @@
 
 #include "expert/expert.h"
 #include "fastpath/fastpath.h"
+#include "program/tokens.h"
 
 namespace cuco::cli {
 namespace {
@@ -12,8 +13,15 @@ namespace {
 Result<expert::FastPathIdeas> steps_for(const Situation& situation) {
   if (situation.own.fast_path) return *situation.own.fast_path;
   return Error{ErrorKind::InvalidInput, situation.own.discarded.empty()
-                                            ? "the program does not communicate"
+                                            ? "the expert has no design for it"
                                             : situation.own.discarded.front().reason};
+}
+
+/// A program without has nothing to move: no step is taken, and nothing is wrong.
+bool names_nccl(const std::string& text) {
+  return std::ranges::any_of(program::identifiers(text), [](const program::Identifier& found) {
+    return found.name.starts_with("nccl");
+  });
 }
 
 }  // namespace
@@ -26,6 +34,7 @@ Result<void> walk_fast_path(candidate::Run& run,
   std::optional<expert::Expert> infrastructure;
   std::optional<expert::Expert> replacement;
   if (proposers.expert != nullptr) {
+    if (!names_nccl(situation.subject.program)) return {};
     auto ideas = steps_for(situation);
     if (!ideas) return run.record_step({"infrastructure", false, ideas.error().message()});
     path.infrastructure =

@@ -140,7 +140,9 @@ TEST_F(Runs, ListNamesWorkloadBestAndState) {
 }
 
 TEST_F(Runs, ShowMarksTheBestAndExplainsFailures) {
-  EXPECT_THAT(shell_("cuco show 1").out, HasSubstr("2.00x  ← best"));
+  const std::string all = shell_("cuco show 1").out;
+  EXPECT_THAT(all, HasSubstr("250 us predicted against 500 us: 2.00x  ← best"));
+  EXPECT_THAT(all, HasSubstr("error of predicted times: ± "));
   EXPECT_THAT(shell_("cuco show 1 1").out, HasSubstr("expected ';'"));
   EXPECT_THAT(shell_("cuco show 1 2").out, HasSubstr("it was asked for"));
   EXPECT_EQ(shell_("cuco show 1 2 --code").out, "// better\n");
@@ -148,6 +150,33 @@ TEST_F(Runs, ShowMarksTheBestAndExplainsFailures) {
   const auto json = nlohmann::json::parse(shell_("cuco show 1 --json").out);
   EXPECT_EQ(json["best"], 2);
   EXPECT_EQ(json["candidates"][1]["verdict"], "build-failed");
+}
+
+TEST_F(Runs, ShowComparesTheSeedOnTheShapesOfTheBest) {
+  const system::SystemClock clock;
+  const auto folder = store::create_run(shell_.folder() / "runs");
+  ASSERT_TRUE(folder);
+  const auto store =
+      store::SqliteStore::open(folder->database(), store::OpenMode::ReadWrite, clock);
+  ASSERT_TRUE(store);
+  const auto add = [&](candidate::EventBody body) {
+    ASSERT_TRUE((*store)->append(std::move(body)));
+  };
+  candidate::Scored small = scored(13e-6);
+  small.baseline_seconds = 0;
+  candidate::Scored large = scored(19e-6);
+  large.baseline_seconds = 35e-6;
+  add(candidate::RunStarted{.workload = "w", .target = "virtual", .hardware = "1 x NVIDIA H200"});
+  add(candidate::Proposed{.candidate = candidate_of(0, "// seed\n")});
+  add(candidate::Evaluated{.candidate = 0, .outcome = small});
+  add(candidate::Proposed{.candidate = candidate_of(1, "// better\n")});
+  add(candidate::Evaluated{.candidate = 1, .outcome = large});
+  add(candidate::BestChanged{.candidate = 1, .seconds = 19e-6});
+  const std::string seen = shell_("cuco show 3").out;
+  EXPECT_THAT(seen, HasSubstr("35.0 us predicted on the shapes of #1"));
+  EXPECT_THAT(seen, HasSubstr("19.0 us predicted against 35.0 us: 1.84x"));
+  EXPECT_THAT(seen, ::testing::Not(HasSubstr("13.0 us")));
+  EXPECT_THAT(seen, ::testing::Not(HasSubstr("collectives")));
 }
 
 TEST_F(Runs, CostAddsUpCallsByModelRoleAndCandidate) {
