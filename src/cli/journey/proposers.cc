@@ -204,7 +204,7 @@ std::vector<candidate::Proposer*> ProposerSet::pointers() const {
 Result<void> check_proposers(const JourneyOptions& options, Clock& clock) {
   llm::Gates gates(clock);
   for (const auto& name : options.proposers) {
-    if (name == "expert") continue;
+    if (name == "expert" || name == "tuner") continue;  // They need nothing.
     CUCO_TRY(make_recorded(name, options.models, {options.record, options.replay}, gates, clock));
   }
   return {};
