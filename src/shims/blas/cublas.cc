@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // libcublas.so.13: handles, and the gemm and gemv families. What is not here is refused by name
-// (tools/blas_stubs.py).
+// (tools/library_stubs.py).
 #include <cuda_fp16.h>
 
 #include "shims/blas/blas_calls.h"
