@@ -62,7 +62,10 @@ Result<void> bind(const Path& path, Rights rights) {
     std::filesystem::copy_symlink(source, target, code);
     return {};
   }
-  CUCO_TRY(S_ISDIR(status.st_mode) ? make_folder(target) : make_file(target, ""));
+  // What a system folder shows already (an installation in /usr) cannot be made there, nor need it.
+  struct stat there{};
+  if (::lstat(target.c_str(), &there) != 0)
+    CUCO_TRY(S_ISDIR(status.st_mode) ? make_folder(target) : make_file(target, ""));
   CUCO_TRY(checked(::mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr),
                    "bind", path));
   mount_attr attributes{};

@@ -95,6 +95,17 @@ class Hostile : public testing::Test {
   Tier tier_ = Tier::Hostile;
 };
 
+TEST(Sandbox, ShowsWhatLiesInASystemFolderAnyway) {
+  JobSpec spec;
+  spec.command.argv = {"/usr/bin/env", "true"};
+  spec.command.environment = Environment::bare();
+  spec.limits.wall = std::chrono::seconds(10);
+  spec.sandbox = SandboxSpec{.tier = Tier::Own, .read_only = {"/usr/bin/env", "/usr/share"}};
+  const JobOutcome outcome = *run_job(spec);
+  EXPECT_EQ(outcome.ending, Ending::Exited) << describe(outcome);
+  EXPECT_EQ(outcome.code, 0) << describe(outcome);
+}
+
 TEST_F(Hostile, ForkBomb) {
   memory_ = std::uint64_t{512} << 20U;  // Processes cost the kernel memory: count them first.
   const JobOutcome outcome = attack("fork_bomb");
