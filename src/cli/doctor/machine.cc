@@ -11,6 +11,7 @@
 #include "cli/doctor/machine_driver.h"
 #include "cli/models/model_providers.h"
 #include "system/jobs/process.h"
+#include "targets/virtual/server_process.h"
 #include "toolchain/cuda_toolkit.h"
 
 namespace cuco::cli {
@@ -97,11 +98,10 @@ bool is_mps_running(const system::Environment& environment) {
   return std::filesystem::exists(system::Path(folder) / "control");
 }
 
-/// The libraries that ranks load, in lib/cuco/ beside the server's bin/.
-bool has_libraries(const system::Path& programs) {
-  const system::Path libraries = programs.parent_path() / "lib/cuco";
-  return std::filesystem::exists(libraries / "libcudart.so.13") &&
-         std::filesystem::exists(libraries / "libnccl.so.2");
+/// The libraries that ranks load.
+bool has_libraries() {
+  const auto folder = targets::find_library_folder();
+  return folder && std::filesystem::exists(*folder / "libnccl.so.2");
 }
 
 std::uint64_t memory_of_machine() {
@@ -147,8 +147,7 @@ Machine inspect_machine(const Config& config, const system::Environment& environ
   if (machine.driver) machine.driver->mps = is_mps_running(environment);
   machine.fences = inspect_fences();
   machine.model = inspect_model(config, environment);
-  const auto server = system::find_helper("cuco-vcluster");
-  machine.has_virtual_cluster = server.has_value() && has_libraries(server->parent_path());
+  machine.has_virtual_cluster = system::find_helper("cuco-vcluster").has_value() && has_libraries();
   return machine;
 }
 
