@@ -50,8 +50,12 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib/cuco)
-# nvcc compiles host code with g++, and so are oracles; addr2line names lines of findings.
+# nvcc compiles host code with g++, and so are oracles; addr2line names lines of findings; libclang reads
+# programs with headers of its own.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "g++, binutils")
+if(TARGET cuco-analyse)
+  string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", libclang-common-19-dev")
+endif()
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "openmpi-bin, libopenmpi-dev")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "cuda-toolkit-13-0, libnccl-dev")
 include(CPack)

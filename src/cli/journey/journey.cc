@@ -87,10 +87,12 @@ Result<analysis::CommunicationGraph> analyse_seed(Run& run,
   }
   CUCO_TRY(run.record_step(
       {"analyse", graph.problems.empty(),
-       fmt::format("{}, {}, {}", counted(graph.kernels.size(), "kernel"),
-                   graph.launches.size() == 1 ? "1 launch"
-                                              : fmt::format("{} launches", graph.launches.size()),
-                   found.empty() ? "no collective" : join(found, ", "))}));
+       (graph.problems.empty() ? "" : fmt::format("line {}; ", graph.problems.front())) +
+           fmt::format("{}, {}, {}", counted(graph.kernels.size(), "kernel"),
+                       graph.launches.size() == 1
+                           ? "1 launch"
+                           : fmt::format("{} launches", graph.launches.size()),
+                       found.empty() ? "no collective" : join(found, ", "))}));
   return graph;
 }
 
