@@ -7,11 +7,14 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/journey/program_reading.h"
 #include "cli/programs/program_files.h"
+#include "cli/programs/split_proposal.h"
 #include "cli/terminal/command.h"
 #include "judge/whole/whole_program.h"
 #include "program/tokens.h"
 #include "system/os/files.h"
+#include "targets/virtual/machine_files.h"
 
 namespace cuco::cli {
 namespace {
@@ -75,8 +78,17 @@ class InitCommand final : public Command {
     CUCO_TRY(whole ? write_whole(source) : write_split(source));
     context.terminal.write(
         fmt::format("{} {}\n", context.terminal.tick(), std::filesystem::path(folder_).string()));
-    if (whole) context.terminal.write(fmt::format("  {}\n", judge::kWholeProgramMark));
-    context.terminal.write(fmt::format("  next: cuco check {}\n", folder_.string()));
+    const std::string folder = folder_.string();
+    if (whole) {
+      context.terminal.write(fmt::format("  {}\n", judge::kWholeProgramMark));
+      const auto proposed = propose_split();
+      context.terminal.write(
+          proposed
+              ? fmt::format("  how it could be split, and what to check: {}/SPLIT.md\n", folder)
+              : fmt::format("  no split proposed: {}\n", proposed.error().message()));
+    }
+    context.terminal.write(fmt::format("  next: cuco check {0}, then cuco optimize {1}\n", folder,
+                                       whole ? program_.string() : folder));
     return ExitCode::Done;
   }
 
@@ -100,6 +112,7 @@ class InitCommand final : public Command {
                    fmt::format("already exists: {}", (folder_ / "workload.toml").string())};
     }
     if (topology_.empty()) topology_ = judge::usual_topology(ranks_);
+    CUCO_TRY(targets::find_topology(topology_));
     return {};
   }
 
@@ -142,6 +155,15 @@ class InitCommand final : public Command {
     CUCO_TRY(system::write_file(folder_ / "program.cu", source));
     return system::write_file(folder_ / "README.md",
                               fmt::format("# {}\n\nA {}.\n", name, judge::kWholeProgramMark));
+  }
+
+  /// A program that cannot be read is a workload all the same: nvcc may know more.
+  [[nodiscard]] Result<void> propose_split() const {
+    CUCO_TRY_ASSIGN(const ReadProgram read, read_program(program_, includes_, flags_));
+    return system::write_file(
+        folder_ / "SPLIT.md",
+        split_proposal(read.graph, {folder_.filename().string(), program_.filename().string(),
+                                    ranks_, topology_}));
   }
 
   std::filesystem::path folder_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -19,18 +18,6 @@ using ::testing::HasSubstr;
 
 constexpr int kScreenLines = 40;
 constexpr int kScreenColumns = 100;
-
-/// Compares with tests/golden/cli/NAME.txt; CUCO_UPDATE_GOLDEN=1 rewrites it instead.
-void expect_golden(const std::string& name, const std::string& text) {
-  const system::Path path = system::Path(CUCO_SOURCE_DIR) / "tests/golden/cli" / (name + ".txt");
-  if (std::getenv("CUCO_UPDATE_GOLDEN") != nullptr) {
-    ASSERT_TRUE(system::write_file(path, text));
-    return;
-  }
-  const auto golden = system::read_file(path);
-  ASSERT_TRUE(golden) << golden.error().message();
-  EXPECT_EQ(text, *golden) << "if this is meant: CUCO_UPDATE_GOLDEN=1 ./test -R e2e_cli";
-}
 
 void expect_fits_a_screen(const std::string& text) {
   const auto lines = split(text, '\n');
@@ -187,6 +174,16 @@ INSTANTIATE_TEST_SUITE_P(All,
                            const std::string text = command.param;
                            return text.substr(5, text.find(' ', 5) - 5);
                          });
+
+TEST(Init, FromAProgramProposesHowToSplitIt) {
+  const Shell shell;
+  const auto program = system::Path(CUCO_SOURCE_DIR) / "tests/e2e/newcomer/sgd_mpi.cu";
+  const Seen seen = shell(fmt::format("cuco init sgd --from {} --ranks 4", program.string()));
+  EXPECT_EQ(seen.exit_code, 0) << seen.error;
+  if (seen.out.find("parser is missing") != std::string::npos) GTEST_SKIP() << seen.out;
+  EXPECT_THAT(seen.out, HasSubstr("how it could be split, and what to check: sgd/SPLIT.md"));
+  expect_golden("split", shell("cat sgd/SPLIT.md").out);
+}
 
 TEST(Analyze, ReadsWithTheHeadersAndFlagsThatItIsGiven) {
   const Shell shell;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "base/assert.h"
 
@@ -44,6 +45,17 @@ Seen Shell::operator()(const std::string& command) const {
 
 void Shell::write(const std::string& name, const std::string& text) const {
   CUCO_ASSERT(system::write_file(folder_.path() / name, text).has_value());
+}
+
+void expect_golden(const std::string& name, const std::string& text) {
+  const system::Path path = system::Path(CUCO_SOURCE_DIR) / "tests/golden/cli" / (name + ".txt");
+  if (std::getenv("CUCO_UPDATE_GOLDEN") != nullptr) {
+    ASSERT_TRUE(system::write_file(path, text));
+    return;
+  }
+  const auto golden = system::read_file(path);
+  ASSERT_TRUE(golden) << golden.error().message();
+  EXPECT_EQ(text, *golden) << "if this is meant: CUCO_UPDATE_GOLDEN=1 ./test -R e2e_cli";
 }
 
 }  // namespace cuco::test

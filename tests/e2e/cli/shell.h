@@ -30,4 +30,7 @@ class Shell {
   system::TempFolder folder_;
 };
 
+/// Compares with tests/golden/cli/NAME.txt; CUCO_UPDATE_GOLDEN=1 rewrites it instead.
+void expect_golden(const std::string& name, const std::string& text);
+
 }  // namespace cuco::test

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/programs/split_proposal.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "program/tokens.h"
+
+namespace cuco::cli {
+namespace {
+
+using analysis::CommunicationGraph;
+using analysis::Operation;
+using analysis::OperationKind;
+
+enum class Role { Input, Output, InputAndOutput, Scratch };
+
+bool has(const std::vector<int>& list, int value) {
+  return std::ranges::find(list, value) != list.end();
+}
+
+/// What comes from the host is given, what goes there is wanted.
+Role role_of(const CommunicationGraph& graph, int buffer) {
+  bool given = false;
+  bool wanted = false;
+  for (const Operation& operation : graph.operations) {
+    if (operation.kind != OperationKind::Copy) continue;
+    given = given || (operation.reads.empty() && has(operation.writes, buffer));
+    wanted = wanted || (operation.writes.empty() && has(operation.reads, buffer));
+  }
+  return given && wanted ? Role::InputAndOutput
+         : given         ? Role::Input
+         : wanted        ? Role::Output
+                         : Role::Scratch;
+}
+
+std::string text_of(Role role) {
+  switch (role) {
+    case Role::Input:
+      return "input: copied from the host";
+    case Role::Output:
+      return "output: copied to the host";
+    case Role::InputAndOutput:
+      return "both: copied from and to the host";
+    case Role::Scratch:
+      break;
+  }
+  return "scratch: never seen by the host";
+}
+
+/// "kRows * kColumns" of "sizeof(float) * kRows * kColumns"; a container's size gets a name.
+std::string elements_of(std::string bytes) {
+  constexpr std::string_view kSize = ".size()";
+  for (std::size_t at = bytes.find(kSize); at != std::string::npos; at = bytes.find(kSize))
+    bytes.replace(at, kSize.size(), "_size");
+  const std::size_t begin = bytes.find("sizeof");
+  if (begin == std::string::npos) return bytes;
+  std::size_t end = bytes.find(')', begin);
+  end = end == std::string::npos ? bytes.size() : end + 1;
+  bytes.erase(begin, end - begin);
+  std::string_view rest = trim(bytes);
+  while (rest.ends_with('*') || rest.ends_with(' '))
+    rest.remove_suffix(1);
+  while (rest.starts_with('*') || rest.starts_with(' '))
+    rest.remove_prefix(1);
+  return rest.empty() ? "1" : std::string(rest);
+}
+
+/// As workload.toml calls it, by a kernel that gets the buffer; empty: another one.
+std::string type_of(const CommunicationGraph& graph, int buffer) {
+  for (const auto& kernel : graph.kernels) {
+    for (const auto& parameter : kernel.parameters) {
+      if (parameter.buffer != buffer) continue;
+      if (parameter.type.find("bfloat16") != std::string::npos) return "bf16";
+      if (parameter.type.find("float") != std::string::npos) return "fp32";
+      if (parameter.type.find("int") != std::string::npos) return "int32";
+    }
+  }
+  return {};
+}
+
+/// Names in the sizes: what a shape would set.
+std::vector<std::string> parameters_of(const CommunicationGraph& graph) {
+  constexpr std::array<std::string_view, 4> kNone = {"size_t", "int", "long", "unsigned"};
+  std::vector<std::string> names;
+  for (const auto& buffer : graph.buffers) {
+    for (const auto& found : program::identifiers(elements_of(buffer.bytes))) {
+      const std::string name(found.name);
+      if (std::ranges::find(kNone, name) == kNone.end() &&
+          std::ranges::find(names, name) == names.end())
+        names.push_back(name);
+    }
+  }
+  return names;
+}
+
+/// The lines of the repeated work: from the first kernel or collective to the last.
+std::pair<int, int> run_lines(const CommunicationGraph& graph) {
+  std::pair<int, int> lines{0, 0};
+  for (const Operation& operation : graph.operations) {
+    if (operation.kind != OperationKind::Launch && operation.kind != OperationKind::Communicate)
+      continue;
+    if (lines.first == 0 || operation.span.line < lines.first) lines.first = operation.span.line;
+    lines.second = std::max(lines.second, operation.span.line);
+  }
+  return lines;
+}
+
+std::string buffer_table(const CommunicationGraph& graph) {
+  std::string text =
+      "| buffer | bytes as allocated | type | proposed |\n| --- | --- | --- | --- |\n";
+  for (int i = 0; i < static_cast<int>(graph.buffers.size()); ++i) {
+    const auto& buffer = graph.buffers[static_cast<std::size_t>(i)];
+    const std::string type = type_of(graph, i);
+    text += fmt::format("| `{}` | `{}` | {} | {}{} |\n", buffer.name, buffer.bytes,
+                        type.empty() ? "?" : type, text_of(role_of(graph, i)),
+                        buffer.communicated ? "; communicated" : "");
+  }
+  return text;
+}
+
+std::string draft(const CommunicationGraph& graph, const SplitSubject& subject) {
+  std::string text = fmt::format(
+      "name = \"{}\"\nsummary = \"\"  # one line\nranks = {}\ntopology = \"{}\"\nparams = [{}]\n",
+      subject.name, subject.ranks, subject.topology, [&] {
+        std::string list;
+        for (const std::string& name : parameters_of(graph))
+          list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", name);
+        return list;
+      }());
+  for (int i = 0; i < static_cast<int>(graph.buffers.size()); ++i) {
+    const Role role = role_of(graph, i);
+    if (role == Role::Scratch) continue;
+    const auto& buffer = graph.buffers[static_cast<std::size_t>(i)];
+    const std::string type = type_of(graph, i);
+    for (const char* kind : {"input", "output"}) {
+      if (role == (kind[0] == 'i' ? Role::Output : Role::Input)) continue;
+      text += fmt::format("\n[[{}]]\nname = \"{}\"\nelements = \"{}\"\ntype = \"{}\"\n", kind,
+                          buffer.name, elements_of(buffer.bytes), type.empty() ? "?" : type);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string split_proposal(const CommunicationGraph& graph, const SplitSubject& subject) {
+  const auto [first, last] = run_lines(graph);
+  std::string parameters;
+  for (const std::string& name : parameters_of(graph))
+    parameters += fmt::format("- `{}`\n", name);
+  std::string text = fmt::format(
+      "# How {0} could be split\n\n"
+      "Proposed by `cuco init`, from the program's text; check every line. As it is, this folder "
+      "is\n"
+      "judged as a whole: candidates must copy the same data back as `program.cu` itself "
+      "computes.\n"
+      "Split, it gets fresh inputs, hidden shapes, a bound and a score.\n\n"
+      "## Parameters\n\nNames in the buffers' sizes, which shapes would set:\n\n{1}\n"
+      "## Buffers of one rank\n\n{2}\n",
+      subject.program, parameters.empty() ? "- none found\n" : parameters, buffer_table(graph));
+  text += fmt::format(
+      "## Entry points\n\n"
+      "| function | what goes there |\n| --- | --- |\n"
+      "| `cuco_setup` | scratch buffers, streams, events; communicator, inputs and outputs are "
+      "given |\n"
+      "| `cuco_run` | lines {} to {}: the kernels and collectives of one iteration, on its stream "
+      "|\n"
+      "| `cuco_teardown` | what set-up has made |\n\n"
+      "`MPI`, `ncclCommInit…`, copies to and from the host and all printing stay out.\n\n"
+      "## workload.toml\n\nA draft; ranges, shapes, tolerance and bound are missing. An example of "
+      "all:\n"
+      "`cuco init example`.\n\n```toml\n{}```\n\n",
+      first, last, draft(graph, subject));
+  return text +
+         "## Oracle\n\n"
+         "`oracle.cpp` computes every output in double precision from the inputs of all ranks: "
+         "what\n"
+         "lines above do, without the GPU. Until it is written, the program's own computation is "
+         "the\n"
+         "oracle, and this folder uses it.\n\n"
+         "## Check\n\n"
+         "- Is each parameter really free, and are the sizes right for all its values?\n"
+         "- Are the inputs all that the outputs depend on? Constants that kernels read are inputs, "
+         "too.\n"
+         "- Does one iteration read what another one wrote? Then that buffer is input and output.\n"
+         "- Does `cuco check` accept the folder, and reject an output of zeros?\n";
+}
+
+}  // namespace cuco::cli
