@@ -53,6 +53,7 @@ class JudgeCommand final : public Command {
 
   Result<ExitCode> run(Context& context) override {
     workload_ = or_shipped(workload_);
+    CUCO_TRY(check_exists(workload_));
     // Before anything is started: opening a pipe would wait for whoever writes to it.
     CUCO_TRY(read_candidate());
     if (scale_ && !(*scale_ >= 1))
