@@ -189,6 +189,8 @@ _cuco() {{
 {1}  esac
 }}
 compdef _cuco cuco
+# As a file in fpath it is run for the first time in the middle of a completion.
+if [ "$funcstack[1]" = _cuco ]; then _cuco "$@"; fi
 )",
                      names, cases);
 }

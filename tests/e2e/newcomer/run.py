@@ -32,7 +32,7 @@ def attempt(cuco, program, candidates, folder):
         assert "calibrated on" in found.stdout, said
         best = call(cuco, "best", "last", "-o", "best", cwd=folder)
         assert best.returncode == 0, best.stderr
-        again = call(cuco, "run", "--ranks", "4", "--check", "best/program.cu", cwd=folder, timeout=LIMIT)
+        again = call(cuco, "run", "--ranks", "4", "--check", f"best/{program.name}", cwd=folder, timeout=LIMIT)
         assert again.returncode == 0 and "PASS" in again.stdout, f"the winner fails: {again.stdout}{again.stderr}"
         return next(line for line in found.stdout.splitlines() if line.startswith("done"))
     assert found.returncode in (1, 2), said
@@ -46,7 +46,7 @@ def main():
     parser.add_argument("cuco", type=pathlib.Path)
     parser.add_argument("programs", nargs="*", type=pathlib.Path)
     parser.add_argument("--candidates", default="4")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     failed = 0
     for program in options.programs or sorted(HERE.glob("*.cu")):
         with tempfile.TemporaryDirectory() as folder:
