@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "system/jobs/process.h"
 #include "toolchain/device_ptx.h"
+#include "toolchain/machine_code.h"
 #include "toolchain/nvrtc.h"
 
 namespace cuco::toolchain {
@@ -122,6 +123,8 @@ Result<bool> DeviceBuild::build(std::string_view ptx,
   CUCO_TRY_ASSIGN(const std::string bytes, system::read_file(folder.path() / "candidate.so"));
   CUCO_TRY_ASSIGN(const std::string record, system::read_file(base_ / "frozen"));
   CUCO_TRY(system::write_file(record_place, record));
+  if (const auto code = machine_code(*fitted, std::as_bytes(std::span(object))))
+    CUCO_TRY(keep_machine_code(place, *code));
   CUCO_TRY(system::write_file(place, bytes, 0755));
   return true;
 }

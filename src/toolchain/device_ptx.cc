@@ -264,6 +264,60 @@ std::optional<std::string> fit_ptx(std::string_view ptx, std::string_view nvcc) 
   return text;
 }
 
+std::string without_module_number(std::string text) {
+  struct Digits {
+    std::size_t at;
+    std::size_t count;
+  };
+  const auto hex_digits = [&](std::size_t at) {
+    std::size_t end = at;
+    while (end < text.size() && std::isxdigit(static_cast<unsigned char>(text[end])) != 0)
+      ++end;
+    return end - at;
+  };
+  constexpr std::string_view kFile = "_10_program_cu_";
+  constexpr std::size_t kNumber = 8;
+  std::vector<Digits> found;
+  std::set<std::string> numbers;
+  for (const std::string_view kind : {"_GLOBAL__N__", "_INTERNAL_"}) {
+    for (std::size_t at = text.find(kind); at != std::string::npos; at = text.find(kind, at + 1)) {
+      const std::size_t first = at + kind.size();
+      const std::size_t count = hex_digits(first);
+      if (count == 0 || text.compare(first + count, kFile.size(), kFile) != 0) continue;
+      std::string number = text.substr(first, count);
+      found.push_back({first, count});
+      // The name of a file's first function follows, or a second number where it has none.
+      const std::size_t second = first + count + kFile.size();
+      if (hex_digits(second) >= kNumber) {
+        number += text.substr(second, kNumber);
+        found.push_back({second, kNumber});
+      }
+      numbers.insert(std::move(number));
+    }
+  }
+  if (numbers.size() != 1) return text;
+  for (const Digits& digits : found)
+    text.replace(digits.at, digits.count, digits.count, '0');
+  return text;
+}
+
+std::string canonical_ptx(std::string_view ptx) {
+  std::string text;
+  for (const auto& [name, code] : code_of(without_module_number(std::string(ptx))))
+    text += name + "\n" + code;
+  // What has no name is about the file and its lines, or something that we do not know.
+  for (const Item& item : items_of(ptx)) {
+    if (!item.name.empty()) continue;
+    const std::string bare = normalised(item.text);
+    const bool known = std::ranges::any_of(
+        std::initializer_list<std::string_view>{".version", ".target", ".address_size", ".file",
+                                                ".section"},
+        [&](std::string_view word) { return bare.starts_with(word); });
+    if (!bare.empty() && !known) text += bare;
+  }
+  return text;
+}
+
 std::optional<std::string> first_difference(std::string_view one, std::string_view other) {
   const auto a = code_of(one);
   const auto b = code_of(other);

@@ -25,4 +25,13 @@ namespace cuco::toolchain {
 [[nodiscard]] std::optional<std::string> first_difference(std::string_view one,
                                                           std::string_view other);
 
+/// One text for all texts that are the same code, as first_difference() sees it, whatever number
+/// the compiler has given to the unnamed namespaces of the file.
+[[nodiscard]] std::string canonical_ptx(std::string_view ptx);
+
+/// nvcc names what lies in unnamed namespaces after a number that changes with any letter of the
+/// file. Here without it, in names and bytes alike; as it is if there are several such numbers, for
+/// then some are a program's own.
+[[nodiscard]] std::string without_module_number(std::string text);
+
 }  // namespace cuco::toolchain

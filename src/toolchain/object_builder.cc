@@ -14,6 +14,7 @@
 #include "system/jobs/process.h"
 #include "system/os/kernel.h"
 #include "toolchain/device_build.h"
+#include "toolchain/machine_code.h"
 #include "toolchain/nvcc.h"
 
 namespace cuco::toolchain {
@@ -228,6 +229,10 @@ Result<BuildResult> build_candidate(std::string_view source, const BuildSettings
   CUCO_TRY_ASSIGN(const std::string record,
                   read_frozen(folder.path(), source, secret, compiler.include));
   CUCO_TRY(system::write_file(record_of(place), record));
+  CUCO_TRY_ASSIGN(const std::string ptx, system::read_file(folder.path() / "program.ptx"));
+  CUCO_TRY_ASSIGN(const std::string object, system::read_file(folder.path() / "program.o"));
+  if (const auto code = machine_code(ptx, std::as_bytes(std::span(object))))
+    CUCO_TRY(keep_machine_code(place, *code));
   CUCO_TRY_ASSIGN(Path kept, keep(folder.path() / "candidate.so", place));
   if (device) CUCO_TRY(device->keep_base(folder.path(), record));
   return BuildResult(std::move(kept));

@@ -81,5 +81,29 @@ TEST(DevicePtx, WhatTheHostReliesOnMustBeThere) {
   EXPECT_FALSE(fit_ptx(nvcc + ".visible .entry more(\n)\n{\n\tret;\n}\n", nvcc)) << "a new kernel";
 }
 
+TEST(DevicePtx, TheSameCodeHasOneText) {
+  const auto with_hash = [](const std::string& hash, const std::string& body) {
+    return module("43_GLOBAL__N__" + hash + "_10_program_cu_5e13d1c4", body, kJunk);
+  };
+  std::string body = kBody;
+  body.replace(body.find("BB0_2"), 5, "BB7_2");
+  body.replace(body.find("35 0"), 4, "99 7");
+  const std::string text = canonical_ptx(with_hash("10b1a5f6", kBody));
+  EXPECT_EQ(text, canonical_ptx(with_hash("2715bcfd", body)));
+  EXPECT_NE(text, canonical_ptx(with_hash("2715bcfd", body + "\tmov.u32 \t%r2, 1;\n")));
+  EXPECT_NE(text, canonical_ptx(with_hash("10b1a5f6", kBody) + ".alias one, other;\n"))
+      << "what we do not know counts";
+}
+
+TEST(DevicePtx, OnlyTheFilesOwnNumberGoes) {
+  EXPECT_EQ(without_module_number("_ZN43_GLOBAL__N__3bb4bf64_10_program_cu_cuco_run1kEv"),
+            "_ZN43_GLOBAL__N__00000000_10_program_cu_cuco_run1kEv");
+  EXPECT_EQ(without_module_number("_INTERNAL_3bb4bf64_10_program_cu_5e13d1c4_x"),
+            "_INTERNAL_00000000_10_program_cu_00000000_x");
+  const std::string own =
+      "_GLOBAL__N__3bb4bf64_10_program_cu_run _GLOBAL__N__00000001_10_program_cu_run";
+  EXPECT_EQ(without_module_number(own), own) << "a program that has such names itself";
+}
+
 }  // namespace
 }  // namespace cuco::toolchain
