@@ -3,6 +3,7 @@
 /// A candidate: code, the directive it claims, and where it came from.
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,14 @@ struct Lineage {
   std::optional<int> plan = std::nullopt;  ///< The plan that it implements.
   std::optional<Forecast> forecast = std::nullopt;
   bool operator==(const Lineage&) const = default;
+};
+
+/// What a compiler has made of a candidate: hashes of the device's half and the host's. Whatever
+/// their texts look like, candidates with the same of both do the same.
+struct MachineCode {
+  std::string device;
+  std::string host;
+  auto operator<=>(const MachineCode&) const = default;
 };
 
 struct Candidate {

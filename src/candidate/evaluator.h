@@ -3,6 +3,7 @@
 /// Evaluator: what the search knows of the judge.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,11 @@ class Evaluator {
   [[nodiscard]] virtual Provenance provenance() const = 0;
 
   /// Builds what evaluate() will need, so that compilers work while others are judged. An error
-  /// counts for nothing here: evaluate() meets it again.
-  virtual void build(const Candidate& /*candidate*/, Rung /*rung*/) {}
+  /// counts for nothing here: evaluate() meets it again. What it became, if it has passed all that
+  /// is asked of its text and that is known: another with the same may get the same time.
+  virtual std::optional<MachineCode> build(const Candidate& /*candidate*/, Rung /*rung*/) {
+    return std::nullopt;
+  }
 
   /// A verdict on the candidate is an Outcome, whatever it is; an Error means that the evaluation
   /// itself could not be done (nvcc missing, disk full) and says nothing about the candidate.

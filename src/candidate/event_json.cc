@@ -282,12 +282,18 @@ inline void to_json(Json& json, const Evaluated& evaluated) {
   json["candidate"] = evaluated.candidate;
   json["outcome"] = outcome_json(evaluated.outcome);
   json["wall_seconds"] = evaluated.wall_seconds;
+  if (evaluated.code)
+    json["code"] = {{"device", evaluated.code->device}, {"host", evaluated.code->host}};
+  if (evaluated.same_as) json["same_as"] = *evaluated.same_as;
 }
 inline void from_json(const Json& json, Evaluated& evaluated) {
   evaluated.candidate = json.value("candidate", 0);
   evaluated.rung = json.get<Rung>();
   evaluated.outcome = outcome_from(json.at("outcome"));
   evaluated.wall_seconds = json.value("wall_seconds", 0.0);
+  if (const auto code = json.find("code"); code != json.end())
+    evaluated.code = MachineCode{code->value("device", ""), code->value("host", "")};
+  evaluated.same_as = optional_field<Number>(json, "same_as");
 }
 
 inline void to_json(Json& json, const SetAside& event) {
@@ -296,6 +302,7 @@ inline void to_json(Json& json, const SetAside& event) {
   json["tries"] = event.tries;
   json["reason"] = event.reason;
   if (event.candidate) json["candidate"] = *event.candidate;
+  if (!event.proposer.empty()) json["proposer"] = event.proposer;
 }
 inline void from_json(const Json& json, SetAside& event) {
   event.rung = json.get<Rung>();
@@ -303,6 +310,7 @@ inline void from_json(const Json& json, SetAside& event) {
   event.tries = json.value("tries", 0);
   event.reason = json.value("reason", "");
   event.candidate = optional_field<Number>(json, "candidate");
+  event.proposer = json.value("proposer", "");
 }
 
 inline void to_json(Json& json, const Compared& event) {

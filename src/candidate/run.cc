@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "base/text.h"
-#include "candidate/pipeline.h"
+#include "candidate/pipeline/pipeline.h"
 #include "program/tokens.h"
 
 namespace cuco::candidate {
@@ -38,15 +38,47 @@ std::optional<Operation> parse_operation(std::string_view word) {
   return std::nullopt;
 }
 
+namespace {
+
+/// Whose verdict the event is, and at which rung; or that there will be none.
+std::optional<std::pair<Number, Rung>> verdict_in(const Event& event) {
+  if (const auto* judged = std::get_if<Evaluated>(&event.body))
+    return std::pair(judged->candidate, judged->rung);
+  const auto* aside = std::get_if<SetAside>(&event.body);
+  if (aside == nullptr || !aside->candidate) return std::nullopt;
+  return std::pair(*aside->candidate, aside->rung);
+}
+
+}  // namespace
+
 Result<Run> Run::open(CandidateStore& store,
                       Evaluator& evaluator,
                       const Clock& clock,
                       RunSettings settings) {
   Run run(store, evaluator, clock, std::move(settings));
-  CUCO_TRY_ASSIGN(const std::vector<Event> events, store.events());
-  run.state_ = fold(events);
+  CUCO_TRY_ASSIGN(std::vector<Event> events, store.events());
+  for (Event& event : events) {
+    if (const auto verdict = verdict_in(event)) {
+      run.ahead_[*verdict].push_back(std::move(event));
+    } else {
+      run.state_.apply(event);
+    }
+  }
   if (run.state_.started) run.settings_.window = run.state_.started->window;
   return run;
+}
+
+void Run::reveal(Number number, Rung rung) {
+  const auto found = ahead_.extract({number, rung});
+  if (found.empty()) return;
+  const std::lock_guard lock(*mutex_);
+  const auto last = state_.last_ms;
+  for (const Event& event : found.mapped()) {
+    state_.apply(event);
+    if (const auto* judged = std::get_if<Evaluated>(&event.body); judged && judged->code)
+      twins_.first(number, rung, *judged->code);
+  }
+  state_.last_ms = last;
 }
 
 Result<void> Run::append_locked(EventBody body) {
@@ -154,8 +186,10 @@ Result<std::optional<Number>> Run::record(Decision decision,
                                           Result<std::optional<ProposerAnswer>> answer) {
   const Task& task = asked.task;
   if (!answer) {
-    CUCO_TRY(append(SetAside{
-        .decision = decision, .tries = settings_.tries, .reason = answer.error().message()}));
+    CUCO_TRY(append(SetAside{.decision = decision,
+                             .proposer = asked.proposer->name(),
+                             .tries = settings_.tries,
+                             .reason = answer.error().message()}));
     return std::optional<Number>();
   }
   auto& maybe = *answer;
@@ -167,7 +201,7 @@ Result<std::optional<Number>> Run::record(Decision decision,
   Candidate candidate{.number = static_cast<Number>(state_.entries.size())};
   std::optional<ProposalRejected> verdict;
   if (auto* rejected = std::get_if<ProposalRejected>(&given)) {
-    candidate.lineage = {.proposer = asked.proposer->name(), .parent = task.parent};
+    candidate.lineage.parent = task.parent;
     verdict = std::move(*rejected);
   } else {
     auto& proposal = std::get<Proposal>(given);
@@ -182,6 +216,7 @@ Result<std::optional<Number>> Run::record(Decision decision,
       verdict = hopeless(candidate.lineage.forecast);
     }
   }
+  candidate.lineage.proposer = asked.proposer->name();
   candidate.lineage.phase = task.phase;
   candidate.lineage.operation = name(task.operation);
   if (!task.island.empty()) candidate.lineage.island = task.island;
@@ -347,6 +382,9 @@ Result<void> Run::record_notes(std::vector<std::string> notes) {
 }
 
 Result<void> Run::finish(std::string reason, bool repeatable) {
+  // What an earlier process judged and this one did not need belongs to the run all the same.
+  while (!ahead_.empty())
+    reveal(ahead_.begin()->first.first, ahead_.begin()->first.second);
   if (state_.finished) return {};
   return append(RunFinished{std::move(reason), repeatable});
 }

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "candidate/evaluator.h"
+#include "candidate/pipeline/twins.h"
 #include "candidate/proposer.h"
 #include "candidate/run_state.h"
 #include "candidate/store.h"
@@ -113,6 +114,8 @@ class Run {
   Run(CandidateStore& store, Evaluator& evaluator, const Clock& clock, RunSettings settings)
       : store_(&store), evaluator_(&evaluator), clock_(&clock), settings_(std::move(settings)) {}
 
+  /// The store's verdict at that rung becomes known, if it has one: it was asked for.
+  void reveal(Number number, Rung rung);
   Result<void> append(EventBody body);
   Result<void> append_locked(EventBody body);
   /// A decision that the store has already, if it has.
@@ -133,9 +136,13 @@ class Run {
   RunState state_;
   std::vector<History::Item> known_;  ///< By number, as known in this process so far.
   std::unordered_map<std::string, Number> by_code_;  ///< Of all in `known_`.
+  Twins twins_;
   Decision next_ = 0;
-  /// How often each proposer was asked in each phase.
-  std::map<std::pair<const Proposer*, std::string>, int> turns_;
+  /// What the store knows of verdicts that this process has not asked for yet. Decisions that are
+  /// made again must not see it: they were made without.
+  std::map<std::pair<Number, Rung>, std::vector<Event>> ahead_;
+  /// How often each proposer was asked in each phase, by name.
+  std::map<std::pair<std::string, std::string>, int> turns_;
   std::size_t steps_ = 0;
   std::size_t bests_ = 0;
   std::size_t plans_ = 0;

@@ -51,11 +51,13 @@ struct Apply {
       added.exchanges = std::move(paid.mapped());
     }
     if (event.rejected) added.outcomes.emplace(Rung{}, *event.rejected);
+    decided(decision, {.candidate = number, .proposer = added.candidate.lineage.proposer});
     state.entries.push_back(std::move(added));
-    decided(decision, {.candidate = number});
     state.finished.reset();
   }
-  void operator()(const Declined& event) { decided(event.decision, {.reason = event.reason}); }
+  void operator()(const Declined& event) {
+    decided(event.decision, {.reason = event.reason, .proposer = event.proposer});
+  }
   void operator()(const Reserved& event) {
     ++state.calls;
     state.tokens += event.tokens;
@@ -86,10 +88,12 @@ struct Apply {
     if (known == nullptr) return;
     known->outcomes.insert_or_assign(event.rung, event.outcome);
     known->wall_seconds += event.wall_seconds;
+    if (event.same_as) known->same_as.insert_or_assign(event.rung, *event.same_as);
   }
   void operator()(const SetAside& event) {
     if (!event.candidate) {
-      decided(event.decision, {.reason = event.reason, .set_aside = true});
+      decided(event.decision,
+              {.reason = event.reason, .set_aside = true, .proposer = event.proposer});
     } else if (auto* known = entry(*event.candidate)) {
       known->set_aside.insert_or_assign(event.rung, event);
     }

@@ -22,6 +22,7 @@ struct Entry {
   Decision decision = 0;
   std::map<Rung, Outcome> outcomes;
   std::map<Rung, SetAside> set_aside;  ///< Evaluations that could not be done.
+  std::map<Rung, Number> same_as;      ///< Verdicts that are another's, with the same machine code.
   std::vector<Exchange> exchanges;
   double wall_seconds = 0;
 
@@ -44,6 +45,7 @@ struct Decided {
   std::optional<Number> candidate;  ///< Nothing: declined or set aside.
   std::string reason;               ///< Why there is none.
   bool set_aside = false;
+  std::string proposer;  ///< Who was asked; empty: not known.
 };
 
 struct RunState {

@@ -77,6 +77,8 @@ struct Evaluated {
   Rung rung;
   Outcome outcome;
   double wall_seconds = 0;  ///< What the evaluation cost us; not part of the verdict.
+  std::optional<MachineCode> code = std::nullopt;
+  std::optional<Number> same_as = std::nullopt;  ///< Whose verdict it is, having the same code.
   bool operator==(const Evaluated&) const = default;
 };
 
@@ -84,6 +86,7 @@ struct Evaluated {
 struct SetAside {
   Decision decision = 0;
   std::optional<Number> candidate;
+  std::string proposer = {};  ///< Who could not be asked; empty in runs of older versions.
   Rung rung;
   int tries = 0;
   std::string reason;

@@ -28,6 +28,8 @@ struct Seen {
   std::optional<Number> candidate;  ///< Nothing: declined or set aside.
   bool set_aside = false;           ///< The proposer could not be asked.
   std::string reason;
+  /// Who was asked, where that is stored: in a resumed run it may be another than would be now.
+  std::string asked = {};
 };
 
 class Strategy {

@@ -25,6 +25,10 @@ class NvccBuilder final : public Builder {
     return std::optional(std::move(parts));
   }
 
+  std::optional<toolchain::MachineCode> machine_code(const system::Path& object) override {
+    return toolchain::machine_code_of(object);
+  }
+
   Result<toolchain::ElfFacts> inspect(const system::Path& object) override {
     CUCO_TRY_ASSIGN(const std::string bytes, system::read_file(object));
     return toolchain::read_elf(std::as_bytes(std::span(bytes)));

@@ -13,6 +13,7 @@
 #include "candidate/outcome.h"
 #include "judge/stages.h"
 #include "toolchain/elf.h"
+#include "toolchain/machine_code.h"
 #include "toolchain/object_builder.h"
 
 namespace cuco::judge {
@@ -28,6 +29,11 @@ class Builder {
   [[nodiscard]] virtual Result<std::optional<toolchain::FrozenParts>> frozen(
       const system::Path& /*object*/) {
     return std::optional<toolchain::FrozenParts>();
+  }
+  /// What became of a program; nothing: not known.
+  [[nodiscard]] virtual std::optional<toolchain::MachineCode> machine_code(
+      const system::Path& /*object*/) {
+    return std::nullopt;
   }
   /// What an object defines, imports and runs when it is loaded.
   [[nodiscard]] virtual Result<toolchain::ElfFacts> inspect(const system::Path& object) = 0;

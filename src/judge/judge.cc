@@ -132,10 +132,15 @@ Result<Outcome> Judge::judge(const std::string& program, candidate::Fidelity fid
   return is_measured() ? run_on_gpu(object, effort) : run_on_virtual(object, effort);
 }
 
-void Judge::build_only(const std::string& program, candidate::Fidelity fidelity) {
-  // Whatever comes of it, judge() finds out again.
-  (void)build_screened(*parts_.builder, workload().program, program,
-                       effort_of(fidelity).device_only, &stages_);
+std::optional<candidate::MachineCode> Judge::build_only(const std::string& program,
+                                                        candidate::Fidelity fidelity) {
+  // Whatever is wrong with it, judge() finds out again.
+  const auto built = build_screened(*parts_.builder, workload().program, program,
+                                    effort_of(fidelity).device_only, &stages_);
+  const auto* object = built ? std::get_if<system::Path>(&*built) : nullptr;
+  const auto code = object == nullptr ? std::nullopt : parts_.builder->machine_code(*object);
+  if (!code) return std::nullopt;
+  return candidate::MachineCode{code->device, code->host};
 }
 
 Result<std::optional<Outcome>> Judge::check(const std::string& program) {

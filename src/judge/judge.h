@@ -87,7 +87,8 @@ class Judge final : public ProgramJudge {
   [[nodiscard]] candidate::Target target() const override;
   [[nodiscard]] Result<candidate::Outcome> judge(const std::string& program,
                                                  candidate::Fidelity fidelity) override;
-  void build_only(const std::string& program, candidate::Fidelity fidelity) override;
+  std::optional<candidate::MachineCode> build_only(const std::string& program,
+                                                   candidate::Fidelity fidelity) override;
   [[nodiscard]] candidate::Provenance provenance() const override { return parts_.provenance; }
   /// On a real GPU: interleaved pairs on every timed shape.
   [[nodiscard]] Result<candidate::Comparison> compare(const candidate::Candidate& challenger,

@@ -8,9 +8,10 @@
 
 namespace cuco::judge {
 
-void ProgramJudge::build(const candidate::Candidate& candidate, candidate::Rung rung) {
-  if (const program::File* file = candidate.source.find("program.cu"))
-    build_only(file->text, rung.fidelity);
+std::optional<candidate::MachineCode> ProgramJudge::build(const candidate::Candidate& candidate,
+                                                          candidate::Rung rung) {
+  const program::File* file = candidate.source.find("program.cu");
+  return file == nullptr ? std::nullopt : build_only(file->text, rung.fidelity);
 }
 
 Result<candidate::Outcome> ProgramJudge::evaluate(const candidate::Candidate& candidate,

@@ -49,12 +49,14 @@ class ProgramJudge : public candidate::Evaluator {
   [[nodiscard]] Result<candidate::Outcome> evaluate(const candidate::Candidate& candidate,
                                                     candidate::Rung rung) final;
   /// Compiles it, if it passes the screens; the compiler's cache keeps the object for evaluate().
-  void build(const candidate::Candidate& candidate, candidate::Rung rung) final;
+  std::optional<candidate::MachineCode> build(const candidate::Candidate& candidate,
+                                              candidate::Rung rung) final;
   /// The same for a bare program text.
   [[nodiscard]] virtual Result<candidate::Outcome> judge(const std::string& program,
                                                          candidate::Fidelity fidelity) = 0;
-  /// Only the compiler's part of judge().
-  virtual void build_only(const std::string& program, candidate::Fidelity fidelity) = 0;
+  /// Only the compiler's part of judge(). What it became, if it may be run and that is known.
+  virtual std::optional<candidate::MachineCode> build_only(const std::string& program,
+                                                           candidate::Fidelity fidelity) = 0;
   /// Only whether it is right, without a time: nothing if it is.
   [[nodiscard]] virtual Result<std::optional<candidate::Outcome>> check(
       const std::string& program) = 0;

@@ -2,6 +2,7 @@
 #include "report/detail.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -127,6 +128,20 @@ std::string raced(const RunState& state, const Entry& entry) {
                                                : "; not promoted further");
 }
 
+/// Verdicts that nobody had to give: "same machine code as #7: its verdict is used
+/// (virtual/quick)".
+std::string twin_of(const Entry& entry) {
+  std::map<candidate::Number, std::vector<std::string>> rungs;
+  for (const auto& [rung, number] : entry.same_as)
+    rungs[number].push_back(to_text(rung));
+  std::vector<std::string> parts;
+  for (const auto& [number, names] : rungs) {
+    parts.push_back(fmt::format("same machine code as #{}: its verdict is used ({})", number,
+                                join(names, ", ")));
+  }
+  return join(parts, "\n         ");
+}
+
 /// Others with the same backend and placement: the same idea with other knobs.
 std::string siblings(const RunState& state, const Entry& entry) {
   std::vector<std::string> parts;
@@ -164,6 +179,7 @@ std::string explanation(const RunState& state, candidate::Number number) {
   }
   const auto* scored = entry.scored();
   line(scored == nullptr ? "rejected" : "gained", gained(state, entry));
+  line("judged", twin_of(entry));
   line("raced", raced(state, entry));
   line("tried", siblings(state, entry));
   if (scored != nullptr) {

@@ -100,8 +100,10 @@ struct Describe {
     if (entry == nullptr) return {};
     const bool ok = std::holds_alternative<Scored>(event.outcome);
     return {{fmt::format("#{}", event.candidate),
-             fmt::format("{} {}  {}{}", tick(ok), verdict_text(*entry, event.outcome, state),
+             fmt::format("{} {}  {}{}{}", tick(ok), verdict_text(*entry, event.outcome, state),
                          design_of(*entry),
+                         event.same_as ? fmt::format("  same machine code as #{}", *event.same_as)
+                                       : std::string(),
                          event.rung.fidelity == candidate::Fidelity::Quick
                              ? std::string()
                              : fmt::format("  ({})", candidate::name(event.rung.fidelity)))}};

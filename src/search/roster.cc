@@ -19,12 +19,19 @@ candidate::Proposer* Roster::next() {
 }
 
 void Roster::see(const candidate::Seen& seen) {
+  candidate::Proposer* const asked = who_was_asked(seen);
   if (seen.candidate) {
-    failures_[seen.proposer] = 0;
+    failures_[asked] = 0;
     return;
   }
   if (seen.set_aside) last_failure_ = seen.reason;
-  if (!seen.set_aside || ++failures_[seen.proposer] >= kMostFailures) drop(seen.proposer);
+  if (!seen.set_aside || ++failures_[asked] >= kMostFailures) drop(asked);
+}
+
+candidate::Proposer* Roster::who_was_asked(const candidate::Seen& seen) const {
+  if (seen.asked.empty() || seen.asked == seen.proposer->name()) return seen.proposer;
+  const auto found = std::ranges::find(proposers_, seen.asked, &candidate::Proposer::name);
+  return found == proposers_.end() ? nullptr : *found;
 }
 
 std::string Roster::why_empty() const {

@@ -30,6 +30,8 @@ class Roster {
   [[nodiscard]] std::string why_empty() const;
 
  private:
+  /// Nobody, if whom the store names is not here any more.
+  [[nodiscard]] candidate::Proposer* who_was_asked(const candidate::Seen& seen) const;
   void drop(candidate::Proposer* proposer);
 
   std::vector<candidate::Proposer*> proposers_;

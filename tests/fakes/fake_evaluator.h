@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -24,6 +25,23 @@ class FakeEvaluator final : public candidate::Evaluator {
   }
 
   [[nodiscard]] candidate::Provenance provenance() const override { return made_with; }
+
+  /// "device D" and "host H": what the text becomes, if it says so.
+  std::optional<candidate::MachineCode> build(const candidate::Candidate& candidate,
+                                              candidate::Rung /*rung*/) override {
+    if (jitter)
+      std::this_thread::sleep_for(std::chrono::microseconds((candidate.number * 7907) % 3000));
+    const auto& text = candidate.source.files().front().text;
+    const auto word = [&](std::string_view name) {
+      const auto at = text.find(name);
+      if (at == std::string::npos) return std::string();
+      const auto from = at + name.size();
+      return text.substr(from, text.find(' ', from) - from);
+    };
+    candidate::MachineCode code{word("device "), word("host ")};
+    if (code.device.empty()) return std::nullopt;
+    return code;
+  }
 
   Result<candidate::Outcome> evaluate(const candidate::Candidate& candidate,
                                       candidate::Rung rung) override {

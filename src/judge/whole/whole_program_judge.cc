@@ -94,8 +94,10 @@ Result<std::unique_ptr<WholeProgramJudge>> WholeProgramJudge::create(WholeProgra
   return judge;
 }
 
-void WholeProgramJudge::build_only(const std::string& program, candidate::Fidelity /*fidelity*/) {
+std::optional<candidate::MachineCode> WholeProgramJudge::build_only(
+    const std::string& program, candidate::Fidelity /*fidelity*/) {
   (void)build_text(program);  // whatever comes of it, judge() finds out again
+  return std::nullopt;
 }
 
 candidate::Target WholeProgramJudge::target() const {

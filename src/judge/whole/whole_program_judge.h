@@ -29,7 +29,8 @@ class WholeProgramJudge final : public ProgramJudge {
   [[nodiscard]] candidate::Target target() const override;
   [[nodiscard]] Result<candidate::Outcome> judge(const std::string& program,
                                                  candidate::Fidelity fidelity) override;
-  void build_only(const std::string& program, candidate::Fidelity fidelity) override;
+  std::optional<candidate::MachineCode> build_only(const std::string& program,
+                                                   candidate::Fidelity fidelity) override;
   [[nodiscard]] candidate::Provenance provenance() const override { return provenance_; }
   [[nodiscard]] Result<std::optional<candidate::Outcome>> check(
       const std::string& program) override;

@@ -23,7 +23,9 @@ Race::Race(candidate::Run& run, int finalists) : run_(run), target_(run.evaluato
 std::vector<Standing> Race::peers(Fidelity fidelity) const {
   std::vector<Standing> list;
   for (Number number = kSeed + 1; number < run_.candidates(); ++number) {
-    const double speedup = run_.speedup(number, rung(fidelity));
+    // A twin would say again what the first with its machine code says.
+    const bool twin = run_.entry(number).same_as.contains(rung(fidelity));
+    const double speedup = twin ? 0 : run_.speedup(number, rung(fidelity));
     if (speedup > 0)
       list.push_back({number, region_of(run_.entry(number).candidate.directive), speedup});
   }

@@ -162,6 +162,18 @@ TEST_F(Reporting, ExplainsGainsAndRejections) {
   EXPECT_THAT(why, HasSubstr("1k: 500 us → 318 us\n           exposed communication 44.0 us"));
   EXPECT_THAT(why, HasSubstr("checked  4 shapes and 2 hidden ones × 20 schedules; bound 212 us"));
   EXPECT_THAT(explanation(state, 2), HasSubstr("I am sorry"));
+  EXPECT_THAT(why, Not(HasSubstr("machine code")));
+}
+
+TEST_F(Reporting, SaysWhoseVerdictATwinHas) {
+  add(3, "int quick;\n", "another name");
+  append(candidate::Evaluated{.candidate = 3,
+                              .outcome = Scored{.seconds = 3.18e-4, .baseline_seconds = 5e-4},
+                              .code = candidate::MachineCode{"d", "h"},
+                              .same_as = 1});
+  EXPECT_THAT(lines.back(), HasSubstr("same machine code as #1"));
+  EXPECT_THAT(explanation(state, 3),
+              HasSubstr("same machine code as #1: its verdict is used (virtual/quick)"));
 }
 
 TEST_F(Reporting, ExportsAFolderThatBuildsAlone) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "candidate/pipeline.h"
+#include "candidate/pipeline/pipeline.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/assert.h"
+#include "candidate/pipeline/twins.h"
 #include "candidate/stored_exchanges.h"
 
 namespace cuco::candidate {
@@ -77,7 +78,8 @@ Result<bool> Pipeline::see_up_to(Decision last, Strategy& strategy) {
       if (const auto known = outcomes.find(*rung_); known != outcomes.end())
         run_.show(*work.candidate, &known->second);
     }
-    CUCO_TRY(strategy.see({work.asked.proposer, work.candidate, work.set_aside, work.reason}));
+    CUCO_TRY(strategy.see(
+        {work.asked.proposer, work.candidate, work.set_aside, work.reason, work.asked_before}));
   }
   return true;
 }
@@ -86,8 +88,12 @@ Result<void> Pipeline::begin(Assignment assignment) {
   const Decision decision = run_.next_++;
   works_.push_back({.asked = std::move(assignment)});
   Work& work = works_.back();
-  work.asked.task.turn = run_.turns_[{work.asked.proposer, work.asked.task.phase}]++;
-  if (const auto* known = run_.stored(decision)) {
+  const auto* known = run_.stored(decision);
+  const bool told = known != nullptr && !known->proposer.empty();
+  work.asked.task.turn =
+      run_.turns_[{told ? known->proposer : work.asked.proposer->name(), work.asked.task.phase}]++;
+  if (known != nullptr) {
+    work.asked_before = known->proposer;
     work.candidate = known->candidate;
     work.set_aside = known->set_aside;
     work.reason = known->reason;
@@ -161,6 +167,7 @@ Result<void> Pipeline::record_answers() {
 
 void Pipeline::recorded(Decision decision, Work& work) {
   work.done = true;
+  if (work.candidate && rung_) run_.reveal(*work.candidate, *rung_);
   if (!work.candidate || !rung_ || !run_.is_open(*work.candidate, *rung_)) return;
   work.done = false;
   judging_[*work.candidate] = decision;
@@ -169,6 +176,7 @@ void Pipeline::recorded(Decision decision, Work& work) {
 
 Result<void> Pipeline::evaluate(std::span<const Number> numbers) {
   for (const auto number : numbers) {
+    run_.reveal(number, rung());
     if (run_.is_open(number, rung())) judge(number);
   }
   return drain();
@@ -176,17 +184,62 @@ Result<void> Pipeline::evaluate(std::span<const Number> numbers) {
 
 void Pipeline::judge(Number number) {
   ++under_way_;
+  building_.push_back({.candidate = number});
   builders_.add([this, candidate = run_.entry(number).candidate] {
-    if (!run_.stop_requested()) run_.evaluator_->build(candidate, rung());
-    judges_.add([this, candidate] {
-      hand_over(
-          [this, verdict = verdict_on(candidate)]() mutable { return take(std::move(verdict)); });
+    std::optional<MachineCode> code;
+    if (!run_.stop_requested()) code = run_.evaluator_->build(candidate, rung());
+    hand_over([this, number = candidate.number, code = std::move(code)]() mutable {
+      return built(number, std::move(code));
     });
   });
 }
 
-Pipeline::Verdict Pipeline::verdict_on(const Candidate& candidate) const {
-  Verdict verdict{.candidate = candidate.number, .outcome = std::nullopt};
+Result<void> Pipeline::built(Number number, std::optional<MachineCode> code) {
+  const auto found = std::ranges::find(building_, number, &Building::candidate);
+  CUCO_ASSERT(found != building_.end());
+  found->done = true;
+  found->code = std::move(code);
+  // In their order: who is the first with a code must not depend on whose build was quicker.
+  while (!building_.empty() && building_.front().done) {
+    const Building first = std::move(building_.front());
+    building_.pop_front();
+    CUCO_TRY(go_on(first.candidate, first.code));
+  }
+  return {};
+}
+
+Result<void> Pipeline::go_on(Number number, const std::optional<MachineCode>& code) {
+  const Number first = code ? run_.twins_.first(number, rung(), *code) : number;
+  if (first != number) {
+    if (const auto judging = judged_.find(first); judging != judged_.end()) {
+      judging->second.push_back({number, code});
+      return {};
+    }
+    // Only times are shared: what is wrong with a program is told in lines of its own.
+    if (const Scored* time = run_.scored(first, rung())) {
+      CUCO_TRY(run_.append(Evaluated{
+          .candidate = number,
+          .rung = rung(),
+          .outcome = for_twin(*time, run_.entry(first).candidate, run_.entry(number).candidate),
+          .code = code,
+          .same_as = first}));
+      decided(number);
+      return {};
+    }
+  }
+  ++under_way_;
+  judged_[number];
+  judges_.add([this, candidate = run_.entry(number).candidate, code] {
+    hand_over([this, verdict = verdict_on(candidate, code)]() mutable {
+      return take(std::move(verdict));
+    });
+  });
+  return {};
+}
+
+Pipeline::Verdict Pipeline::verdict_on(const Candidate& candidate,
+                                       std::optional<MachineCode> code) const {
+  Verdict verdict{.candidate = candidate.number, .code = std::move(code), .outcome = std::nullopt};
   const auto start = run_.clock_->now();
   for (int tries = 0; tries < std::max(run_.settings_.tries, 1); ++tries) {
     if (run_.stop_requested()) break;
@@ -204,22 +257,34 @@ const Rung& Pipeline::rung() const {
 }
 
 Result<void> Pipeline::take(Verdict verdict) {
-  if (!verdict.outcome) return {};
   const Number number = verdict.candidate;
+  const auto waiting = std::move(judged_.extract(number).mapped());
+  if (!verdict.outcome) return {};
   // Everything is compared with the seed: without it there is nothing to go on with.
   if (number == kSeed && !*verdict.outcome) return verdict.outcome->error();
   if (auto& outcome = *verdict.outcome) {
-    CUCO_TRY(run_.append(Evaluated{number, rung(), *std::move(outcome), verdict.wall_seconds}));
+    CUCO_TRY(run_.append(Evaluated{.candidate = number,
+                                   .rung = rung(),
+                                   .outcome = *std::move(outcome),
+                                   .wall_seconds = verdict.wall_seconds,
+                                   .code = verdict.code}));
   } else {
+    if (verdict.code) run_.twins_.forget(number, rung(), *verdict.code);
     CUCO_TRY(run_.append(SetAside{.decision = run_.entry(number).decision,
                                   .candidate = number,
                                   .rung = rung(),
                                   .tries = run_.settings_.tries,
                                   .reason = outcome.error().message()}));
   }
-  if (const auto waiting = judging_.extract(number); !waiting.empty())
-    work_of(waiting.mapped()).done = true;
+  decided(number);
+  for (const Waiting& twin : waiting)
+    CUCO_TRY(go_on(twin.candidate, twin.code));
   return {};
+}
+
+void Pipeline::decided(Number number) {
+  if (const auto decision = judging_.extract(number); !decision.empty())
+    work_of(decision.mapped()).done = true;
 }
 
 }  // namespace cuco::candidate

@@ -6,6 +6,9 @@
 ///                threads    in order    jobs/2     jobs     in order
 ///              per proposer
 ///
+/// Between build and judge, in the order in which they were asked for, candidates whose machine
+/// code another one has had wait for its verdict: a time is theirs, too (see twins.h).
+///
 /// Decision n is made when decisions up to n - W have been seen, and sees exactly those, even if
 /// later ones are done already. So at most W decisions are under way, which bounds every queue, and
 /// what is decided depends on W alone. Answers are recorded in the order of decisions; one that is
@@ -18,7 +21,7 @@
 #include <memory>
 #include <mutex>
 
-#include "candidate/lane.h"
+#include "candidate/pipeline/lane.h"
 #include "candidate/run.h"
 
 namespace cuco::candidate {
@@ -45,9 +48,11 @@ class Pipeline {
     std::optional<Number> candidate;
     bool set_aside = false;
     std::string reason;
+    std::string asked_before;  ///< Whose answer the store has.
   };
   struct Verdict {
     Number candidate = 0;
+    std::optional<MachineCode> code;
     std::optional<Result<Outcome>> outcome;  ///< Nothing: somebody asked to stop.
     double wall_seconds = 0;
   };
@@ -58,8 +63,14 @@ class Pipeline {
   /// The candidate of a decision is in the run: on to its verdict, if it needs one.
   void recorded(Decision decision, Work& work);
   void judge(Number number);
-  [[nodiscard]] Verdict verdict_on(const Candidate& candidate) const;
+  /// It is built: those whose turn it is go on.
+  Result<void> built(Number number, std::optional<MachineCode> code);
+  /// To the judge, or to wait for another's verdict, or on with that.
+  Result<void> go_on(Number number, const std::optional<MachineCode>& code);
+  [[nodiscard]] Verdict verdict_on(const Candidate& candidate,
+                                   std::optional<MachineCode> code) const;
   Result<void> take(Verdict verdict);
+  void decided(Number number);
   [[nodiscard]] const Rung& rung() const;
 
   /// Shows the strategy all decisions up to `last`, once they are done. False: stopped before.
@@ -76,7 +87,18 @@ class Pipeline {
   Decision recorded_;                   ///< the next one to be recorded.
   std::deque<Work> works_;              ///< From `seen_` on.
   std::map<Number, Decision> judging_;  ///< Candidates whose verdict a decision waits for.
-  std::size_t under_way_ = 0;           ///< Asked or being judged.
+  std::size_t under_way_ = 0;           ///< Asked, being built or being judged.
+  struct Building {
+    Number candidate = 0;
+    bool done = false;
+    std::optional<MachineCode> code;
+  };
+  std::deque<Building> building_;  ///< In the order in which verdicts were asked for.
+  struct Waiting {
+    Number candidate = 0;
+    std::optional<MachineCode> code;
+  };
+  std::map<Number, std::vector<Waiting>> judged_;  ///< At the judge, with those who wait for them.
 
   // What threads hand over.
   std::mutex mutex_;
