@@ -12,8 +12,10 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/journey/proposers.h"
 #include "cli/journey/run_lookup.h"
 #include "system/os/files.h"
+#include "system/os/system_clock.h"
 
 namespace cuco::cli {
 namespace {
@@ -225,6 +227,12 @@ TEST_F(Journeys, SayWhichKeyIsMissing) {
   ASSERT_FALSE(code);
   EXPECT_EQ(code.error().kind(), ErrorKind::Unavailable);
   EXPECT_THAT(code.error().message(), HasSubstr("set CUCO_TEST_NO_SUCH_KEY, or name a file"));
+}
+
+TEST(JourneyOptions, NameProposersThatNeedNoModel) {
+  system::SystemClock clock;
+  EXPECT_TRUE(check_proposers({.proposers = {"expert", "tuner"}}, clock));
+  EXPECT_FALSE(check_proposers({.proposers = {"expert", "turner"}}, clock));
 }
 
 TEST(JourneyOptions, SurviveTheStore) {
