@@ -2,6 +2,7 @@
 #include "search/landscape/simulation.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <set>
 
@@ -15,21 +16,38 @@ using candidate::Operation;
 
 constexpr double kWithin = 0.99;
 
-/// Points of one recorded proposer that the history does not hold.
+/// The baselines do not: for them a finite space is a bag to draw from.
+bool learns(const Policy& policy) {
+  return policy.bandit || policy.plans || policy.forecast || policy.inspirations;
+}
+
+/// Points of one recorded proposer that the history does not hold. One who has enumerated them is
+/// asked like any other author where the policy does not enumerate.
 class LandscapeProposer final : public candidate::Proposer {
  public:
-  LandscapeProposer(const Landscape& landscape, std::string name, bool finite)
-      : landscape_(landscape), name_(std::move(name)), finite_(finite) {
+  LandscapeProposer(const Landscape& landscape,
+                    std::string name,
+                    bool finite,
+                    const Policy& policy,
+                    const DesignForecast::Prior& prior)
+      : landscape_(landscape),
+        name_(std::move(name)),
+        enumerates_(finite && policy.enumerate),
+        draws_(finite && !learns(policy)) {
     for (std::size_t i = 0; i < landscape.points().size(); ++i) {
       const Point& point = landscape.points()[i];
-      if (point.proposer == name_ && point.finite == finite_) mine_.push_back(i);
+      if (point.proposer == name_ && point.finite == finite) mine_.push_back(i);
     }
+    if (!enumerates_ || !prior) return;
+    std::ranges::stable_sort(mine_, std::greater<>(), [&](std::size_t point) {
+      return prior(landscape.points()[point].directive);
+    });
   }
 
   [[nodiscard]] std::string name() const override { return name_; }
-  [[nodiscard]] bool enumerates() const override { return finite_; }
+  [[nodiscard]] bool enumerates() const override { return enumerates_; }
   [[nodiscard]] std::vector<Operation> operations() const override {
-    if (finite_) return {Operation::Rewrite};
+    if (enumerates_ || draws_) return {Operation::Rewrite};
     return Proposer::operations();
   }
 
@@ -80,7 +98,8 @@ class LandscapeProposer final : public candidate::Proposer {
 
   const Landscape& landscape_;
   std::string name_;
-  bool finite_;
+  bool enumerates_;
+  bool draws_;  ///< Any of them, whatever is asked.
   std::vector<std::size_t> mine_;
 };
 
@@ -139,7 +158,8 @@ Result<Simulated> simulate(const Landscape& landscape,
                            const Policy& policy,
                            std::uint64_t seed,
                            int candidates,
-                           candidate::CandidateStore& store) {
+                           candidate::CandidateStore& store,
+                           const DesignForecast::Prior& prior) {
   LandscapeEvaluator evaluator(landscape);
   const ManualClock clock;
   CUCO_TRY_ASSIGN(auto run, candidate::Run::open(store, evaluator, clock, {.seed = seed}));
@@ -152,12 +172,14 @@ Result<Simulated> simulate(const Landscape& landscape,
   std::vector<candidate::Proposer*> proposers;
   for (const Point& point : landscape.points()) {
     if (!names.emplace(point.proposer, point.finite).second) continue;
-    owned.push_back(std::make_unique<LandscapeProposer>(landscape, point.proposer, point.finite));
+    owned.push_back(std::make_unique<LandscapeProposer>(landscape, point.proposer, point.finite,
+                                                        policy, prior));
     proposers.push_back(owned.back().get());
   }
   SearchOptions options;
   options.policy = policy;
   options.budget.candidates = candidates;
+  options.background.prior = prior;
   CUCO_TRY_ASSIGN(const SearchResult result, search(run, proposers, options));
   Simulated made{.candidates = run.candidates(), .to_within_1 = reached_at(run.state(), landscape)};
   if (result.winner)

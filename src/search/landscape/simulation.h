@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "candidate/store.h"
+#include "search/forecast/design_forecast.h"
 #include "search/landscape/landscape.h"
 #include "search/policy.h"
 
@@ -18,12 +19,14 @@ struct Simulated {
   bool operator==(const Simulated&) const = default;
 };
 
-/// With an empty store. The same landscape, policy, seed and budget give the same result.
+/// With an empty store. The same landscape, policy, seed, budget and prior give the same result.
+/// `prior`: what earlier runs let expect of designs; who enumerates starts with what promises most.
 [[nodiscard]] Result<Simulated> simulate(const Landscape& landscape,
                                          const Policy& policy,
                                          std::uint64_t seed,
                                          int candidates,
-                                         candidate::CandidateStore& store);
+                                         candidate::CandidateStore& store,
+                                         const DesignForecast::Prior& prior = {});
 
 /// Middle value; of an even number the lower one. The list must not be empty.
 [[nodiscard]] double median_of(std::vector<double> values);

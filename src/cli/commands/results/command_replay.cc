@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/journey/run_lookup.h"
 #include "cli/terminal/command.h"
+#include "knowledge/knowledge.h"
 #include "search/landscape/simulation.h"
 #include "store/memory_store.h"
 #include "system/os/system_clock.h"
@@ -15,6 +16,8 @@
 namespace cuco::cli {
 namespace {
 using search::Simulated;
+
+constexpr std::uint64_t kOtherSeed = 1000;  ///< More than there are seeds to compare.
 
 /// One policy with every seed.
 struct Row {
@@ -31,6 +34,8 @@ class ReplayCommand final : public Command {
     arguments.option("--policy", policies_, "NAME",
                      "search, greedy, power-law, random, best-of-n; may be repeated");
     arguments.option("--candidates", candidates_, "N", "budget of each (default: the run's own)");
+    arguments.flag("--knowledge", knowledge_,
+                   "each search a second time, with what its first run has taught");
     arguments.option("--seeds", seeds_, "N", "number of seeds for each policy (default: 10)");
   }
 
@@ -50,6 +55,9 @@ class ReplayCommand final : public Command {
     for (const std::string& policy : policies_) {
       CUCO_TRY_ASSIGN(Row row, simulated(landscape, policy, budget));
       rows.push_back(std::move(row));
+      if (!knowledge_) continue;
+      CUCO_TRY_ASSIGN(Row second, simulated_again(landscape, policy, budget));
+      rows.push_back(std::move(second));
     }
     context.terminal.write(context.json ? as_json(landscape, rows, budget)
                                         : as_table(landscape, rows, budget));
@@ -68,6 +76,36 @@ class ReplayCommand final : public Command {
       CUCO_TRY_ASSIGN(
           const Simulated made,
           search::simulate(landscape, policy, static_cast<std::uint64_t>(seed), budget, store));
+      row.speedups.push_back(made.speedup);
+      if (made.to_within_1 > 0) row.needed.push_back(made.to_within_1);
+    }
+    return row;
+  }
+
+  /// The same policy and budget, with another seed and with what the first run has taught.
+  Result<Row> simulated_again(const search::Landscape& landscape,
+                              const std::string& name,
+                              int budget) const {
+    CUCO_TRY_ASSIGN(const search::Policy policy, search::parse_policy(name));
+    Row row{.policy = name + ", second run"};
+    const system::SystemClock clock;
+    for (int seed = 1; seed <= std::max(seeds_, 1); ++seed) {
+      const auto first_seed = static_cast<std::uint64_t>(seed);
+      store::MemoryStore first(clock);
+      CUCO_TRY(search::simulate(landscape, policy, first_seed, budget, first));
+      CUCO_TRY_ASSIGN(const auto events, first.events(0));
+      knowledge::Knowledge known;
+      candidate::RunState state = candidate::fold(events);
+      state.started.emplace();
+      known.learn("recorded", state, "recorded");
+      const auto expected = [&](const design::Directive& directive) {
+        const auto* lesson = known.find("recorded", knowledge::move_of(directive));
+        return lesson == nullptr ? 1.0 : lesson->expected();
+      };
+      store::MemoryStore second(clock);
+      CUCO_TRY_ASSIGN(
+          const Simulated made,
+          search::simulate(landscape, policy, first_seed + kOtherSeed, budget, second, expected));
       row.speedups.push_back(made.speedup);
       if (made.to_within_1 > 0) row.needed.push_back(made.to_within_1);
     }
@@ -112,6 +150,7 @@ class ReplayCommand final : public Command {
   std::vector<std::string> policies_;
   std::optional<int> candidates_;
   int seeds_ = 10;
+  bool knowledge_ = false;
 };
 
 }  // namespace
