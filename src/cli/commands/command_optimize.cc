@@ -101,6 +101,13 @@ class OptimizeCommand final : public Command {
     options.budget_seconds = config.seconds("search.budget");
     if (!budget_.empty()) {
       const auto seconds = parse_duration(budget_);
+      if (budget_.find("gpu") != std::string::npos) {
+        return Error{ErrorKind::InvalidInput,
+                     fmt::format("--budget {}: there is no budget in GPU-seconds: candidates are "
+                                 "judged on virtual GPUs; limit --candidates, or the time (90s, "
+                                 "30m, 2h)",
+                                 budget_)};
+      }
       if (!seconds || *seconds <= 0) {
         return Error{
             ErrorKind::InvalidInput,
