@@ -76,6 +76,7 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
   parts.timeline = options.timeline;
   parts.scale = options.scale;
   parts.threads = options.threads;
+  parts.on_progress = options.on_progress;
   const toolchain::BuildSettings settings{
       .cache = options.cache / "builds",
       .tier = options.tier,
@@ -118,7 +119,16 @@ candidate::Target Judge::target() const {
   return target;
 }
 
+StepWatch Judge::watch_of(const std::string& program) const {
+  if (!parts_.on_progress) return {};
+  return [this, &program](std::size_t done, std::size_t all) {
+    parts_.on_progress({program, done, all});
+  };
+}
+
 Result<Outcome> Judge::judge(const std::string& program, candidate::Fidelity fidelity) {
+  const StepWatch watch = watch_of(program);
+  if (watch) watch(0, 0);
   Effort effort = effort_of(fidelity);
   effort.profile = effort.profile || parts_.profile;
   if (!is_measured()) {
@@ -129,7 +139,7 @@ Result<Outcome> Judge::judge(const std::string& program, candidate::Fidelity fid
                                               effort.device_only, &stages_));
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::move(*outcome);
   const auto& object = std::get<system::Path>(built);
-  return is_measured() ? run_on_gpu(object, effort) : run_on_virtual(object, effort);
+  return is_measured() ? run_on_gpu(object, effort) : run_on_virtual(object, effort, watch);
 }
 
 std::optional<candidate::MachineCode> Judge::build_only(const std::string& program,
@@ -157,7 +167,7 @@ Result<std::optional<Outcome>> Judge::check(const std::string& program) {
                          &unfinished);
     });
   }
-  return steps.run(parts_.threads);
+  return steps.run(parts_.threads, watch_of(program));
 }
 
 Result<system::Path> Judge::build_seed() {

@@ -52,6 +52,7 @@ struct JudgeParts {
   std::optional<system::Path> reference;  ///< Built, if full shapes are wanted.
   std::unique_ptr<Builder> builder;
   std::unique_ptr<BenchMaker> benches;
+  OnProgress on_progress = {};
 };
 
 /// A shape that is to be timed.
@@ -133,7 +134,11 @@ class Judge final : public ProgramJudge {
   void test_seed(std::vector<WorkloadTest>& tests);
 
   // judge_on_virtual.cc: correctness, then predicted time.
-  Result<candidate::Outcome> run_on_virtual(const system::Path& object, const Effort& effort);
+  Result<candidate::Outcome> run_on_virtual(const system::Path& object,
+                                            const Effort& effort,
+                                            const StepWatch& watch);
+  /// Tells whoever waits how far the judgement of this program is.
+  [[nodiscard]] StepWatch watch_of(const std::string& program) const;
   /// Everything but the timed shapes, in the order of the cascade.
   void add_checks(const system::Path& object,
                   const Effort& effort,

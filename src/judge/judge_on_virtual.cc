@@ -21,7 +21,9 @@ void show_profile(Profile profile, candidate::ShapeTime* time) {
 
 }  // namespace
 
-Result<Outcome> Judge::run_on_virtual(const system::Path& object, const Effort& effort) {
+Result<Outcome> Judge::run_on_virtual(const system::Path& object,
+                                      const Effort& effort,
+                                      const StepWatch& watch) {
   candidate::Scored scored;
   scored.left_out = left_out(effort);
   CUCO_TRY_ASSIGN(const auto plan, plan_times(effort));
@@ -43,7 +45,7 @@ Result<Outcome> Judge::run_on_virtual(const system::Path& object, const Effort& 
         });
     }
   }
-  CUCO_TRY_ASSIGN(auto wrong, steps.run(parts_.threads));
+  CUCO_TRY_ASSIGN(auto wrong, steps.run(parts_.threads, watch));
   if (wrong) return *std::move(wrong);
   for (const std::string& name : unfinished.names())
     scored.left_out.push_back(

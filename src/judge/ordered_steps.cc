@@ -16,16 +16,20 @@ bool ends_it(const Answer& answer) {
 
 }  // namespace
 
-Answer OrderedSteps::run(int threads) const {
+Answer OrderedSteps::run(int threads, const StepWatch& watch) const {
   // Steps are begun in order, and what is begun is finished: when all threads are done, every step
   // before `last` has been taken and had nothing to say.
   std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> last{steps_.size()};
+  std::atomic<std::size_t> done{0};
   std::mutex mutex;
+  if (watch) watch(0, steps_.size());
   Answer verdict = std::optional<candidate::Outcome>();
   const auto work = [&] {
     for (std::size_t i = next++; i < last; i = next++) {
       Answer answer = steps_[i]();
+      const std::size_t so_far = ++done;
+      if (watch) watch(so_far, steps_.size());
       if (!ends_it(answer)) continue;
       const std::lock_guard lock(mutex);
       if (i >= last) continue;

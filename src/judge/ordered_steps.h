@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "candidate/outcome.h"
+#include "judge/judge_progress.h"
 
 namespace cuco::judge {
 
@@ -21,7 +22,9 @@ class OrderedSteps {
 
   /// What the first step says that says something, first in the order of add(): which verdict a
   /// program gets does not depend on the number of threads. Steps after it are not begun any more.
-  [[nodiscard]] Result<std::optional<candidate::Outcome>> run(int threads) const;
+  /// `watch`, if any, is told how many of how many are done, from the threads that do them.
+  [[nodiscard]] Result<std::optional<candidate::Outcome>> run(int threads,
+                                                              const StepWatch& watch = {}) const;
 
  private:
   std::vector<Step> steps_;

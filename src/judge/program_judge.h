@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "candidate/evaluator.h"
+#include "judge/judge_progress.h"
 #include "judge/trial/pairs.h"
 #include "system/jobs/job.h"
 
@@ -34,6 +35,7 @@ struct JudgeOptions {
   double scale = 0;      ///< What full shapes are divided by; 0: by what their emulation costs.
   int threads = 1;       ///< Trials at a time; the verdict is the same.
   std::uint64_t server_memory = std::uint64_t{8} << 30U;  ///< Of each virtual cluster.
+  OnProgress on_progress = {};
 };
 
 /// One thing that a workload must have right.

@@ -73,6 +73,7 @@ Result<std::unique_ptr<WholeProgramJudge>> WholeProgramJudge::create(WholeProgra
                   workload::Secret::load(options.cache, options.seed));
   std::unique_ptr<WholeProgramJudge> judge(new WholeProgramJudge(std::move(program), secret));
   judge->timeline_ = options.timeline;
+  judge->on_progress_ = options.on_progress;
   judge->always_watches_ = options.check;
   const WholeProgram& whole = judge->program_;
   CUCO_TRY_ASSIGN(const system::Path file, targets::find_topology(whole.topology));
@@ -211,11 +212,17 @@ Result<std::optional<Outcome>> WholeProgramJudge::run_beside_seed(const std::str
                                                                   int schedules,
                                                                   bool is_watched,
                                                                   std::string* report) {
+  const auto all = static_cast<std::size_t>(schedules + 1) + (is_watched ? 1U : 0U);
+  const auto tell = [&](std::size_t done, std::size_t steps) {
+    if (on_progress_) on_progress_({text, done, steps});
+  };
+  tell(0, 0);
   CUCO_TRY_ASSIGN(const Seed* expected, seed());
   CUCO_TRY_ASSIGN(Built built, build_text(text));
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::optional(std::move(*outcome));
   const auto& program = std::get<system::Path>(built);
   for (int schedule = 0; schedule <= schedules; ++schedule) {
+    tell(static_cast<std::size_t>(schedule), all);
     CUCO_TRY_ASSIGN(const targets::KeptRun kept,
                     run(program, {.schedule = schedule, .variation = expected->variation}));
     if (schedule == 0) *report = kept.report;
@@ -230,6 +237,7 @@ Result<std::optional<Outcome>> WholeProgramJudge::run_beside_seed(const std::str
     return std::optional<Outcome>(std::move(found));
   }
   if (!is_watched) return std::optional<Outcome>();
+  tell(all - 1, all);
   candidate::Findings seen;
   CUCO_TRY_ASSIGN(seen.findings, watch(program, *expected));
   return seen.findings.empty() ? std::optional<Outcome>() : std::optional<Outcome>(std::move(seen));

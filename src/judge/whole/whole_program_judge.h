@@ -81,6 +81,7 @@ class WholeProgramJudge final : public ProgramJudge {
   fabric::Topology topology_;
   targets::ServerOptions server_;
   system::Path timeline_;  ///< Empty: none.
+  OnProgress on_progress_;
   candidate::Provenance provenance_;
   toolchain::BuildSettings build_;
   mutable std::mutex mutex_;
