@@ -12,7 +12,13 @@ namespace cuco::cli {
 namespace {
 
 constexpr std::string_view kReset = "\033[0m";
-constexpr std::string_view kClearLine = "\r\033[2K";
+constexpr std::string_view kClearRest = "\033[K";  // of the line
+constexpr std::string_view kClearBelow = "\033[J";
+constexpr std::string_view kHideCursor = "\033[?25l";
+constexpr std::string_view kShowCursor = "\033[?25h";
+// A terminal that knows this shows what is between them at once; the others ignore it.
+constexpr std::string_view kBeginFrame = "\033[?2026h";
+constexpr std::string_view kEndFrame = "\033[?2026l";
 
 std::string_view sequence_of(Style style) {
   switch (style) {
@@ -73,7 +79,7 @@ Terminal::Settings Terminal::detect(std::FILE* out, std::FILE* error) {
       system::is_terminal(out) && !dumb && (no_color == nullptr || no_color[0] == '\0');
   settings.shown = system::is_terminal(out);
   settings.live = system::is_terminal(error) && !dumb;
-  settings.width = system::terminal_columns(out).value_or(settings.width);
+  settings.width = system::terminal_size(out).value_or(system::TerminalSize{}).columns;
   return settings;
 }
 
@@ -97,15 +103,28 @@ void Terminal::write(std::string_view text) {
 }
 
 void Terminal::pass_on(std::string_view bytes) {
-  clear_progress();
+  if (bytes.empty()) return;
+  const std::lock_guard lock(mutex_);
+  if (!painted_.empty()) to_error(to_first_row() + std::string(kClearBelow));
   std::fwrite(bytes.data(), 1, bytes.size(), out_);
   std::fflush(out_);  // whoever reads events from a pipe wants them as they happen
+  in_line_ = settings_.shown && bytes.back() != '\n';
+  if (!stays_) painted_.clear();
+  to_error(painting());
 }
 
 void Terminal::remark(std::string_view line) {
-  clear_progress();
+  const std::lock_guard lock(mutex_);
   std::fflush(out_);
-  fmt::print(error_, "{}\n", shown(line));
+  if (painted_.empty()) return to_error(shown(line) + "\n");
+  // Over what was painted: clearing it first would flicker.
+  std::string text = to_first_row();
+  for (const char sign : shown(line) + "\n") {
+    if (sign == '\n') text += kClearRest;
+    text += sign;
+  }
+  if (!stays_) painted_.clear();
+  to_error(text + (stays_ ? painting() : std::string(kClearBelow)));
 }
 
 void Terminal::error(std::string_view message) {
@@ -115,17 +134,69 @@ void Terminal::error(std::string_view message) {
 /// One line that is overwritten in place: clipped, because a wrapped line cannot be erased.
 void Terminal::progress(std::string_view text) {
   if (!settings_.live || settings_.verbosity == Verbosity::Quiet) return;
+  const std::lock_guard lock(mutex_);
+  if (stays_) return;  // somebody paints more than this
   std::fflush(out_);
-  fmt::print(error_, "{}{}", kClearLine, clipped(shown(text), settings_.width - 1));
-  std::fflush(error_);
-  progress_shown_ = true;
+  const std::string begin = to_first_row();
+  painted_ = {clipped(shown(text), settings_.width - 1)};
+  to_error(begin + painting());
 }
 
 void Terminal::clear_progress() {
-  if (!progress_shown_) return;
-  fmt::print(error_, "{}", kClearLine);
+  const std::lock_guard lock(mutex_);
+  if (!painted_.empty()) to_error(to_first_row() + std::string(kClearBelow));
+  painted_.clear();
+  stays_ = false;
+}
+
+void Terminal::paint(const std::vector<std::string>& rows) {
+  if (!settings_.live || settings_.verbosity == Verbosity::Quiet) return;
+  const std::lock_guard lock(mutex_);
+  if (stays_ && rows == painted_) return;
+  std::fflush(out_);
+  const std::string begin = to_first_row();
+  painted_ = rows;
+  stays_ = true;
+  to_error(fmt::format("{}{}{}{}", kBeginFrame, begin, painting(), kEndFrame));
+}
+
+void Terminal::forget_painted() {
+  const std::lock_guard lock(mutex_);
+  painted_.clear();
+}
+
+void Terminal::show_cursor(bool shown) {
+  if (!settings_.live) return;
+  const std::lock_guard lock(mutex_);
+  to_error(shown ? kShowCursor : kHideCursor);
+}
+
+system::TerminalSize Terminal::size() const {
+  return system::terminal_size(error_).value_or(system::TerminalSize{});
+}
+
+std::string Terminal::to_first_row() const {
+  if (painted_.empty()) return {};
+  // Where the terminal has become narrower, rows may take several lines now.
+  const int columns = std::max(size().columns, 1);
+  int lines = 0;
+  for (const std::string& row : painted_)
+    lines += std::max(1, (display_width(row) + columns - 1) / columns);
+  return lines == 1 ? "\r" : fmt::format("\r\033[{}A", lines - 1);
+}
+
+std::string Terminal::painting() const {
+  if (painted_.empty()) return {};
+  std::string text = in_line_ ? "\r\n" : "";
+  for (std::size_t i = 0; i < painted_.size(); ++i)
+    text += fmt::format("{}{}{}", i > 0 ? "\r\n" : "", painted_[i], kClearRest);
+  return text + std::string(kClearBelow);
+}
+
+void Terminal::to_error(std::string_view bytes) {
+  if (bytes.empty()) return;
+  std::fwrite(bytes.data(), 1, bytes.size(), error_);
   std::fflush(error_);
-  progress_shown_ = false;
 }
 
 std::string Terminal::styled(Style style, std::string_view text) const {

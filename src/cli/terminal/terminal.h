@@ -5,11 +5,14 @@
 #pragma once
 
 #include <cstdio>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "system/terminal/tty.h"
 
 namespace cuco::cli {
 
@@ -19,7 +22,7 @@ enum class Style { Plain, Bold, Dim, Good, Bad, Warning, Accent };
 enum class Verbosity { Quiet, Normal, Verbose };
 
 /// Where output goes and how it may look. Standard output carries results, standard error
-/// carries progress, notes and errors.
+/// carries progress, notes and errors. What writes may be called from several threads.
 class Terminal {
  public:
   struct Settings {
@@ -68,6 +71,14 @@ class Terminal {
   /// Replaces the live line at the bottom of a terminal; does nothing where there is none.
   void progress(std::string_view text);
   void clear_progress();
+  /// The same with several rows, not above their own width: what is written meanwhile scrolls by
+  /// above them. See Painter.
+  void paint(const std::vector<std::string>& rows);
+  /// The rows are not where they were: the process was stopped, others have written.
+  void forget_painted();
+  void show_cursor(bool shown);
+  /// Of the terminal behind standard error, now.
+  [[nodiscard]] system::TerminalSize size() const;
 
   [[nodiscard]] std::string styled(Style style, std::string_view text) const;
   [[nodiscard]] std::string tick() const { return styled(Style::Good, "✓"); }
@@ -81,14 +92,26 @@ class Terminal {
   void set_verbosity(Verbosity verbosity) { settings_.verbosity = verbosity; }
   void set_colour(bool colour) { settings_.colour = colour; }
 
+  /// Text that is shown as it is, whoever wrote it, with our own colours.
+  [[nodiscard]] std::string shown(std::string_view text) const;
+
  private:
   void remark(std::string_view line);
-  [[nodiscard]] std::string shown(std::string_view text) const;
+  /// What brings the cursor back to where the painted rows begin.
+  [[nodiscard]] std::string to_first_row() const;
+  /// The rows, and nothing below them. Rows are drawn over, not cleared first: there is no flicker,
+  /// and no terminal keeps each frame in its history.
+  [[nodiscard]] std::string painting() const;
+  void to_error(std::string_view bytes);
 
   std::FILE* out_;
   std::FILE* error_;
   Settings settings_;
-  bool progress_shown_ = false;
+  /// Rows at the bottom, the cursor behind the last one. They are drawn from a thread of their own.
+  std::vector<std::string> painted_;
+  bool stays_ = false;    ///< They are drawn again behind what is written.
+  bool in_line_ = false;  ///< Something was written that has no line end yet.
+  mutable std::mutex mutex_;
 };
 
 /// Columns a text takes on a terminal: code points, without colour sequences.

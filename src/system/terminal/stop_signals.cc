@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "system/terminal/last_words.h"
+
 namespace cuco::system {
 namespace {
 
@@ -18,7 +20,10 @@ const char* volatile answer_to_first = nullptr;
 
 void on_signal(int) {
   signals_seen = signals_seen + 1;
-  if (signals_seen > 1) _exit(exit_code_of_second);
+  if (signals_seen > 1) {
+    say_last_words();
+    _exit(exit_code_of_second);
+  }
   if (answer_to_first == nullptr) return;
   const int error = errno;
   (void)!::write(STDERR_FILENO, answer_to_first, ::strlen(answer_to_first));

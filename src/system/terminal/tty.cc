@@ -10,10 +10,12 @@ bool is_terminal(std::FILE* stream) {
   return isatty(fileno(stream)) != 0;
 }
 
-std::optional<int> terminal_columns(std::FILE* stream) {
+std::optional<TerminalSize> terminal_size(std::FILE* stream) {
   winsize size{};
   if (ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
-  return size.ws_col;
+  TerminalSize found{.columns = size.ws_col};
+  if (size.ws_row > 0) found.rows = size.ws_row;
+  return found;
 }
 
 }  // namespace cuco::system

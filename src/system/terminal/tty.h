@@ -10,7 +10,13 @@ namespace cuco::system {
 
 [[nodiscard]] bool is_terminal(std::FILE* stream);
 
-/// Columns of the terminal behind the stream; nothing where there is none.
-[[nodiscard]] std::optional<int> terminal_columns(std::FILE* stream);
+struct TerminalSize {
+  int columns = 80;
+  int rows = 24;
+  bool operator==(const TerminalSize&) const = default;
+};
+
+/// Size of the terminal behind the stream, now; nothing where there is none or it does not say.
+[[nodiscard]] std::optional<TerminalSize> terminal_size(std::FILE* stream);
 
 }  // namespace cuco::system

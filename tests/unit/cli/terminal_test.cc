@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/terminal/painter.h"
+#include "cli/terminal/rows.h"
+
 namespace cuco::cli {
 namespace {
 
@@ -70,6 +73,56 @@ TEST(Terminal, KeepsItsOwnColoursAlone) {
 TEST(Terminal, PassesOnWhatAProgramPrinted) {
   const auto say = [](Terminal& terminal) { terminal.pass_on("\033[2K\xff"); };
   EXPECT_EQ(written({}, say), "\033[2K\xff");
+}
+
+TEST(Terminal, KeepsPaintedRowsBelowWhatIsWritten) {
+  const auto say = [](Terminal& terminal) {
+    terminal.paint({"one", "two"});
+    terminal.paint({"one", "two"});  // nothing new, nothing drawn
+    terminal.note("news");
+    terminal.clear_progress();
+  };
+  EXPECT_EQ(written({.live = true}, say),
+            "\033[?2026hone\033[K\r\ntwo\033[K\033[J\033[?2026l"
+            "\r\033[1Anews\033[K\none\033[K\r\ntwo\033[K\033[J"
+            "\r\033[1A\033[J");
+  EXPECT_EQ(written({}, say), "news\n");
+  EXPECT_EQ(written({.live = true, .verbosity = Verbosity::Quiet}, say), "");
+}
+
+TEST(Terminal, DropsALiveLineWhenSomethingIsWritten) {
+  const auto say = [](Terminal& terminal) {
+    terminal.progress("working …");
+    terminal.note("news");
+  };
+  EXPECT_EQ(written({.live = true}, say), "working …\033[K\033[J\rnews\033[K\n\033[J");
+}
+
+TEST(OneLine, HasNothingThatATerminalObeysNorThatIsWider) {
+  EXPECT_EQ(one_line("a\tb\n  c\x1b[2K "), "a b c\\u001b[2K");
+  EXPECT_EQ(one_line("µs · 4 × ≥ ✓ Ж"), "µs · 4 × ≥ ✓ Ж");
+  EXPECT_EQ(one_line("中 e\u0301 \u202E x \U0001F600"), "? e? \\u202e x ?");
+}
+
+TEST(Row, IsCutWithoutLosingItsStyles) {
+  const Row row{{Style::Good, "abc"}, {Style::Dim, "def"}};
+  EXPECT_EQ(row.clipped_to(6), row);
+  EXPECT_EQ(row.clipped_to(4), (Row{{Style::Good, "abc"}, {Style::Dim, "…"}}));
+  EXPECT_EQ(row.clipped_to(3), (Row{{Style::Good, "ab…"}}));
+}
+
+TEST(Painter, RendersInColourOnlyWhereThatIsWanted) {
+  const std::vector<Row> rows{{{Style::Good, "12345"}}, {{Style::Plain, "b"}}, {}};
+  const Terminal plain(stdout, stderr, {});
+  EXPECT_EQ(rendered(rows, {5, 3}, plain), (std::vector<std::string>{"123…", "b"}));
+  const Terminal coloured(stdout, stderr, {.colour = true});
+  EXPECT_EQ(rendered(rows, {80, 2}, coloured), (std::vector<std::string>{"\033[32m12345\033[0m"}));
+}
+
+TEST(DurationText, HasTwoUnitsAtMost) {
+  EXPECT_EQ(duration_text(12.9), "12 s");
+  EXPECT_EQ(duration_text(61), "1 m 01 s");
+  EXPECT_EQ(duration_text(3900), "1 h 05 m");
 }
 
 }  // namespace
