@@ -245,22 +245,6 @@ std::vector<Line> describe(const candidate::Event& event, const RunState& state)
   return std::visit(Describe{state}, event.body);
 }
 
-std::string live_line(const RunState& state, int budget) {
-  std::size_t judged = 0;
-  for (const auto& entry : state.entries)
-    judged += entry.outcomes.empty() ? 0U : 1U;
-  auto text = budget > 0 ? fmt::format("candidates {}/{}", judged, budget)
-                         : fmt::format("candidates {}", judged);
-  if (state.best) {
-    const auto& best = state.entries[static_cast<std::size_t>(*state.best)];
-    if (const auto* scored = best.scored()) {
-      text += fmt::format("   best {} = {:.2f}x{}   #{} {}", time_text(*scored), speedup(best),
-                          some_shapes(*scored, state), *state.best, design_of(best));
-    }
-  }
-  return text;
-}
-
 std::vector<Line> closing(const RunState& state, std::string_view run, std::string_view folder) {
   const auto* best = winner(state);
   if (best == nullptr) {

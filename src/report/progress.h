@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// A run as it goes on: a line for each thing that happened, a live line for what is going on, and
-/// the same as JSON.
+/// A run as it goes on: a line for each thing that happened, and the same as JSON.
 #pragma once
 
 #include <string>
@@ -21,9 +20,6 @@ struct Line {
 /// What a person wants to know of the event; often nothing.
 [[nodiscard]] std::vector<Line> describe(const candidate::Event& event,
                                          const candidate::RunState& state);
-
-/// "explore 5/40   best 318 us predicted = 1.57x   #3 LSA · …".
-[[nodiscard]] std::string live_line(const candidate::RunState& state, int budget);
 
 /// The end of a run in two or three lines; `folder` holds the winner.
 [[nodiscard]] std::vector<Line> closing(const candidate::RunState& state,

@@ -11,8 +11,10 @@
 #include "candidate/event_json.h"
 #include "cli/journey/judge_report.h"
 #include "cli/journey/program_reading.h"
+#include "cli/live/live_judgement.h"
 #include "cli/terminal/command.h"
 #include "judge/program_judge.h"
+#include "system/os/system_clock.h"
 #include "targets/virtual/run_trace.h"
 
 namespace cuco::cli {
@@ -60,26 +62,38 @@ class JudgeCommand final : public Command {
       return Error{ErrorKind::InvalidInput, "--scale must be at least 1"};
     if (jobs_ && *jobs_ < 1) return Error{ErrorKind::InvalidInput, "--jobs must be at least 1"};
     CUCO_TRY(check_timeline());
-    const judge::JudgeOptions options{.workload = workload_,
-                                      .cache = system::cache_folder(system::Environment::current()),
-                                      .timeline = timeline_,
-                                      .seed = seed_,
-                                      .tier = own_ ? system::Tier::Own : system::Tier::Hostile,
-                                      .topology = topology_,
-                                      .on_gpu = on_ == "gpu",
-                                      .full = full_,
-                                      .check = check_,
-                                      .exact = exact_,
-                                      .small = small_,
-                                      .scale = scale_.value_or(0),
-                                      .threads = jobs_.value_or(cores())};
+    const system::SystemClock clock;
+    InFlight table(clock);
+    const judge::JudgeOptions options{
+        .workload = workload_,
+        .cache = system::cache_folder(system::Environment::current()),
+        .timeline = timeline_,
+        .seed = seed_,
+        .tier = own_ ? system::Tier::Own : system::Tier::Hostile,
+        .topology = topology_,
+        .on_gpu = on_ == "gpu",
+        .full = full_,
+        .check = check_,
+        .exact = exact_,
+        .small = small_,
+        .scale = scale_.value_or(0),
+        .threads = jobs_.value_or(cores()),
+        .on_progress = [&](const judge::JudgeProgress& progress) { table.advance(progress); }};
     CUCO_TRY_ASSIGN(const auto judge, judge::open_judge(options));
     CUCO_TRY_ASSIGN(const std::string program, read_candidate());
-    context.terminal.progress(fmt::format("judging {} …", candidate_.filename().string()));
-    if (fidelity_ == "check") return check_only(context, *judge, program);
+    std::optional<LiveJudgement> live;
+    live.emplace(context.terminal, table, program,
+                 JudgementView{.candidate = candidate_.filename().string(),
+                               .workload = judge->name(),
+                               .fidelity = fidelity_});
+    if (fidelity_ == "check") {
+      auto checked = judge->check(program);
+      live.reset();
+      return check_only(context, *judge, std::move(checked));
+    }
     auto judged = judge->judge(
         program, candidate::parse_fidelity(fidelity_).value_or(candidate::Fidelity::Final));
-    context.terminal.clear_progress();
+    live.reset();
     CUCO_TRY_ASSIGN(const candidate::Outcome outcome, std::move(judged));
     const auto* scored = std::get_if<candidate::Scored>(&outcome);
     context.terminal.write(context.json ? as_json(*judge, outcome)
@@ -129,10 +143,8 @@ class JudgeCommand final : public Command {
 
   /// No time, no schedules: the quickest answer to "is it right?".
   Result<ExitCode> check_only(Context& context,
-                              judge::ProgramJudge& judge,
-                              const std::string& program) const {
-    auto checked = judge.check(program);
-    context.terminal.clear_progress();
+                              const judge::ProgramJudge& judge,
+                              Result<std::optional<candidate::Outcome>> checked) const {
     CUCO_TRY_ASSIGN(const auto outcome, std::move(checked));
     if (outcome) {
       context.terminal.write(context.json ? as_json(judge, *outcome)

@@ -10,6 +10,8 @@
 #include "cli/journey/journey_view.h"
 #include "cli/journey/learned.h"
 #include "cli/journey/proposers.h"
+#include "cli/live/live_run.h"
+#include "cli/live/watched_evaluator.h"
 #include "cli/models/tuning_team.h"
 #include "cli/terminal/interrupt.h"
 #include "expert/expert.h"
@@ -28,18 +30,34 @@ using candidate::Run;
 constexpr int kLabelWidth = 16;
 
 /// The run itself knows neither terminal nor signals: both reach it through these hooks.
-candidate::RunSettings settings(Context& context, const JourneyOptions& options) {
+candidate::RunSettings settings(Context& context, const JourneyOptions& options, LiveRun* live) {
   candidate::RunSettings made{.seed = options.seed, .jobs = options.jobs, .window = options.window};
   const ModelOptions& models = options.models;
   if (models.call_budget > 0) made.exchanges.calls = models.call_budget;
   if (models.token_budget > 0) made.exchanges.tokens = models.token_budget;
   if (models.dollar_budget > 0) made.exchanges.dollars = models.dollar_budget;
   made.stop_requested = [] { return InterruptScope::requested(); };
-  made.observer = [&context, candidates = options.candidates](const candidate::Event& event,
-                                                              const candidate::RunState& state) {
-    show_event(context, event, state, candidates);
+  made.observer = [&context, live](const candidate::Event& event,
+                                   const candidate::RunState& state) {
+    if (live != nullptr) live->apply(event);
+    show_event(context, event, state, live != nullptr);
   };
   return made;
+}
+
+/// What the live view says of the run itself.
+SearchView about(const JourneyOptions& options,
+                 const store::RunFolder& folder,
+                 const Subject& subject,
+                 const candidate::Target& target) {
+  SearchView view;
+  view.name = subject.name;
+  view.machine = target.hardware + ", " + target.topology;
+  view.run = folder.name;
+  view.candidates = options.rounds > 0 ? 0 : options.candidates;
+  view.rounds = options.rounds;
+  view.seconds = options.budget_seconds;
+  return view;
 }
 
 /// The seed is candidate 0 and has to be correct: everything is compared with it.
@@ -190,16 +208,31 @@ Result<ExitCode> travel(Context& context,
                         const JourneyOptions& options,
                         const store::RunFolder& folder,
                         const Subject& subject,
-                        candidate::Evaluator& evaluator) {
+                        candidate::Evaluator& judge,
+                        InFlight* table) {
+  const bool is_live = !context.json && Painter::paints(context.terminal);
+  // The live view answers Ctrl-C itself.
   const InterruptScope interrupts(
-      "\ncuco: stopping after the current candidate; press Ctrl-C again to stop now\n");
+      is_live ? nullptr
+              : "\ncuco: stopping after the current candidate; press Ctrl-C again to stop now\n");
   system::SystemClock clock;
+  InFlight own_table(clock);
+  if (table == nullptr) table = &own_table;
+  WatchedEvaluator evaluator(judge, *table);
   context.resume_with = "cuco resume " + folder.name;
   CUCO_TRY_ASSIGN(const system::Fd lock, store::lock_run(folder));
   CUCO_TRY_ASSIGN(const auto store,
                   store::SqliteStore::open(folder.database(), store::OpenMode::ReadWrite, clock));
-  CUCO_TRY_ASSIGN(Run run, Run::open(*store, evaluator, clock, settings(context, options)));
   const auto target = evaluator.target();
+  std::optional<LiveRun> live;
+  if (is_live) {
+    live.emplace(context.terminal, about(options, folder, subject, target), *table, clock,
+                 [] { return InterruptScope::requested(); });
+    CUCO_TRY_ASSIGN(const auto events, store->events(0));
+    live->recall(events);
+  }
+  CUCO_TRY_ASSIGN(Run run, Run::open(*store, evaluator, clock,
+                                     settings(context, options, live ? &*live : nullptr)));
   show_target(context, options, subject, target);
   CUCO_TRY(run.start({.workload = options.workload,
                       .seed = options.seed,
@@ -241,6 +274,7 @@ Result<ExitCode> travel(Context& context,
   if (const auto learnt = learn_run(knowledge_file(folder), clock, kind, run.state(), folder);
       !learnt)
     context.terminal.note("cuco: note: nothing learnt: {}", learnt.error().message());
+  live.reset();
   return show_closing(context, run.state(), folder);
 }
 

@@ -13,8 +13,10 @@
 #include "base/result.h"
 #include "candidate/evaluator.h"
 #include "candidate/run_state.h"
+#include "cli/live/in_flight.h"
 #include "cli/models/model_options.h"
 #include "cli/terminal/command.h"
+#include "judge/judge_progress.h"
 #include "program/source.h"
 #include "store/run_folder.h"
 #include "workload/workload.h"
@@ -67,12 +69,14 @@ struct Subject {
 };
 
 /// Everything from the seed to the winner's folder. Done: a faster candidate was found; JobFailed:
-/// none was; Interrupted: the run can be resumed.
+/// none was; Interrupted: the run can be resumed. `table`, which the judge fills, is shown on a
+/// terminal; null: it is known only what is in flight, not how far it is.
 [[nodiscard]] Result<ExitCode> travel(Context& context,
                                       const JourneyOptions& options,
                                       const store::RunFolder& folder,
                                       const Subject& subject,
-                                      candidate::Evaluator& evaluator);
+                                      candidate::Evaluator& evaluator,
+                                      InFlight* table = nullptr);
 
 /// Each file below the folder, which is made if need be.
 [[nodiscard]] Result<void> write_files(const std::vector<program::File>& files,
@@ -86,10 +90,12 @@ struct Subject {
 
 /// Makes the judge that the options ask for, and hands it to `use`. What cannot be judged at all is
 /// named before that. `trace`: where a trace of seed and candidate goes; empty: none is made.
+/// `on_progress` hears how far each judgement is.
 using UseOfJudge = std::function<Result<ExitCode>(const Subject&, candidate::Evaluator&)>;
 [[nodiscard]] Result<ExitCode> with_judge(const JourneyOptions& options,
                                           const UseOfJudge& use,
-                                          const system::Path& trace = {});
+                                          const system::Path& trace = {},
+                                          const judge::OnProgress& on_progress = {});
 
 /// Makes the judge that the options ask for, and travels. `folder` is asked for when it is clear
 /// that there is something to judge: what cannot be optimised leaves no run behind.

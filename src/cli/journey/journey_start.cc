@@ -24,8 +24,11 @@ std::vector<system::Path> files_of(const JourneyOptions& options) {
   return files;
 }
 
-judge::JudgeOptions judge_options(const JourneyOptions& options, const system::Path& trace) {
+judge::JudgeOptions judge_options(const JourneyOptions& options,
+                                  const system::Path& trace,
+                                  const judge::OnProgress& on_progress) {
   judge::JudgeOptions made;
+  made.on_progress = on_progress;
   made.timeline = trace;
   made.workload = options.workload;
   made.cache = system::cache_folder(system::Environment::current());
@@ -66,19 +69,21 @@ bool has_judged_seed(const store::RunFolder& folder) {
 
 Result<ExitCode> with_judge(const JourneyOptions& options,
                             const UseOfJudge& use,
-                            const system::Path& trace) {
+                            const system::Path& trace,
+                            const judge::OnProgress& on_progress) {
   if (!std::filesystem::is_directory(options.workload)) {
     CUCO_TRY_ASSIGN(const OpenedProgram opened,
                     open_program({files_of(options), options.ranks, options.args, options.includes,
                                   options.flags},
-                                 judge_options(options, trace)));
+                                 judge_options(options, trace, on_progress)));
     CUCO_TRY(check_program(options, opened));
     Subject subject{opened.judge->name(), "a program with main()", opened.source};
     subject.includes = include_folders(options.workload, options.includes);
     subject.flags = options.flags;
     return use(subject, *opened.judge);
   }
-  CUCO_TRY_ASSIGN(const auto judge, judge::Judge::create(judge_options(options, trace)));
+  CUCO_TRY_ASSIGN(const auto judge,
+                  judge::Judge::create(judge_options(options, trace, on_progress)));
   const auto& workload = judge->workload();
   Subject subject{workload.name, workload.summary, workload.program};
   subject.workload = &workload;
@@ -93,14 +98,21 @@ Result<ExitCode> start_journey(Context& context,
                                const std::function<Result<store::RunFolder>()>& folder) {
   system::SystemClock clock;
   CUCO_TRY(check_proposers(options, clock));
-  return with_judge(
-      options, [&](const Subject& subject, candidate::Evaluator& evaluator) -> Result<ExitCode> {
-        CUCO_TRY_ASSIGN(const store::RunFolder made, folder());
-        const bool is_new = !std::filesystem::exists(made.database());
-        auto ended = travel(context, options, made, subject, evaluator);
-        if (!ended && is_new && !has_judged_seed(made)) CUCO_TRY(system::remove_all(made.path));
-        return ended;
-      });
+  InFlight table(clock);
+  const auto use = [&](const Subject& subject,
+                       candidate::Evaluator& evaluator) -> Result<ExitCode> {
+    context.terminal.clear_progress();
+    CUCO_TRY_ASSIGN(const store::RunFolder made, folder());
+    const bool is_new = !std::filesystem::exists(made.database());
+    auto ended = travel(context, options, made, subject, evaluator, &table);
+    if (!ended && is_new && !has_judged_seed(made)) CUCO_TRY(system::remove_all(made.path));
+    return ended;
+  };
+  if (!context.json) context.terminal.progress("preparing the judge …");
+  auto ended = with_judge(options, use, {},
+                          [&](const judge::JudgeProgress& progress) { table.advance(progress); });
+  context.terminal.clear_progress();
+  return ended;
 }
 
 }  // namespace cuco::cli

@@ -8,6 +8,13 @@ namespace {
 
 constexpr int kLabelWidth = 16;
 
+/// Something that the live view tells of a candidate.
+bool is_verdict(const candidate::EventBody& body) {
+  return std::holds_alternative<candidate::Proposed>(body) ||
+         std::holds_alternative<candidate::Evaluated>(body) ||
+         std::holds_alternative<candidate::Compared>(body);
+}
+
 }  // namespace
 
 void show_line(Context& context, const report::Line& line) {
@@ -22,14 +29,15 @@ void show_line(Context& context, const report::Line& line) {
 void show_event(Context& context,
                 const candidate::Event& event,
                 const candidate::RunState& state,
-                int candidates) {
+                bool is_live) {
   if (context.json) {
     context.terminal.write(report::event_json(event) + "\n");
     return;
   }
+  const bool everything = context.terminal.settings().verbosity == Verbosity::Verbose;
+  if (is_live && !everything && is_verdict(event.body)) return;
   for (const auto& line : report::describe(event, state))
     show_line(context, line);
-  context.terminal.progress(report::live_line(state, candidates));
 }
 
 ExitCode show_closing(Context& context,

@@ -13,11 +13,12 @@ namespace cuco::cli {
 /// "label           text" as a remark; nothing with --json.
 void show_line(Context& context, const report::Line& line);
 
-/// The event's lines and the live line, or the event as JSON.
+/// The event's lines, or the event as JSON. `is_live`: a live view shows the candidates' verdicts,
+/// so that only with --verbose they get lines of their own.
 void show_event(Context& context,
                 const candidate::Event& event,
                 const candidate::RunState& state,
-                int candidates);
+                bool is_live);
 
 /// The result, and which commands show more. Done if there is a winner, JobFailed if not.
 ExitCode show_closing(Context& context,

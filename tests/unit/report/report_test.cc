@@ -92,7 +92,6 @@ TEST_F(Reporting, EndsWithTimeBoundChecksAndWhatToDoNext) {
   EXPECT_THAT(end[0].text, HasSubstr("318 us predicted against 500 us: 1.57x on 4 x H200, 67 % of "
                                      "the bound · correct on 4 shapes and 2 hidden ones × 20"));
   EXPECT_THAT(end[2].text, HasSubstr("cuco explain 0003 1"));
-  EXPECT_THAT(live_line(state, 40), HasSubstr("candidates 3/40   best 318 us predicted = 1.57x"));
 }
 
 TEST_F(Reporting, GivesTheResultAsJson) {

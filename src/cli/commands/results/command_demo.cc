@@ -6,6 +6,7 @@
 #include "cli/journey/journey.h"
 #include "cli/journey/journey_view.h"
 #include "cli/journey/run_lookup.h"
+#include "cli/live/live_run.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/interrupt.h"
 #include "store/run_recording.h"
@@ -33,20 +34,23 @@ class DemoCommand final : public Command {
     CUCO_TRY(store::write_run(*events, folder));
 
     const InterruptScope interrupts;
+    const system::SystemClock clock;
+    const InFlight nothing(clock);
+    std::optional<LiveRun> live;
     candidate::RunState state;
-    int candidates = 0;
     for (const candidate::Event& event : *events) {
       wait_as_then(context, state, event);
       if (InterruptScope::requested()) return ExitCode::Interrupted;
       state.apply(event);
       if (const auto* started = std::get_if<candidate::RunStarted>(&event.body)) {
-        if (const auto options = parse_journey_options(started->options)) {
-          candidates = options->candidates;
-        }
         introduce(context, *started, event.time_ms);
+        if (!context.json && Painter::paints(context.terminal))
+          live.emplace(context.terminal, about(*started), nothing, clock, nullptr);
       }
-      show_event(context, event, state, candidates);
+      if (live) live->apply(event);
+      show_event(context, event, state, live.has_value());
     }
+    live.reset();
     if (const auto* best = report::winner(state)) {
       CUCO_TRY(write_candidate(state, best->candidate.number, folder.name, folder.best()));
     }
@@ -58,6 +62,16 @@ class DemoCommand final : public Command {
   }
 
  private:
+  static SearchView about(const candidate::RunStarted& started) {
+    SearchView view;
+    view.name = system::Path(started.workload).filename().string();
+    view.machine = started.hardware;
+    view.run = "demo";
+    if (const auto options = parse_journey_options(started.options))
+      view.candidates = options->candidates;
+    return view;
+  }
+
   static void introduce(Context& context,
                         const candidate::RunStarted& started,
                         std::int64_t time_ms) {
