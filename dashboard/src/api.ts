@@ -106,8 +106,11 @@ export interface Sum {
   lost_tokens: number; unpriced_calls: number; seconds: number; dollars?: number;
 }
 export interface Cost {
-  total: Sum; models: Record<string, Sum>; roles: Record<string, Sum>; candidates: Record<string, Sum>; cut_off_calls: number;
+  total: Sum; models: Record<string, Sum>; roles: Record<string, Sum>; candidates: (Sum & { candidate: number | null })[];
+  candidates_in_all: number; cut_off_calls: number;
 }
+/** How much communication each profiled candidate exposes: its number, its bin, the share. */
+export interface Archive { bins: string[]; exposed: [number, string, number][] }
 export interface Lesson {
   situation: string; move: string; tries: number; correct: number; expected: number; confidence: number;
   measured: boolean; example: string;
@@ -137,7 +140,9 @@ export const getCandidates = async (run: string) => unpacked(await get<Candidate
 export const getCandidate = (run: string, number: number) =>
   get<CandidateDetail>(`${runPath(run)}/candidates/${number}`);
 export const getTimeline = (run: string) => get<Timeline>(`${runPath(run)}/timeline`);
-export const getCost = (run: string) => get<Cost>(`${runPath(run)}/cost`);
+/** Candidates from the `first` one of those on that cost something. */
+export const getCost = (run: string, first = 0) => get<Cost>(`${runPath(run)}/cost/${first}`);
+export const getArchive = (run: string) => get<Archive>(`${runPath(run)}/archive`);
 export const getKnowledge = () => get<{ lessons: Lesson[] }>("/api/knowledge");
 
 /** Calls back with every change after `sequence`; the browser reconnects by itself. Returns how to end it. */

@@ -95,6 +95,14 @@ Error no_such(std::string_view path) {
   return {ErrorKind::NotFound, fmt::format("no such page: {}", path)};
 }
 
+/// Digits and nothing else.
+std::optional<int> number_in(std::string_view text) {
+  int number = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && number >= 0 ? std::optional(number) : std::nullopt;
+}
+
 Result<Json> run_answer(const Site& site, const std::vector<std::string_view>& parts) {
   CUCO_TRY_ASSIGN(const store::RunFolder folder, find_shown(site, parts[0]));
   const std::string_view what = parts.size() > 1 ? parts[1] : "";
@@ -102,14 +110,11 @@ Result<Json> run_answer(const Site& site, const std::vector<std::string_view>& p
   CUCO_TRY_ASSIGN(const store::RunReader reader, store::RunReader::open(folder));
   if (parts.size() == 1) return detail_json(folder, reader);
   if (what == "candidates" && parts.size() == 2) return candidates_json(folder, reader);
-  if (what == "cost" && parts.size() == 2) return cost_json(reader);
-  if (what == "candidates" && parts.size() == 3) {
-    int number = -1;
-    const auto [end, error] =
-        std::from_chars(parts[2].data(), parts[2].data() + parts[2].size(), number);
-    if (error == std::errc() && end == parts[2].data() + parts[2].size())
-      return candidate_json(reader, number);
-  }
+  if (what == "cost" && parts.size() == 2) return cost_json(reader, 0);
+  if (what == "archive" && parts.size() == 2) return archive_json(reader);
+  const auto number = parts.size() == 3 ? number_in(parts[2]) : std::nullopt;
+  if (what == "candidates" && number) return candidate_json(reader, *number);
+  if (what == "cost" && number) return cost_json(reader, static_cast<std::size_t>(*number));
   return no_such(join(std::vector<std::string>(parts.begin(), parts.end()), "/"));
 }
 

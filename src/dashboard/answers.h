@@ -7,7 +7,8 @@
 ///     /api/runs/NAME/candidates          all, a row each
 ///     /api/runs/NAME/candidates/NUMBER   one, with verdicts, sources and questions
 ///     /api/runs/NAME/timeline            of seed and winner
-///     /api/runs/NAME/cost                of its models
+///     /api/runs/NAME/cost, …/cost/N      of its models; candidates from the Nth on
+///     /api/runs/NAME/archive             what the search's archive is made of
 ///     /api/knowledge                     what runs have taught
 #pragma once
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "candidate/run_state.h"
 #include "report/cost.h"
 #include "report/facts.h"
+#include "search/population/cell.h"
 #include "store/stored_run.h"
 
 namespace cuco::dashboard {
@@ -201,10 +203,36 @@ Result<Json> candidate_json(const store::RunReader& reader, candidate::Number nu
   return object;
 }
 
-Result<Json> cost_json(const store::RunReader& reader) {
-  constexpr std::array<std::string_view, 3> kKinds{"proposed", "reserved", "exchanged"};
-  CUCO_TRY_ASSIGN(const auto events, reader.events_of(kKinds));
-  return report::costs_of(events).json();
+Result<Json> cost_json(const store::RunReader& reader, std::size_t first) {
+  constexpr std::size_t kPage = 200;
+  CUCO_TRY_ASSIGN(const auto events, reader.cost_events());
+  report::Costs costs = report::costs_of(events);
+  const auto by_candidate = std::exchange(costs.by_candidate, {});
+  Json object = costs.json();
+  object["candidates"] = Json::array();
+  std::size_t place = 0;
+  for (const auto& [number, sum] : by_candidate) {
+    if (place >= first && place < first + kPage) {
+      Json one = sum.json();
+      one["candidate"] = nullptr;
+      if (number >= 0) one["candidate"] = number;
+      object["candidates"].push_back(std::move(one));
+    }
+    ++place;
+  }
+  object["candidates_in_all"] = by_candidate.size();
+  return object;
+}
+
+Result<Json> archive_json(const store::RunReader& reader) {
+  using search::Exposed;
+  CUCO_TRY_ASSIGN(const auto shares, reader.exposed_shares());
+  Json object{{"bins", Json::array()}, {"exposed", Json::array()}};
+  for (const Exposed bin : {Exposed::Little, Exposed::Some, Exposed::Much, Exposed::Unknown})
+    object["bins"].push_back(search::name(bin));
+  for (const auto& [number, share] : shares)
+    object["exposed"].push_back({number, search::name(search::exposed_of(share)), share});
+  return object;
 }
 
 }  // namespace cuco::dashboard

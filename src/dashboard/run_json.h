@@ -20,6 +20,11 @@ namespace cuco::dashboard {
 [[nodiscard]] Json rows_json(std::span<const candidate::CandidateSummary> list);
 /// One candidate in full. NotFound names the range.
 [[nodiscard]] Result<Json> candidate_json(const store::RunReader& reader, candidate::Number number);
-[[nodiscard]] Result<Json> cost_json(const store::RunReader& reader);
+/// Sums by model and role, and by candidate from the `first` one of those on that have any, a page
+/// of them.
+[[nodiscard]] Result<Json> cost_json(const store::RunReader& reader, std::size_t first);
+
+/// How much communication each profiled candidate exposes, in the bins of the search's own archive.
+[[nodiscard]] Result<Json> archive_json(const store::RunReader& reader);
 
 }  // namespace cuco::dashboard

@@ -36,6 +36,16 @@ constexpr const char* kChanged =
     "SELECT CASE kind WHEN 'proposed' THEN json_extract(body, '$.candidate.number') ELSE "
     "json_extract(body, '$.candidate') END FROM events WHERE sequence > ? AND kind IN ('proposed', "
     "'evaluated', 'best')";
+constexpr const char* kCost =
+    "SELECT sequence, time_ms, kind, CASE kind WHEN 'exchanged' THEN json_set(body, "
+    "'$.exchange.prompt', '', '$.exchange.answer', '') ELSE body END FROM events WHERE kind IN "
+    "('proposed', 'reserved', 'exchanged') ORDER BY sequence";
+constexpr const char* kExposed =
+    "SELECT json_extract(body, '$.candidate'), (SELECT total(CASE WHEN p.value ->> '$.phase' IN "
+    "(?1, ?2) THEN p.value ->> '$.seconds' END) / nullif(total(p.value ->> '$.seconds'), 0) FROM "
+    "json_each(events.body, '$.outcome.shapes') s, json_each(s.value, '$.phases') p) FROM events "
+    "WHERE kind = 'evaluated' AND json_extract(body, '$.outcome.verdict') = 'scored' ORDER BY "
+    "sequence";
 
 }  // namespace
 
@@ -180,6 +190,27 @@ Result<std::vector<candidate::Event>> RunReader::events_of(
                       static_cast<int>(kinds[i].size()), SQLITE_STATIC);
   }
   return events(query.get(), false);
+}
+
+Result<std::vector<candidate::Event>> RunReader::cost_events() const {
+  CUCO_TRY_ASSIGN(const Statement query, prepared(kCost));
+  return events(query.get(), false);
+}
+
+Result<std::map<candidate::Number, double>> RunReader::exposed_shares() const {
+  CUCO_TRY_ASSIGN(const Statement query, prepared(kExposed));
+  int place = 0;
+  for (const std::string_view phase : {candidate::kNotHidden, candidate::kPolling})
+    sqlite3_bind_text(query.get(), ++place, phase.data(), static_cast<int>(phase.size()),
+                      SQLITE_STATIC);
+  std::map<candidate::Number, double> shares;
+  int status = sqlite3_step(query.get());
+  for (; status == SQLITE_ROW; status = sqlite3_step(query.get())) {
+    if (sqlite3_column_type(query.get(), 1) != SQLITE_NULL)
+      shares[sqlite3_column_int(query.get(), 0)] = sqlite3_column_double(query.get(), 1);
+  }
+  if (status != SQLITE_DONE) return failure("read where time goes");
+  return shares;
 }
 
 Result<std::vector<candidate::Event>> RunReader::events_of(candidate::Number number) const {

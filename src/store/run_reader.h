@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -47,6 +48,12 @@ class RunReader {
   /// Events of these kinds (candidate::kind), in order; sources of candidates are left empty.
   [[nodiscard]] Result<std::vector<candidate::Event>> events_of(
       std::span<const std::string_view> kinds) const;
+  /// What was reserved, asked and proposed, in order, without a single text: prompts and answers
+  /// are by far the largest part of a run.
+  [[nodiscard]] Result<std::vector<candidate::Event>> cost_events() const;
+  /// By number, of candidates whose time was profiled: the share that is spent in phases of
+  /// communication that nothing hides (candidate::kNotHidden, kPolling), at the latest rung.
+  [[nodiscard]] Result<std::map<candidate::Number, double>> exposed_shares() const;
   /// Its proposal, its verdicts, and what its decision asked; empty if there is no such candidate.
   [[nodiscard]] Result<std::vector<candidate::Event>> events_of(candidate::Number number) const;
 

@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { type Candidate, type Candidates, follow, getCandidates, getRun, getTimeline, type RunDetail } from "../api";
 import { count, duration, factor, nameOf, time } from "../format";
 import { ProblemNote, Show, useLoaded } from "../loaded";
+import { ArchiveGrid } from "../parts/archive";
 import { DesignGrid } from "../parts/grid";
 import { History } from "../parts/history";
 import { predicted, StateMark, Tile, Trail } from "../parts/small";
@@ -54,6 +55,10 @@ export function Run({ run }: { run: string }) {
             <section><h2>Design space</h2><DesignGrid list={data.list} choose={setFilter} /></section>
             <section><h2>Islands</h2><Islands list={data.list} choose={setFilter} /></section>
           </div>
+          {data.list.length > 1 && (
+            <section><h2>The search's archive</h2>
+              <ArchiveGrid run={run} list={data.list} version={`${data.state} ${Math.floor(version / 10)}`} choose={setFilter} /></section>
+          )}
           <section id="candidates"><h2>Candidates</h2>
             <CandidateTable run={run} list={data.list} best={data.best} filter={filter} setFilter={setFilter} /></section>
         </>

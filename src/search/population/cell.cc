@@ -29,12 +29,28 @@ double exposed_share(const candidate::Scored& scored) {
 }
 
 Cell cell_of(const design::Directive& directive, const candidate::Scored& scored) {
-  const double share = exposed_share(scored);
-  const Exposed exposed = share < 0         ? Exposed::Unknown
-                          : share < kLittle ? Exposed::Little
-                          : share < kSome   ? Exposed::Some
-                                            : Exposed::Much;
-  return {region_of(directive), exposed};
+  return {region_of(directive), exposed_of(exposed_share(scored))};
+}
+
+Exposed exposed_of(double share) {
+  return share < 0         ? Exposed::Unknown
+         : share < kLittle ? Exposed::Little
+         : share < kSome   ? Exposed::Some
+                           : Exposed::Much;
+}
+
+std::string_view name(Exposed exposed) {
+  switch (exposed) {
+    case Exposed::Unknown:
+      return "unknown";
+    case Exposed::Little:
+      return "little";
+    case Exposed::Some:
+      return "some";
+    case Exposed::Much:
+      return "much";
+  }
+  return "?";
 }
 
 std::string to_text(const Region& region) {

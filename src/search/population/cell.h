@@ -6,6 +6,7 @@
 
 #include <compare>
 #include <string>
+#include <string_view>
 
 #include "candidate/outcome.h"
 #include "design/directive.h"
@@ -35,6 +36,12 @@ struct Cell {
 /// The share of all timed shapes' time that is spent on collectives and copies that nothing hides,
 /// or on polling for signals; negative where nothing was profiled.
 [[nodiscard]] double exposed_share(const candidate::Scored& scored);
+
+/// The bin of such a share.
+[[nodiscard]] Exposed exposed_of(double share);
+
+/// "little", "some", "much", "unknown".
+[[nodiscard]] std::string_view name(Exposed exposed);
 
 /// "LSA · producer-fused · per-chunk flag".
 [[nodiscard]] std::string to_text(const Region& region);

@@ -59,7 +59,15 @@ with tempfile.TemporaryDirectory() as root:
     shutil.copy(HERE / "timeline.json", runs / "demo" / "timeline.json")
     live.hold()
     large.add(10_000)
+    large.ask(500, 2_000)
+    large.database.execute("BEGIN IMMEDIATE")
+    for number in range(1, 10_000, 2):  # as many as a long search has
+        large.profile(number, number % 100 / 100)
+    large.database.execute("COMMIT")
     nasty = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+    hostile.append("exchanged", {"decision": 12, "exchange": {
+        "question": "q", "provider": nasty, "model": nasty, "role": nasty, "prompt": nasty, "answer": nasty, "prompt_tokens": 1,
+        "answer_tokens": 1, "cached_tokens": 0, "reasoning_tokens": 0, "lost_tokens": 0, "dollars": 0.5, "answered_by": "", "seconds": 1.0}})
     hostile.add(because=nasty, directive=nasty, island=nasty, text=nasty, verdict="wrong-result", seconds=0)
     with Server(CUCO, root) as server:
         node = subprocess.Popen(["node", "pages.mjs", server.url, str(screenshots), f"{root}/report.html"], cwd=work,

@@ -150,8 +150,34 @@ const steps = {
     await page.getByLabel("Filter the candidates").fill("wrong result #7000");
     await page.locator("#row-7000").waitFor();
   },
+  async "shows the search's archive, island by island"() {
+    const page = await open("/runs/0002");
+    const archive = page.getByRole("region", { name: "Archive" });
+    await archive.locator(".cell").first().waitFor();
+    assert.ok((await archive.locator(".cell").count()) >= 3);
+    await archive.locator(".cell").first().click();
+    assert.match(await page.getByLabel("Filter the candidates").inputValue(), / · .* · /);
+    const islands = page.getByRole("group", { name: "Island" }).getByRole("button");
+    if ((await islands.count()) > 1) {
+      await islands.nth(1).click();
+      assert.equal(await islands.nth(1).getAttribute("aria-pressed"), "true");
+    }
+    await accessible(page, "archive");
+  },
+  async "shows costs a page at a time"() {
+    const page = await open("/runs/0002/cost");
+    const rows = page.getByRole("region", { name: "By candidate" }).locator("tbody tr");
+    await rows.nth(199).waitFor();
+    assert.equal(await rows.count(), 200);
+    await page.getByRole("button", { name: "Show more" }).click();
+    await rows.nth(399).waitFor();
+    await page.getByRole("button", { name: "Show more" }).click();
+    await rows.nth(499).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Show more" }).count(), 0);
+    await accessible(page, "cost");
+  },
   async "shows foreign text as text"() {
-    for (const path of ["/runs/0003", "/runs/0003/candidates/12"]) {
+    for (const path of ["/runs/0003", "/runs/0003/candidates/12", "/runs/0003/cost"]) {
       const page = await open(path);
       await page.getByText("<script>", { exact: false }).first().waitFor();
       assert.doesNotMatch(await page.title(), /owned/);
@@ -165,7 +191,7 @@ const steps = {
     await accessible(page, "report");
   },
   async "fits every width, light and dark"() {
-    const pages = { runs: "/", run: "/runs/demo", candidate: "/runs/demo/candidates/4", compare: "/runs/demo/compare/2/4", large: "/runs/0002", report: `file://${report}` };
+    const pages = { runs: "/", run: "/runs/demo", candidate: "/runs/demo/candidates/4", compare: "/runs/demo/compare/2/4", large: "/runs/0002", cost: "/runs/0002/cost", report: `file://${report}` };
     for (const colorScheme of ["light", "dark"]) {
       for (const [name, path] of Object.entries(pages)) {
         const page = await open(path, { colorScheme });

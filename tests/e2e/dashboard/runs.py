@@ -49,6 +49,8 @@ class Run:
                                  self.database.execute("SELECT * FROM candidates WHERE number = 4").fetchone()))
         self.proposal = json.loads(self.database.execute("SELECT body FROM events WHERE kind = 'proposed' AND "
                                                          "json_extract(body, '$.candidate.number') = 4").fetchone()[0])
+        self.verdict = self.database.execute("SELECT body FROM events WHERE kind = 'evaluated' AND json_extract(body, '$.candidate') = 4 "
+                                             "ORDER BY sequence DESC").fetchone()[0]
         self.lock = None
 
     def hold(self):
@@ -80,6 +82,29 @@ class Run:
                                   (int(time.time() * 1000), json.dumps(body)))
         self.database.execute("COMMIT")
         return first + count - 1
+
+    def append(self, kind, body):
+        """An event as it is."""
+        self.database.execute("INSERT INTO events(time_ms, kind, body) VALUES(?, ?, ?)",
+                              (int(time.time() * 1000), kind, json.dumps(body)))
+
+    def ask(self, count, bytes_each):
+        """So many questions to a model, one for each decision from 1 on."""
+        self.database.execute("BEGIN IMMEDIATE")
+        for decision in range(1, count + 1):
+            self.append("exchanged", {"decision": decision, "exchange": {
+                "question": f"q{decision}", "provider": "fake", "model": "m", "role": "propose", "prompt": "p" * bytes_each,
+                "answer": "a" * bytes_each, "prompt_tokens": 100, "answer_tokens": 10, "cached_tokens": 0, "reasoning_tokens": 0,
+                "lost_tokens": 0, "dollars": 0.001, "answered_by": "", "seconds": 1.0}})
+        self.database.execute("COMMIT")
+
+    def profile(self, number, exposed):
+        """One more verdict on a candidate that says where its time goes."""
+        body = {**json.loads(self.verdict), "candidate": number}
+        body["outcome"]["shapes"][0]["phases"] = [{"phase": "instructions", "seconds": 1 - exposed},
+                                                  {"phase": "polling for signals", "seconds": exposed}]
+        body["outcome"]["shapes"] = body["outcome"]["shapes"][:1]
+        self.append("evaluated", body)
 
 
 def make_demo(cuco, folder):

@@ -160,6 +160,36 @@ def is_small_with_many_candidates(folder, runs):
         assert megabytes < 200, megabytes
 
 
+def tells_costs_in_pages(folder, runs):
+    """Behind ten thousand candidates: none of their prompts is read for it."""
+    Run(runs / "0001").ask(3000, 20_000)
+    with Server(CUCO, folder) as server:
+        begin = time.monotonic()
+        cost = server.json("/api/runs/0001/cost")
+        seconds = time.monotonic() - begin
+        assert cost["total"]["calls"] == 3000 and cost["candidates_in_all"] == 3000, cost["total"]
+        assert [one["candidate"] for one in cost["candidates"]] == list(range(1, 201)), len(cost["candidates"])
+        page = server.json("/api/runs/0001/cost/2900")
+        assert [one["candidate"] for one in page["candidates"]] == list(range(2901, 3001)), len(page["candidates"])
+        assert server.json("/api/runs/0001/cost/5000")["candidates"] == []
+        for wrong in ("-1", "x", "1e3", "1/2"):
+            assert ask(server, "/api/runs/0001/cost/" + wrong)[0] == 404, wrong
+        megabytes = server.resident_bytes() / 1e6
+        print(f"3,000 questions of 40 kB were summed up after {seconds:.2f} s; the server has {megabytes:.0f} MB")
+        assert megabytes < 200, megabytes
+
+
+def knows_the_archive(folder, runs):
+    run = Run(runs / "0001")
+    for number, exposed in ((1, 0.01), (2, 0.1), (4, 0.6), (5, 0.9), (5, 0.2)):
+        run.profile(number, exposed)
+    with Server(CUCO, folder) as server:
+        archive = server.json("/api/runs/0001/archive")
+        assert archive["bins"] == ["little", "some", "much", "unknown"], archive["bins"]
+        bins = {number: name for number, name, _ in archive["exposed"]}
+        assert [bins[number] for number in (1, 2, 4, 5)] == ["little", "some", "much", "some"], bins
+
+
 with tempfile.TemporaryDirectory() as root:
     made = make_demo(CUCO, root)
     answers_on_loopback(root)
@@ -167,3 +197,5 @@ with tempfile.TemporaryDirectory() as root:
     shows_only_what_was_named(root)
     tells_what_changes(root, made)
     is_small_with_many_candidates(root, made)
+    tells_costs_in_pages(root, made)
+    knows_the_archive(root, made)
