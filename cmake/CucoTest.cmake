@@ -2,6 +2,11 @@
 # Tests: programs of GoogleTest cases, and commands. Each is one ctest entry; what a machine lacks is
 # reported as skipped (status 77), or as failed where CUCO_REQUIRE names it: tests/support/require.h.
 
+# Most of a test file's compile time goes into the same headers and templates. What is built from
+# scratch compiles up to eight files of a test program as one (not with APART: their helpers have
+# the same names).
+option(CUCO_UNITY "compile the sources of a test program together" OFF)
+
 add_custom_target(unit_tests)  # the unit ring alone, for the sanitizer builds
 
 # cuco_test_program(NAME SOURCES a.cc LIBRARIES cuco_base): test_NAME, no ctest entry yet.
@@ -28,9 +33,12 @@ endfunction()
 # cuco_test(NAME LABELS unit LIBRARIES cuco_base): every .cc of this folder becomes test_NAME, and it
 # is one ctest entry: starting a process per case costs more than most cases.
 function(cuco_test name)
-  cmake_parse_arguments(arg "" "" "LIBRARIES;LABELS;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(arg "APART" "" "LIBRARIES;LABELS;DEFINITIONS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   cuco_test_program(${name} SOURCES ${sources} LIBRARIES ${arg_LIBRARIES} DEFINITIONS ${arg_DEFINITIONS})
+  if(CUCO_UNITY AND NOT arg_APART)
+    set_target_properties(test_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
   add_test(NAME ${name} COMMAND test_${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77)
   if("unit" IN_LIST arg_LABELS)

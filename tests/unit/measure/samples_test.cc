@@ -47,7 +47,7 @@ TEST(SampleFilter, NeverLooksAtTheTimeItself) {
 }
 
 /// One normal value by the sum of twelve uniform ones.
-double normal(Rng& rng) {
+double about_normal(Rng& rng) {
   double sum = -6;
   for (int i = 0; i < 12; ++i)
     sum += static_cast<double>(rng.below(1U << 30U)) / (1U << 30U);
@@ -65,7 +65,7 @@ TEST(SampleFilter, KeepsThePairedTestHonestOnAThrottlingGpu) {
     while (test.decision() == Decision::Continue) {
       const auto sample = [&] {
         const bool hot = rng.below(5) == 0;
-        return Sample{.seconds = (hot ? 1.3 : 1.0) * (1 + 0.01 * normal(rng)),
+        return Sample{.seconds = (hot ? 1.3 : 1.0) * (1 + 0.01 * about_normal(rng)),
                       .clock_mhz = hot ? 1400.0 : 1980.0};
       };
       const Sample one = sample();

@@ -8,7 +8,7 @@
 namespace cuco::program {
 namespace {
 
-constexpr std::string_view kProgram = R"(#define THREADS 256  // of a block
+constexpr std::string_view kKnobProgram = R"(#define THREADS 256  // of a block
 #define SQUARE(x) x * 2
 constexpr int kFrozen = 3;
 // cuco: evolve begin all
@@ -36,10 +36,10 @@ std::vector<std::string> names(std::string_view text) {
 }
 
 TEST(Knobs, AreNumbersThatTheBuildFixes) {
-  EXPECT_EQ(names(kProgram), (std::vector<std::string>{"kBlocks", "kTile", "kChunkBytes", "Unroll",
+  EXPECT_EQ(names(kKnobProgram), (std::vector<std::string>{"kBlocks", "kTile", "kChunkBytes", "Unroll",
                                                        "kInner", "gemm<1>", "gemm<3>"}));
-  EXPECT_EQ(find_knobs(kProgram)[1].value, 1024);
-  EXPECT_EQ(find_knobs(kProgram)[5].value, 128);
+  EXPECT_EQ(find_knobs(kKnobProgram)[1].value, 1024);
+  EXPECT_EQ(find_knobs(kKnobProgram)[5].value, 128);
 }
 
 TEST(Knobs, AreEverywhereWhereNothingIsFrozen) {
@@ -51,15 +51,15 @@ TEST(Knobs, AreEverywhereWhereNothingIsFrozen) {
 
 TEST(Knobs, AreTurnedWithoutTouchingTheRest) {
   const std::vector<Turn> turns = {{"kBlocks", 16, 32}, {"gemm<3>", 2, 4}, {"kTile", 1024, 512}};
-  const std::string made = turned(kProgram, turns);
+  const std::string made = turned(kKnobProgram, turns);
   EXPECT_NE(made.find("kBlocks = 32;"), std::string::npos);
   EXPECT_NE(made.find("kTile{512u};"), std::string::npos);
   EXPECT_NE(made.find("gemm<128, float, 4><<<"), std::string::npos);
-  const auto back = turns_between(kProgram, made);
+  const auto back = turns_between(kKnobProgram, made);
   EXPECT_EQ(back,
             (std::vector<Turn>{{"kBlocks", 16, 32}, {"kTile", 1024, 512}, {"gemm<3>", 2, 4}}));
   EXPECT_EQ(to_text(back), "kBlocks 16 to 32, kTile 1024 to 512, gemm<3> 2 to 4");
-  EXPECT_TRUE(turns_between(kProgram, made + "int other;").empty());
+  EXPECT_TRUE(turns_between(kKnobProgram, made + "int other;").empty());
 }
 
 TEST(Knobs, AnyTextHasSome) {

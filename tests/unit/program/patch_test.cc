@@ -9,7 +9,7 @@
 namespace cuco::program {
 namespace {
 
-constexpr std::string_view kProgram =
+constexpr std::string_view kPatchProgram =
     "int frozen = 1;\n"
     "// cuco: evolve begin kernels\n"
     "__global__ void gemm(float* out) {\n"
@@ -25,12 +25,12 @@ constexpr std::string_view kProgram =
 std::string patched(std::string_view answer) {
   const auto hunks = find_hunks(answer);
   if (!hunks) return hunks.error().message();
-  const auto made = apply_hunks(kProgram, *hunks);
+  const auto made = apply_hunks(kPatchProgram, *hunks);
   return made ? *made : made.error().message();
 }
 
 std::string with(std::string_view was, std::string_view is) {
-  std::string text(kProgram);
+  std::string text(kPatchProgram);
   text.replace(text.find(was), was.size(), is);
   return text;
 }

@@ -18,7 +18,7 @@ fabric::Topology four_gpus() {
   return fabric::single_node(4);
 }
 
-constexpr std::uint64_t kBytes = 1U << 20U;
+constexpr std::uint64_t kPortBytes = 1U << 20U;
 
 TEST(KernelPorts, AMulticastUsesTheSendersLinkOnce) {
   constexpr std::array<std::uint8_t, 1> one{1};
@@ -27,11 +27,11 @@ TEST(KernelPorts, AMulticastUsesTheSendersLinkOnce) {
   KernelPorts single(fabric);
   KernelPorts several(fabric);
   KernelPorts copies(fabric);
-  const VTime to_one = single.access(0, {.owners = one, .bytes = kBytes, .store = true});
-  const VTime to_all = several.access(0, {.owners = all, .bytes = kBytes, .store = true});
+  const VTime to_one = single.access(0, {.owners = one, .bytes = kPortBytes, .store = true});
+  const VTime to_all = several.access(0, {.owners = all, .bytes = kPortBytes, .store = true});
   VTime one_by_one = 0;
   for (const std::uint8_t owner : all)
-    one_by_one = copies.access(0, {.owners = {&owner, 1}, .bytes = kBytes, .store = true});
+    one_by_one = copies.access(0, {.owners = {&owner, 1}, .bytes = kPortBytes, .store = true});
   EXPECT_LE(to_all, to_one + to_one / 4);
   EXPECT_GT(one_by_one, 2 * to_one);
 }
@@ -41,10 +41,10 @@ TEST(KernelPorts, AReductionWaitsForEveryMembersLink) {
   constexpr std::array<std::uint8_t, 1> busy{2};
   fabric::Fabric fabric(four_gpus());
   KernelPorts ports(fabric);
-  const RemoteRequest request{.owners = members, .bytes = kBytes};
+  const RemoteRequest request{.owners = members, .bytes = kPortBytes};
   KernelPorts idle(fabric);
   const VTime alone = idle.access(0, request);
-  (void)ports.access(3, {.owners = busy, .bytes = kBytes});  // Member 2 sends to another GPU.
+  (void)ports.access(3, {.owners = busy, .bytes = kPortBytes});  // Member 2 sends to another GPU.
   EXPECT_GT(ports.access(0, request), alone + alone / 4);
 }
 
@@ -53,10 +53,10 @@ TEST(KernelPorts, RequestsTakeRoomOfWhatIsSentTheOtherWay) {
   constexpr std::array<std::uint8_t, 1> peer{1};
   fabric::Fabric fabric(four_gpus());
   KernelPorts idle(fabric);
-  const VTime alone = idle.access(0, {.owners = peer, .bytes = kBytes, .store = true});
+  const VTime alone = idle.access(0, {.owners = peer, .bytes = kPortBytes, .store = true});
   KernelPorts ports(fabric);
-  (void)ports.access(0, {.owners = peer, .bytes = 8 * kBytes});
-  const VTime behind = ports.access(0, {.owners = peer, .bytes = kBytes, .store = true});
+  (void)ports.access(0, {.owners = peer, .bytes = 8 * kPortBytes});
+  const VTime behind = ports.access(0, {.owners = peer, .bytes = kPortBytes, .store = true});
   EXPECT_GT(behind, 2 * alone);
   EXPECT_LT(behind, 4 * alone);
 }

@@ -10,7 +10,7 @@ namespace {
 
 /// Two shared rows: s[i] = i + 1 and t[i] = 2 i; %r2 = &s[0] for all, %r3 = &t[lane], %r4 =
 /// scattered.
-constexpr std::string_view kHead = R"(
+constexpr std::string_view kSharedRows = R"(
 .visible .entry k(.param .u64 out)
 {
   .reg .b64 %rd<16>; .reg .b32 %r<32>; .reg .f32 %f<32>; .reg .pred %p<8>;
@@ -28,7 +28,7 @@ constexpr std::string_view kHead = R"(
 )";
 
 std::vector<float> results(std::string_view body, unsigned threads = 32) {
-  const auto gpu = load(std::string(kHead) + std::string(body) + "\n ret; }\n");
+  const auto gpu = load(std::string(kSharedRows) + std::string(body) + "\n ret; }\n");
   const Address out = gpu->allocate(512);
   run_ok(*gpu, "k", {.block = {threads, 1, 1}}, out);
   return gpu->download<float>(out, 64);
@@ -92,7 +92,7 @@ TEST(Fused, NansAreCanonical) {
 }
 
 TEST(Fused, OutOfBoundsTrapsAtItsLoad) {
-  const auto gpu = load(std::string(kHead) + R"(
+  const auto gpu = load(std::string(kSharedRows) + R"(
     ld.shared.f32 %f11, [%r2]; ld.shared.f32 %f12, [%r3]; fma.rn.f32 %f13, %f11, %f12, %f10;
     ld.shared.f32 %f14, [%r2]; ld.shared.f32 %f15, [%r3+4096]; fma.rn.f32 %f16, %f14, %f15, %f13;
     st.global.f32 [%rd3], %f16; ret; })");

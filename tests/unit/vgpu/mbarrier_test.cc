@@ -9,7 +9,7 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 
 /// Threads of block 0 with an object for all of them at `bar`, and `out` by thread.
-std::string kernel(std::string_view body, std::string_view count = "%ntid.x") {
+std::string mbarrier_kernel(std::string_view body, std::string_view count = "%ntid.x") {
   return R"(
 .visible .entry k(.param .u64 out, .param .u64 in)
 {
@@ -28,7 +28,7 @@ READY: bar.sync 0;
 }
 
 TEST(Mbarrier, PhasesSeparateWritesFromReads) {
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(mbarrier_kernel(R"(
     mov.u32 %r2, 0; mov.u32 %r3, 0;
   LOOP:
     add.u32 %r4, %r1, %r2; st.shared.u32 [%r23], %r4;
@@ -50,7 +50,7 @@ TEST(Mbarrier, PhasesSeparateWritesFromReads) {
 
 TEST(Mbarrier, CountsArrivalsAndThoseThatDropOut) {
   // 3 are expected: one thread arrives for two, the other drops out; the next phase expects 2.
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(mbarrier_kernel(R"(
     mov.u32 %r2, 9;
     @%p0 mbarrier.arrive_drop.shared::cta.b64 %rd4, [%r20];
     @!%p0 mbarrier.arrive.shared::cta.b64 %rd4, [%r20], 2;
@@ -67,7 +67,7 @@ TEST(Mbarrier, CountsArrivalsAndThoseThatDropOut) {
 }
 
 TEST(Mbarrier, BulkCopiesBringTheirBytes) {
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(mbarrier_kernel(R"(
     @%p0 bra WAIT;
     mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r20], 1024;
     cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r21], [%rd9], 512, [%r20];
@@ -92,7 +92,7 @@ TEST(Mbarrier, BulkCopiesBringTheirBytes) {
 }
 
 TEST(Mbarrier, CopiesOfThreadsArrive) {
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(mbarrier_kernel(R"(
     add.s64 %rd5, %rd9, %rd2;
     cp.async.ca.shared.global [%r23], [%rd5], 4;
     cp.async.mbarrier.arrive.noinc.shared.b64 [%r20];
@@ -111,7 +111,7 @@ TEST(Mbarrier, CopiesOfThreadsArrive) {
 }
 
 TEST(Mbarrier, AMissingArrivalIsADeadlock) {
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(mbarrier_kernel(R"(
     mbarrier.arrive.shared::cta.b64 %rd4, [%r20];
   WAIT: mbarrier.try_wait.shared::cta.b64 %p1, [%r20], %rd4; @!%p1 bra WAIT;
     ret;)",

@@ -17,12 +17,12 @@ constexpr std::string_view kHead = R"(
   ld.param.u64 %rd1, [out];
   mov.u32 %r1, %tid.x; mov.u32 %r9, %ctaid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
 )";
-std::string kernel(std::string_view body, std::string_view before = "") {
+std::string sync_kernel(std::string_view body, std::string_view before = "") {
   return std::string(before) + std::string(kHead) + std::string(body) + "\n}\n";
 }
 
 TEST(Barrier, ReversesThroughSharedMemory) {
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(sync_kernel(R"(
     .shared .align 4 .b8 buffer[1024];
     mov.u32 %r2, buffer; shl.b32 %r3, %r1, 2; add.u32 %r4, %r2, %r3;
     st.shared.u32 [%r4], %r1;
@@ -39,7 +39,7 @@ TEST(Barrier, ReversesThroughSharedMemory) {
 TEST(Barrier, CountedProducersAndConsumers) {
   // Warps 0 and 1 meet at barrier 1 for 64 threads; warp 2 arrives at barrier 2 without waiting and
   // warp 3 waits there.
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(sync_kernel(R"(
     .shared .align 4 .u32 cell;
     shr.u32 %r2, %r1, 5;
     setp.lt.u32 %p1, %r2, 2; @%p1 bra FIRST;
@@ -58,7 +58,7 @@ TEST(Barrier, CountedProducersAndConsumers) {
 }
 
 TEST(Barrier, ReductionsCountVotes) {
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(sync_kernel(R"(
     setp.lt.u32 %p1, %r1, 40;
     bar.red.popc.u32 %r2, 0, %p1;
     bar.red.and.pred %p2, 0, %p1;
@@ -72,7 +72,7 @@ TEST(Barrier, ReductionsCountVotes) {
 }
 
 TEST(Barrier, ExitedThreadsAreNotWaitedFor) {
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(sync_kernel(R"(
     setp.gt.u32 %p1, %r1, 40; @%p1 exit;
     bar.sync 0; st.global.u32 [%rd3], %r1; ret;)"));
   const Address out = gpu->allocate(256);
@@ -81,7 +81,7 @@ TEST(Barrier, ExitedThreadsAreNotWaitedFor) {
 }
 
 TEST(Barrier, MissingThreadsAreADeadlockWithNames) {
-  const auto gpu = load(kernel("bar.sync 1, 64; ret;"));
+  const auto gpu = load(sync_kernel("bar.sync 1, 64; ret;"));
   const auto result = run(*gpu, "k", {.block = {32, 1, 1}}, gpu->allocate(64));
   ASSERT_THAT(result.deadlock, SizeIs(1));
   EXPECT_THAT(result.deadlock[0], HasSubstr("waits at barrier 1: 32 of 64 threads are there"));
@@ -103,7 +103,7 @@ WORK:
 )";
 
 TEST(Spin, BetweenBlocksIsParkedAndWoken) {
-  const auto gpu = load(kernel(kSpin));
+  const auto gpu = load(sync_kernel(kSpin));
   const Address out = gpu->allocate(512);
   const auto result = run_ok(*gpu, "k", {.grid = {2, 1, 1}, .block = {32, 1, 1}}, out);
   EXPECT_EQ(gpu->download<std::uint32_t>(out, 64)[32 + 5], 42U);
@@ -113,7 +113,7 @@ TEST(Spin, BetweenBlocksIsParkedAndWoken) {
 }
 
 TEST(Spin, WithoutAWriterIsADeadlockOnThatAddress) {
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(sync_kernel(R"(
   SPIN: ld.acquire.gpu.global.u32 %r2, [%rd1+16];
     setp.eq.u32 %p2, %r2, 0; @%p2 bra SPIN; ret;)"));
   const Address out = gpu->allocate(64);
@@ -123,7 +123,7 @@ TEST(Spin, WithoutAWriterIsADeadlockOnThatAddress) {
 }
 
 TEST(Spin, ThatCountsAndStartsAgainIsFound) {
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(sync_kernel(R"(
     mov.u32 %r3, 0;
   SPIN: add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 100; selp.u32 %r3, %r3, 0, %p1;
     ld.relaxed.sys.global.u32 %r2, [%rd1];
@@ -133,7 +133,7 @@ TEST(Spin, ThatCountsAndStartsAgainIsFound) {
 }
 
 TEST(Spin, WithATimeoutEndsByItself) {
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(sync_kernel(R"(
     mov.u64 %rd5, %globaltimer;
   SPIN: ld.volatile.global.u32 %r2, [%rd1+64];
     mov.u64 %rd6, %globaltimer; sub.u64 %rd7, %rd6, %rd5;
@@ -150,7 +150,7 @@ TEST(Spin, WithATimeoutEndsByItself) {
 }
 
 TEST(Spin, OnSharedMemoryBetweenWarps) {
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(sync_kernel(R"(
     .shared .align 4 .u32 flag;
     setp.lt.u32 %p1, %r1, 32; @%p1 bra WAIT;
     mov.u32 %r2, 0;
@@ -166,7 +166,7 @@ TEST(Spin, OnSharedMemoryBetweenWarps) {
 
 TEST(Spin, LanesOfOneWarpWaitForEachOther) {
   // Lane 0 waits for lane 31, whose code comes later: the lower split must let it run.
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(sync_kernel(R"(
     setp.eq.u32 %p1, %r1, 31; @%p1 bra SET;
   WAIT: ld.volatile.global.u32 %r2, [%rd1]; setp.eq.u32 %p2, %r2, 0; @%p2 bra WAIT;
     bra END;
@@ -178,7 +178,7 @@ TEST(Spin, LanesOfOneWarpWaitForEachOther) {
 }
 
 TEST(Warp, SyncMeetsByMask) {
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(sync_kernel(R"(
     setp.lt.u32 %p1, %r1, 16; @%p1 bra LOW;
     mov.u32 %r2, 0;
   L: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 100; @%p2 bra L;
@@ -197,7 +197,7 @@ TEST(Warp, SyncMeetsByMask) {
 
 /// Lanes 0 … 11 and the others come to `low` and `high`; results in %r5.
 std::string two_places(std::string_view low, std::string_view high) {
-  return kernel(std::string("setp.lt.u32 %p1, %r1, 12; @%p1 bra LOW;\n") + std::string(high) +
+  return sync_kernel(std::string("setp.lt.u32 %p1, %r1, 12; @%p1 bra LOW;\n") + std::string(high) +
                 " bra DONE;\nLOW: add.u32 %r2, %r1, 50;\n" + std::string(low) +
                 "\nDONE: st.global.u32 [%rd3], %r5; ret;");
 }
@@ -235,7 +235,7 @@ TEST(Warp, VotesMatchesReductionsAndBarriersMeetToo) {
 }
 
 TEST(Warp, ThreePlacesMeetAndExitedLanesAreNotWaitedFor) {
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(sync_kernel(R"(
     setp.ge.u32 %p1, %r1, 24; @%p1 exit;
     setp.ge.u32 %p1, %r1, 16; @%p1 bra HIGH;
     setp.ge.u32 %p1, %r1, 8; @%p1 bra MIDDLE;
@@ -261,13 +261,13 @@ TEST(Warp, OtherOperationsOrMasksDoNotMeet) {
 }
 
 TEST(Warp, NanosleepAdvancesVirtualTimeOnly) {
-  const auto gpu = load(kernel("mov.u32 %r2, 500000; nanosleep.u32 %r2; ret;"));
+  const auto gpu = load(sync_kernel("mov.u32 %r2, 500000; nanosleep.u32 %r2; ret;"));
   const auto result = run_ok(*gpu, "k", {.block = {32, 1, 1}}, gpu->allocate(64));
   EXPECT_GE(result.grid.finished - result.grid.started, 500 * kMicrosecond);
 }
 
 TEST(Launch, RefusesWhatDoesNotFit) {
-  const auto gpu = load(kernel("ret;"));
+  const auto gpu = load(sync_kernel("ret;"));
   const Address out = gpu->allocate(64);
   const auto refused = [&](HarnessLaunch launch) { return !gpu->run("k", launch, out); };
   EXPECT_TRUE(refused({.block = {1025, 1, 1}}));
@@ -278,7 +278,7 @@ TEST(Launch, RefusesWhatDoesNotFit) {
 }
 
 TEST(Launch, DynamicSharedMemoryStartsBehindTheStatic) {
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(sync_kernel(R"(
     .shared .align 4 .b8 fixed[12];
     mov.u32 %r2, dynamic; mov.u32 %r3, %dynamic_smem_size;
     st.shared.u32 [%r2+96], %r3; ld.shared.u32 %r4, [dynamic+96];
@@ -295,7 +295,7 @@ TEST(Launch, DynamicSharedMemoryStartsBehindTheStatic) {
 std::vector<std::uint32_t> schedule(std::uint64_t seed) {
   Environment environment;
   environment.seed = seed;
-  const auto gpu = load(kernel(R"(
+  const auto gpu = load(sync_kernel(R"(
     setp.ne.u32 %p1, %r1, 0; @%p1 ret;
     ld.volatile.global.u32 %r2, [%rd1]; add.u32 %r3, %r2, 1; st.volatile.global.u32 [%rd1], %r3;
     mul.wide.u32 %rd4, %r3, 4; add.s64 %rd5, %rd1, %rd4; st.global.u32 [%rd5], %r9; ret;)"),

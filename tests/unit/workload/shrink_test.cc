@@ -9,7 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Workload shipped(const std::string& name) {
+Workload shipped_workload(const std::string& name) {
   return *load_workload(system::Path(CUCO_SOURCE_DIR) / "workloads" / name);
 }
 
@@ -18,7 +18,7 @@ const Shape& shape_of(const Workload& workload, std::string_view name) {
 }
 
 TEST(Shrink, DividesRowsAndColumnsAlike) {
-  const Workload gemm = shipped("gemm_allgather");
+  const Workload gemm = shipped_workload("gemm_allgather");
   const Shape& full = shape_of(gemm, "8192^3 bf16");
   const Shape part = *shrink(gemm, full, 16);
   // B is four times as large as A's rows: its columns shrink four times as much.
@@ -35,7 +35,7 @@ TEST(Shrink, WorkAndMachineShrinkTogether) {
   for (const char* name :
        {"gemm_allgather", "kv_transfer", "flash_attention_cp", "moe_dispatch_combine",
         "silu_and_mul", "fused_add_rmsnorm", "merge_attn_states"}) {
-    const Workload workload = shipped(name);
+    const Workload workload = shipped_workload(name);
     for (const Shape* full : workload.shapes_for(Use::Full)) {
       const measure::Demand whole = *workload.demand(*full);
       for (const double k : {2.0, 4.0, 8.0, 16.0}) {
@@ -60,7 +60,7 @@ TEST(Shrink, WorkAndMachineShrinkTogether) {
 }
 
 TEST(Shrink, SaysHowFarItCan) {
-  const Workload attention = shipped("flash_attention_cp");
+  const Workload attention = shipped_workload("flash_attention_cp");
   const Shape& full = shape_of(attention, "sequence 32768, size 64");
   const auto part = shrink(attention, full, 1e6);
   ASSERT_FALSE(part);
@@ -71,7 +71,7 @@ TEST(Shrink, SaysHowFarItCan) {
 }
 
 TEST(Shrink, FactorsFollowTheWork) {
-  const Workload gemm = shipped("gemm_allgather");
+  const Workload gemm = shipped_workload("gemm_allgather");
   const double small = *factor_for(gemm, shape_of(gemm, "2048^2 x 4096 bf16"), 4);
   const double large = *factor_for(gemm, shape_of(gemm, "8192^3 bf16"), 4);
   EXPECT_GT(large, small);
@@ -83,7 +83,7 @@ TEST(Shrink, EveryFullShapeHasAModelHoweverLittleTimeThereIs) {
   for (const char* name :
        {"gemm_allgather", "kv_transfer", "flash_attention_cp", "moe_dispatch_combine",
         "silu_and_mul", "fused_add_rmsnorm", "merge_attn_states"}) {
-    const Workload workload = shipped(name);
+    const Workload workload = shipped_workload(name);
     for (const Shape* full : workload.shapes_for(Use::Full)) {
       for (const double seconds : {1e-6, 0.1, 3.0}) {
         const auto k = factor_for(workload, *full, seconds);
