@@ -311,7 +311,7 @@ std::string canonical_ptx(std::string_view ptx) {
     const std::string bare = normalised(item.text);
     const bool known = std::ranges::any_of(
         std::initializer_list<std::string_view>{".version", ".target", ".address_size", ".file",
-                                                ".section"},
+                                                ".section", "{"},  // a section's contents
         [&](std::string_view word) { return bare.starts_with(word); });
     if (!bare.empty() && !known) text += bare;
   }
