@@ -243,6 +243,7 @@ Result<ExitCode> travel(Context& context,
 
   CUCO_TRY(judge_seed(run, subject));
   show_bound(context, *run.entry(kSeed).scored());
+  if (live) live->begin_step("reading the program, and watching it run");
   CUCO_TRY_ASSIGN(const auto toolkit, toolchain::find_cuda(system::Environment::current()));
   const system::Path& cuda = toolkit.root;
   CUCO_TRY_ASSIGN(const ReadText read, make_reader(subject, cuda));
@@ -261,6 +262,7 @@ Result<ExitCode> travel(Context& context,
   }
   CUCO_TRY_ASSIGN(const ProposerSet proposers, make_proposers(options, situation, clock));
   show_discarded(context, proposers);
+  if (live) live->begin_step({});
   CUCO_TRY_ASSIGN(const search::SearchResult result,
                   options.rounds > 0
                       ? tune_program(run, options, situation, proposers)

@@ -36,11 +36,18 @@ void LiveRun::apply(const candidate::Event& event) {
   view_.apply(event);
 }
 
+void LiveRun::begin_step(std::string step) {
+  const std::lock_guard lock(mutex_);
+  view_.step = std::move(step);
+  step_begin_ = clock_.now();
+}
+
 SearchView LiveRun::view() const {
   const std::lock_guard lock(mutex_);
   SearchView view = view_;
   view.running = table_.jobs();
   view.elapsed = std::chrono::duration<double>(clock_.now() - begin_).count();
+  view.step_elapsed = std::chrono::duration<double>(clock_.now() - step_begin_).count();
   view.now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(clock_.wall()).count();
   view.judged_here = view.judged() - judged_before_;
   view.stopping = is_stopping_ && is_stopping_();

@@ -33,6 +33,8 @@ class LiveRun {
   /// What an earlier process has done of the run. Its open questions are nobody's any more.
   void recall(std::span<const candidate::Event> events);
   void apply(const candidate::Event& event);
+  /// What the journey does now; empty: it is with its candidates.
+  void begin_step(std::string step);
   [[nodiscard]] SearchView view() const;
 
  private:
@@ -40,6 +42,7 @@ class LiveRun {
   const Clock& clock_;
   IsStopping is_stopping_;
   Nanoseconds begin_;
+  Nanoseconds step_begin_{0};
   mutable std::mutex mutex_;
   SearchView view_;
   int judged_before_ = 0;

@@ -106,6 +106,9 @@ class Layout {
       row.add(job_row(job, columns_ < kNarrow));
       rows.push_back(std::move(row));
     }
+    if (!view_.step.empty())
+      rows.push_back(
+          next().add(view_.step).add(Style::Dim, "  " + duration_text(view_.step_elapsed)));
     for (const auto& [hash, open] : view_.questions) {
       const double seconds = static_cast<double>(view_.now_ms - open.since_ms) / 1000.0;
       rows.push_back(next()

@@ -77,6 +77,8 @@ struct SearchView {
   double dollars = 0;
 
   // Now.
+  std::string step;  ///< Of the journey, where nothing of a candidate is in flight; may be empty.
+  double step_elapsed = 0;
   std::vector<RunningJob> running;
   std::int64_t now_ms = 0;  ///< On the events' clock.
   double elapsed = 0;       ///< Seconds since this process began.

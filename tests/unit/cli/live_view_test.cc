@@ -160,6 +160,12 @@ TEST_F(LiveView, CountsRoundsWhereThatIsTheBudget) {
   EXPECT_THAT(drawn(80, 24), HasSubstr("round 2 of 5"));
 }
 
+TEST_F(LiveView, SaysWhatIsDoneBesideTheCandidates) {
+  view.step = "reading the program";
+  view.step_elapsed = 31;
+  EXPECT_THAT(drawn(80, 24), HasSubstr("running  reading the program  31 s"));
+}
+
 TEST_F(LiveView, IgnoresEventsOfUnknownCandidates) {
   judge(99, Fidelity::Quick, time(1e-6));
   apply(candidate::BestChanged{99, 1e-6});
