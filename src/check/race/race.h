@@ -149,6 +149,9 @@ class RaceDetector {
     ByScope sequential;
     ByScope pending_sequential;
     ByScope library;  ///< Seen by a library's barrier: known after any acquire.
+    /// Arrivals at a library's barrier that were seen. One arrival may add to a word of every rank
+    /// (multimem): who has seen it in one of them knows that it comes before its own in all.
+    ClockPtr arrivals;
   };
   void gather_fences(ActorId actor, Fences& to);
   void take_fences(ActorId actor, const Fences& from);
@@ -268,7 +271,9 @@ class RaceDetector {
   /// True: the reader polls, and goes on doing so.
   bool read_flag(Me& me, SyncHistory& history, const Access& access);
   void write_flag(Me& me, SyncHistory& history, const Access& access, SyncHistory::Write write);
-  [[nodiscard]] SyncHistory::Set known_writes(const SyncHistory& history, Me& me) const;
+  [[nodiscard]] SyncHistory::Set known_writes(const SyncHistory& history,
+                                              Me& me,
+                                              bool of_library) const;
   [[nodiscard]] static std::size_t needed_level(const ActorInfo& a, const ActorInfo& b);
   /// What these writes tell a reader, by the scope that its acquire needs.
   [[nodiscard]] SyncHistory::Word told_by(const SyncHistory& history,

@@ -123,14 +123,19 @@ void RaceDetector::catch_up(SyncHistory& history, const Access& access) {
                 out_of_sight ? &other : nullptr);
 }
 
-SyncHistory::Set RaceDetector::known_writes(const SyncHistory& history, Me& me) const {
+SyncHistory::Set RaceDetector::known_writes(const SyncHistory& history,
+                                            Me& me,
+                                            bool of_library) const {
+  const Clock* const arrivals = of_library ? me.live.fences.arrivals.get() : nullptr;
   SyncHistory::Set known = 0;
   Stamp stamp;
   const auto& writes = history.writes();
   for (std::size_t i = 0; i < writes.size(); ++i) {
     stamp.actor = writes[i].actor;
     stamp.epoch = writes[i].epoch;
-    if (stamp.actor == kNoActor || happened_before(stamp, me)) known |= SyncHistory::Set{1} << i;
+    const bool has_arrived = arrivals != nullptr && arrivals->epoch_of(stamp.actor) >= stamp.epoch;
+    if (stamp.actor == kNoActor || has_arrived || happened_before(stamp, me))
+      known |= SyncHistory::Set{1} << i;
   }
   // What somebody had seen there who came before.
   for (const SyncHistory::Look& look : history.looks()) {
@@ -146,7 +151,7 @@ std::size_t RaceDetector::needed_level(const ActorInfo& a, const ActorInfo& b) {
 }
 
 bool RaceDetector::read_flag(Me& me, SyncHistory& history, const Access& access) {
-  const SyncHistory::Set known = known_writes(history, me);
+  const SyncHistory::Set known = known_writes(history, me, access.of_library);
   const SyncHistory::Reading reading = history.read(known, access.before, access.ask);
   if (reading.is_poll) return true;
   // What was published with the writes that must have come, by the scope that an acquire needs.
@@ -184,7 +189,14 @@ bool RaceDetector::read_flag(Me& me, SyncHistory& history, const Access& access)
     for (std::size_t i = 0; i < seen.clocks.size(); ++i)
       fences.pending[i].add(me.acting_lanes(), seen.clocks[i]);
   }
-  if (access.of_library) learn(me.actor, seen.start);
+  if (access.of_library) {
+    learn(me.actor, seen.start);
+    for (std::size_t w = 0; w < history.writes().size(); ++w) {
+      const SyncHistory::Write& write = history.writes()[w];
+      if ((reading.proven >> w & 1U) != 0 && write.actor != kNoActor)
+        fences.arrivals = Clock::with_actor(fences.arrivals, write.actor, write.epoch);
+    }
+  }
   return false;
 }
 
@@ -219,7 +231,8 @@ void RaceDetector::write_flag(Me& me,
   write.actor = me.actor;
   write.epoch = me.epoch();
   const bool counts = write.kind == SyncHistory::Kind::Add;
-  history.add(std::move(write), counts ? known_writes(history, me) : SyncHistory::Set{0});
+  history.add(std::move(write),
+              counts ? known_writes(history, me, access.of_library) : SyncHistory::Set{0});
   if (!access.after) return;
   history.set_value(*access.after);
   if (!stand_in_ || !counts) return;
@@ -318,6 +331,7 @@ void RaceDetector::gather_fences(ActorId actor, Fences& to) {
   join(to.sequential, from.sequential);
   join(to.pending_sequential, from.pending_sequential);
   join(to.library, from.library);
+  to.arrivals = Clock::join(to.arrivals, from.arrivals);
 }
 
 void RaceDetector::take_fences(ActorId actor, const Fences& from) {
@@ -326,6 +340,7 @@ void RaceDetector::take_fences(ActorId actor, const Fences& from) {
   to.sequential = from.sequential;
   to.pending_sequential = from.pending_sequential;
   to.library = from.library;
+  to.arrivals = from.arrivals;
 }
 
 void RaceDetector::sync_lanes(ActorId actor) {

@@ -3,6 +3,8 @@
 /// WatchedEvaluator: an evaluator that keeps a table of what it works on.
 #pragma once
 
+#include <optional>
+
 #include "candidate/evaluator.h"
 #include "cli/live/in_flight.h"
 
@@ -18,9 +20,10 @@ class WatchedEvaluator final : public candidate::Evaluator {
   [[nodiscard]] candidate::Provenance provenance() const override {
     return evaluator_.provenance();
   }
-  void build(const candidate::Candidate& candidate, candidate::Rung rung) override {
+  std::optional<candidate::MachineCode> build(const candidate::Candidate& candidate,
+                                              candidate::Rung rung) override {
     const auto stay = note(candidate, Work::Building, rung);
-    evaluator_.build(candidate, rung);
+    return evaluator_.build(candidate, rung);
   }
   [[nodiscard]] Result<candidate::Outcome> evaluate(const candidate::Candidate& candidate,
                                                     candidate::Rung rung) override {

@@ -27,8 +27,7 @@ void register_host_sync_calls(Dispatcher& dispatcher, HostSync& sync) {
   });
   dispatcher.on<wire::SemaphorePost>(
       [&sync](Session& session, const wire::SemaphorePost& request, wire::Bytes) {
-        sync.post(name_of(session, request.scope, request.key), request.count,
-                  request.last_ticket);
+        sync.post(name_of(session, request.scope, request.key), request.count, request.last_ticket);
         session.reply(wire::kSuccess);
       });
   dispatcher.on<wire::SemaphoreWait>(

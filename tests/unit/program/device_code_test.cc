@@ -68,9 +68,11 @@ TEST(DeviceCode, OnlyDeviceCodeMayDiffer) {
   EXPECT_EQ(host.find("twice(x["), std::string::npos);
   EXPECT_NE(host.find("both"), std::string::npos);
   // Bodies of kernels, whole functions of the device, comments, layout.
-  EXPECT_EQ(host_of(replaced(kDeviceProgram, "= twice(x[threadIdx.x])", "= x[threadIdx.x] * 2")), host);
-  EXPECT_EQ(host_of(replaced(kDeviceProgram, "float twice(float x)", "float twice(double x, int = 0)")),
+  EXPECT_EQ(host_of(replaced(kDeviceProgram, "= twice(x[threadIdx.x])", "= x[threadIdx.x] * 2")),
             host);
+  EXPECT_EQ(
+      host_of(replaced(kDeviceProgram, "float twice(float x)", "float twice(double x, int = 0)")),
+      host);
   EXPECT_EQ(host_of(replaced(kDeviceProgram, "// in place", "// in its place\n")), host);
   EXPECT_EQ(host_of(replaced(kDeviceProgram, "  if (threadIdx", "#pragma unroll\n  if (threadIdx")),
             host);
@@ -83,10 +85,12 @@ TEST(DeviceCode, AnythingElseIsTheHostsToo) {
   const std::string host = host_of(kDeviceProgram);
   EXPECT_NE(host_of(replaced(kDeviceProgram, "kTile = 4", "kTile = 8")), host);
   EXPECT_NE(host_of(replaced(kDeviceProgram, "(T* x, int n)", "(T* x, int m)")), host);
-  EXPECT_NE(host_of(replaced(kDeviceProgram, "__launch_bounds__(256)", "__launch_bounds__(128)")), host);
+  EXPECT_NE(host_of(replaced(kDeviceProgram, "__launch_bounds__(256)", "__launch_bounds__(128)")),
+            host);
   EXPECT_NE(host_of(replaced(kDeviceProgram, "return x + 1", "return x + 2")), host);
   EXPECT_NE(host_of(replaced(kDeviceProgram, "{3}", "{4}")), host);
-  EXPECT_NE(host_of(replaced(kDeviceProgram, "<cuda_runtime.h>", "<cuda_runtime.h>\n#define A 1")), host);
+  EXPECT_NE(host_of(replaced(kDeviceProgram, "<cuda_runtime.h>", "<cuda_runtime.h>\n#define A 1")),
+            host);
   EXPECT_NE(host_of(replaced(kDeviceProgram, "  int n;", "  int n, m;")), host);
 }
 

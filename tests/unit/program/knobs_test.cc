@@ -36,8 +36,9 @@ std::vector<std::string> names(std::string_view text) {
 }
 
 TEST(Knobs, AreNumbersThatTheBuildFixes) {
-  EXPECT_EQ(names(kKnobProgram), (std::vector<std::string>{"kBlocks", "kTile", "kChunkBytes", "Unroll",
-                                                       "kInner", "gemm<1>", "gemm<3>"}));
+  EXPECT_EQ(names(kKnobProgram),
+            (std::vector<std::string>{"kBlocks", "kTile", "kChunkBytes", "Unroll", "kInner",
+                                      "gemm<1>", "gemm<3>"}));
   EXPECT_EQ(find_knobs(kKnobProgram)[1].value, 1024);
   EXPECT_EQ(find_knobs(kKnobProgram)[5].value, 128);
 }

@@ -60,7 +60,7 @@ TEST(Mbarrier, CountsArrivalsAndThoseThatDropOut) {
     mbarrier.arrive.noComplete.shared::cta.b64 %rd5, [%r20], 1;
     mbarrier.pending_count.b64 %r2, %rd5;
   END: st.global.u32 [%rd3], %r2; ret;)",
-                               "3"));
+                                        "3"));
   const Address out = gpu->allocate(16);
   run_ok(*gpu, "k", {.block = {2, 1, 1}}, out, out);
   EXPECT_EQ(gpu->download<std::uint32_t>(out, 2), (std::vector<std::uint32_t>{2, 9}));
@@ -79,7 +79,7 @@ TEST(Mbarrier, BulkCopiesBringTheirBytes) {
     cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r21], 1024;
     cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
   END: ret;)",
-                               "1"));
+                                        "1"));
   const Address out = gpu->allocate(1024);
   std::vector<std::uint32_t> numbers(256);
   for (unsigned i = 0; i < 256; ++i)
@@ -115,7 +115,7 @@ TEST(Mbarrier, AMissingArrivalIsADeadlock) {
     mbarrier.arrive.shared::cta.b64 %rd4, [%r20];
   WAIT: mbarrier.try_wait.shared::cta.b64 %p1, [%r20], %rd4; @!%p1 bra WAIT;
     ret;)",
-                               "65"));
+                                        "65"));
   const auto result = run(*gpu, "k", {.block = {64, 1, 1}}, Address{0}, Address{0});
   EXPECT_THAT(result.deadlock, Contains(HasSubstr("k")));
 }

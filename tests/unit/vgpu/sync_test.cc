@@ -198,8 +198,8 @@ TEST(Warp, SyncMeetsByMask) {
 /// Lanes 0 … 11 and the others come to `low` and `high`; results in %r5.
 std::string two_places(std::string_view low, std::string_view high) {
   return sync_kernel(std::string("setp.lt.u32 %p1, %r1, 12; @%p1 bra LOW;\n") + std::string(high) +
-                " bra DONE;\nLOW: add.u32 %r2, %r1, 50;\n" + std::string(low) +
-                "\nDONE: st.global.u32 [%rd3], %r5; ret;");
+                     " bra DONE;\nLOW: add.u32 %r2, %r1, 50;\n" + std::string(low) +
+                     "\nDONE: st.global.u32 [%rd3], %r5; ret;");
 }
 
 TEST(Warp, SameOperationAtTwoPlacesMeets) {
@@ -283,7 +283,7 @@ TEST(Launch, DynamicSharedMemoryStartsBehindTheStatic) {
     mov.u32 %r2, dynamic; mov.u32 %r3, %dynamic_smem_size;
     st.shared.u32 [%r2+96], %r3; ld.shared.u32 %r4, [dynamic+96];
     st.global.u32 [%rd1], %r4; st.global.u32 [%rd1+4], %r2; mov.u32 %r5, fixed; st.shared.u32 [fixed], %r5; ret;)",
-                               ".extern .shared .align 16 .b8 dynamic[];\n"));
+                                    ".extern .shared .align 16 .b8 dynamic[];\n"));
   const Address out = gpu->allocate(64);
   run_ok(*gpu, "k", {.dynamic_shared = 100}, out);
   const auto values = gpu->download<std::uint32_t>(out, 2);
