@@ -2,6 +2,9 @@
 // Message passing in every form: which patterns order the data, and which only seem to.
 #include "check/race/race.h"
 
+#include <array>
+#include <span>
+
 #include <gtest/gtest.h>
 
 namespace cuco::check {
@@ -390,6 +393,50 @@ TEST_F(LaneTest, ButFencesWithoutOneOrderOfAllAreOfTheirLanesAlone) {
   detector.access(warp, {AccessKind::Store, Order::Relaxed, Scope::Sys, kFlag, 4, 0, 3});
   read_all(kFlag);
   EXPECT_EQ(races, 31) << "a fence and a flag of one lane are a release of that lane";
+}
+
+// A barrier of NCCL whose arrivals add to a word of every rank at once (multimem). Rank 2 comes a
+// second time before rank 0 looks; it has seen rank 1 in its own word, so it stands in for nobody.
+TEST_F(RaceTest, AnArrivalSeenInOneWordOfABarrierCameBeforeTheNextInAll) {
+  constexpr std::array<Address, 3> kWords = {0x3000, 0x4000, 0x5000};
+  const AskDemand all_three = [](std::uint64_t value, std::span<const std::uint64_t> others) {
+    Demand demand{.is_poll = value < 3};
+    for (std::size_t i = 0; i < others.size(); ++i)
+      demand.same |= (others[i] >= 3) == (value >= 3) ? 1U << i : 0U;
+    return demand;
+  };
+  std::array<BlockOrder, 3> orders;
+  std::array<ActorId, 3> ranks = {};
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    const ActorId before_it = actor(rank + 10, rank);
+    store(before_it, kData + 4 * rank);
+    ranks[rank] =
+        detector.add_actors({rank + 1, rank, 1, 1}, 1, detector.publish(before_it), &orders[rank]);
+  }
+  std::array<std::uint64_t, 3> values = {};
+  const auto arrive = [&](ActorId who) {
+    for (std::size_t word = 0; word < kWords.size(); ++word) {
+      Access access{AccessKind::Atomic, Order::Relaxed, Scope::Sys, kWords[word], 4, 0, 0};
+      access.of_library = access.is_addition = true;
+      access.before = values[word];
+      access.after = ++values[word];
+      detector.access(who, access);
+    }
+  };
+  const auto look = [&](std::size_t rank) {
+    Access access{AccessKind::Load, Order::Relaxed, Scope::Sys, kWords[rank], 4, 0, 0};
+    access.of_library = true;
+    access.before = values[rank];
+    access.ask = &all_three;
+    detector.access(ranks[rank], access);
+  };
+  for (const ActorId rank : ranks)
+    arrive(rank);
+  look(2);
+  arrive(ranks[2]);
+  look(0);
+  load(ranks[0], kData + 4);
+  EXPECT_EQ(races, 0);
 }
 
 }  // namespace
