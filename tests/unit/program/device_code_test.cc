@@ -116,7 +116,8 @@ TEST(DeviceCode, WhatTheHostCanAskAboutIsItsOwn) {
     const std::string other = replaced(one, "return 2 * x;", "return 3 * x;");
     EXPECT_NE(host_of(one), host_of(other)) << head;
   }
-  EXPECT_EQ(host_of(replaced(kDeviceProgram, "return 2 * x;", "return 3 * x;")), host_of(kDeviceProgram));
+  EXPECT_EQ(host_of(replaced(kDeviceProgram, "return 2 * x;", "return 3 * x;")),
+            host_of(kDeviceProgram));
 }
 
 TEST(DeviceCode, LiteralsWithAPrefixAndFriendsAreDoubt) {
