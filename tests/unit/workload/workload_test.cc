@@ -265,8 +265,9 @@ TEST(Draw, ALengthOfSeveralParametersIsLongWhateverTheSecret) {
     ASSERT_TRUE(shapes);
     for (const Shape& shape : *shapes) {
       const auto slots = static_cast<double>(shape.params[0] * shape.params[4]);
-      const auto parts = static_cast<double>(1 + 128 / shape.params[3]);
-      if (shape.uses.contains(Use::Hidden)) rounds = std::max(rounds, slots / parts / 256);
+      const long long parts = 1 + 128 / shape.params[3];
+      if (shape.uses.contains(Use::Hidden))
+        rounds = std::max(rounds, slots / static_cast<double>(256 * parts));
     }
     EXPECT_GT(rounds, 1) << "seed " << seed;
   }
