@@ -32,10 +32,10 @@ if(CUCO_SANITIZE)
   target_link_options(cuco_options INTERFACE -fsanitize=${CUCO_SANITIZE})
 endif()
 
-# cuco_module(NAME DEPENDS a b LIBRARIES fmt::fmt): every .cc of this folder becomes cuco_NAME,
+# cuco_module(NAME DEPENDS a b LIBRARIES fmt::fmt APART c.cc|ALL): every .cc of this folder becomes cuco_NAME,
 # and every header is compiled alone by the target check_headers.
 function(cuco_module name)
-  cmake_parse_arguments(arg "" "" "DEPENDS;LIBRARIES;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(arg "" "" "DEPENDS;LIBRARIES;EXCLUDE;APART" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   foreach(pattern IN LISTS arg_EXCLUDE)
     list(FILTER sources EXCLUDE REGEX ${pattern})
@@ -48,6 +48,13 @@ function(cuco_module name)
     target_precompile_headers(cuco_base PRIVATE ${CUCO_PCH_HEADERS})
   elseif(CUCO_PCH)
     target_precompile_headers(cuco_${name} REUSE_FROM cuco_base)
+  endif()
+  if(CUCO_UNITY AND CUCO_SANITIZE AND NOT arg_APART STREQUAL ALL)
+    # The sanitizers' builds compile up to eight sources as one, but for those in APART, whose
+    # helpers have the names of others. The release build compiles all sources apart, which shows
+    # that each includes what it needs.
+    set_target_properties(cuco_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    set_source_files_properties(${arg_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   cuco_check_headers(${name} ${arg_EXCLUDE})
 endfunction()

@@ -14,8 +14,6 @@
 namespace cuco::store {
 namespace {
 
-constexpr int kSchemaVersion = 2;
-constexpr int kBusyMilliseconds = 5000;
 
 constexpr const char* kOverview =
     "SELECT workload, target, hardware, seed, started_ms, best, finished, "

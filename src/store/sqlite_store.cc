@@ -15,9 +15,6 @@ using candidate::CandidateSummary;
 using candidate::Event;
 using candidate::RunSummary;
 
-constexpr int kSchemaVersion = 2;
-constexpr int kBusyMilliseconds = 5000;
-
 constexpr const char* kCreate =
     "CREATE TABLE IF NOT EXISTS events(sequence INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, "
     "kind TEXT NOT NULL, body TEXT NOT NULL);"
