@@ -13,7 +13,7 @@ struct sqlite3_stmt;
 namespace cuco::store {
 
 inline constexpr int kSchemaVersion = 2;
-inline constexpr int kBusyMilliseconds = 5000;  ///< How long a database that another process writes is waited for.
+inline constexpr int kBusyMilliseconds = 5000;  ///< For another process that writes.
 
 [[nodiscard]] std::string_view text_column(sqlite3_stmt* row, int column);
 [[nodiscard]] std::optional<int> integer_column(sqlite3_stmt* row, int column);
