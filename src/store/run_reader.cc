@@ -14,7 +14,6 @@
 namespace cuco::store {
 namespace {
 
-
 constexpr const char* kOverview =
     "SELECT workload, target, hardware, seed, started_ms, best, finished, "
     "(SELECT time_ms FROM events ORDER BY sequence DESC LIMIT 1), "
