@@ -91,12 +91,7 @@ Ideas make_forward_ideas(const analysis::CommunicationGraph& graph,
     refuse(family_of({}), "a store reaches only ranks of the same node");
     return made;
   }
-  const auto reasons =
-      design::violations(kByProducers, analysis::program_facts(graph), topology, nccl);
-  if (!reasons.empty()) {
-    refuse(family_of({}), join(reasons, "; "));
-    return made;
-  }
+  const auto facts = analysis::program_facts(graph);
   const bool recordable = analysis::find_function(graph.syntax, "cuco_setup") != nullptr;
   std::set<std::string> codes, refused;
   for (const ForwardDesign& design : designs(recordable)) {
@@ -112,6 +107,10 @@ Ideas make_forward_ideas(const analysis::CommunicationGraph& graph,
     // How many blocks an exchange has does not matter where kernels do them all.
     if (design.blocks != kBlocksBeside && design.laned && forwarded->straight == 0) continue;
     const auto directive = directive_of(design, *forwarded);
+    if (const auto broken = design::violations(directive, facts, topology, nccl); !broken.empty()) {
+      refuse(family, join(broken, "; "));
+      continue;
+    }
     std::string reason = because(design, *forwarded);
     Idea idea{directive, family, std::move(reason), std::move(forwarded->program)};
     if (!codes.insert(code_hash(idea)).second) continue;

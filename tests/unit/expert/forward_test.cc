@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expert/forward/forward.h"
 
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -259,6 +261,19 @@ TEST_P(ForwardingWorkloads, LeavesFrozenBytesAloneAloneAndInAGraph) {
 INSTANTIATE_TEST_SUITE_P(All,
                          ForwardingWorkloads,
                          testing::Values("kv_transfer", "moe_dispatch_combine", "gemm_allgather"));
+
+/// What is sent there is an input first: no kernel makes it, and every exchange is straight.
+TEST_F(Forwarding, SendsStraightWhereNoKernelMakesWhatIsSent) {
+  const auto seed = *system::read_file(kRoot / "workloads/flash_attention_cp/program.cu");
+  const auto graph = graph_of(seed);
+  ASSERT_TRUE(graph) << graph.error().message();
+  const auto made = make_forward_ideas(*graph, seed, {.ranks = 4, .lsa_ranks = 4}, {});
+  std::set<design::Placement> placements;
+  for (const Idea& idea : made.ideas)
+    placements.insert(idea.directive.placement);
+  EXPECT_THAT(placements,
+              testing::ElementsAre(design::Placement::HostOrdered, design::Placement::StreamSplit));
+}
 
 }  // namespace
 }  // namespace cuco::expert::forward
