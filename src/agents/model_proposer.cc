@@ -30,8 +30,8 @@ Result<candidate::Proposal> ModelProposer::read(const std::string& answer,
                                 design::to_text(reply.directive), join(reasons, "; ")));
   }
   const auto& parent = task.history[task.parent].candidate;
-  const auto* seed = task.history.seed().candidate.source.find(file_);
-  const auto* base = parent.source.find(file_);
+  const auto seed = task.history.seed().candidate.source.find(file_);
+  const auto base = parent.source.find(file_);
   if (seed == nullptr) return unusable("the seed has no file " + file_);
   // A rejected parent has no source; the seed stands in for it.
   CUCO_TRY_ASSIGN(std::string text,

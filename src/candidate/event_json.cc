@@ -14,7 +14,7 @@ namespace cuco {
 namespace program {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(File, path, text)
 inline void to_json(nlohmann::json& json, const Source& source) {
-  json = {{"files", source.files()}};
+  json = {{"files", source.files().copy()}};
 }
 inline void from_json(const nlohmann::json& json, Source& source) {
   source = Source(json.value("files", std::vector<File>{}));
@@ -375,7 +375,8 @@ StoredEvent to_stored(const EventBody& body) {
   without_texts.candidate.source = {};
   Json json = without_texts;
   Json files = Json::array();
-  for (const program::File& file : proposed->candidate.source.files()) {
+  stored.files = proposed->candidate.source.files();
+  for (const program::File& file : stored.files) {
     std::string hash = to_hex(sha256(file.text));
     files.push_back({{"path", file.path}, {"hash", hash}});
     stored.texts.emplace_back(std::move(hash), file.text);

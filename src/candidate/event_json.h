@@ -23,7 +23,8 @@ namespace cuco::candidate {
 /// The same with each file's text replaced by its hash: for stores that keep a text once.
 struct StoredEvent {
   std::string json;
-  std::vector<std::pair<std::string, std::string_view>> texts;  ///< By hash; views into the body.
+  std::vector<std::pair<std::string, std::string_view>> texts;  ///< By hash; views of `files`.
+  program::Files files;
 };
 [[nodiscard]] StoredEvent to_stored(const EventBody& body);
 

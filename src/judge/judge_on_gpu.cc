@@ -69,7 +69,7 @@ Result<std::optional<Outcome>> Judge::time_on_gpu(const system::Path& seed,
 }
 
 Result<system::Path> Judge::build_passed(const candidate::Candidate& candidate) {
-  const program::File* file = candidate.source.find("program.cu");
+  const auto file = candidate.source.find("program.cu");
   CUCO_ASSERT(file != nullptr);
   CUCO_TRY_ASSIGN(Built built,
                   build_screened(*parts_.builder, workload().program, file->text, false, nullptr));

@@ -10,13 +10,13 @@ namespace cuco::judge {
 
 std::optional<candidate::MachineCode> ProgramJudge::build(const candidate::Candidate& candidate,
                                                           candidate::Rung rung) {
-  const program::File* file = candidate.source.find("program.cu");
+  const auto file = candidate.source.find("program.cu");
   return file == nullptr ? std::nullopt : build_only(file->text, rung.fidelity);
 }
 
 Result<candidate::Outcome> ProgramJudge::evaluate(const candidate::Candidate& candidate,
                                                   candidate::Rung rung) {
-  const program::File* file = candidate.source.find("program.cu");
+  const auto file = candidate.source.find("program.cu");
   if (file == nullptr) {
     return candidate::Outcome(candidate::ScreenRejected{"files", "there is no program.cu", {}});
   }

@@ -212,7 +212,7 @@ std::string unified_diff(std::string_view path, std::string_view before, std::st
 std::string unified_diff(const Source& before, const Source& after) {
   std::string text;
   for (const auto& file : before.files()) {
-    const auto* other = after.find(file.path);
+    const auto other = after.find(file.path);
     text += unified_diff(file.path, file.text, other == nullptr ? std::string_view() : other->text);
   }
   for (const auto& file : after.files()) {

@@ -6,23 +6,23 @@
 
 namespace cuco::program {
 
+bool Files::operator==(const Files& other) const {
+  return list_ == other.list_ || std::equal(begin(), end(), other.begin(), other.end());
+}
+
 Source::Source(std::vector<File> files)
     : files_(std::make_shared<const std::vector<File>>(std::move(files))) {}
 
-const std::vector<File>& Source::files() const {
-  static const std::vector<File> none;
-  return files_ == nullptr ? none : *files_;
-}
-
-const File* Source::find(std::string_view path) const {
-  const auto& all = files();
+std::shared_ptr<const File> Source::find(std::string_view path) const {
+  const Files all = files();
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const File& file) { return file.path == path; });
-  return found == all.end() ? nullptr : &*found;
+  if (found == all.end()) return nullptr;
+  return {all.list_, found};
 }
 
 bool Source::operator==(const Source& other) const {
-  return files_ == other.files_ || files() == other.files();
+  return (stored_ != nullptr && stored_ == other.stored_) || files() == other.files();
 }
 
 Source single_file(std::string path, std::string text) {

@@ -44,14 +44,14 @@ std::vector<program::File> export_folder(const candidate::RunState& state,
       {"hash", candidate.code_hash},
       {"because", candidate.lineage.because}};
   const auto named = [&](const program::Source& source) {
-    std::vector<program::File> files = source.files();
+    std::vector<program::File> files = source.files().copy();
     for (program::File& one : files) {
       if (one.path == "program.cu") one.path = file;
     }
     return program::Source(std::move(files));
   };
   const program::Source made = named(candidate.source);
-  std::vector<program::File> files = made.files();
+  std::vector<program::File> files = made.files().copy();
   files.push_back(
       {"changes.diff", program::unified_diff(named(state.entries.front().candidate.source), made)});
   files.push_back({"README.md", filled(whole ? "README.whole.md" : "README.md", values)});

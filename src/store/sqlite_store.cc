@@ -31,6 +31,7 @@ constexpr const char* kInsertEvent = "INSERT INTO events(time_ms, kind, body) VA
 constexpr const char* kSelectEvents =
     "SELECT sequence, time_ms, kind, body FROM events WHERE sequence > ? ORDER BY sequence";
 constexpr const char* kInsertSource = "INSERT OR IGNORE INTO sources(hash, text) VALUES(?, ?)";
+constexpr const char* kHasSource = "SELECT 1 FROM sources WHERE hash = ?";
 constexpr const char* kSelectSource = "SELECT text FROM sources WHERE hash = ?";
 constexpr const char* kStartRun =
     "UPDATE run SET workload = ?, target = ?, hardware = ?, seed = ?, started_ms = ?";
@@ -100,7 +101,10 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const system::Path& file,
                              "{}): update cuco",
                              file.string(), store->version_, kSchemaVersion)};
   }
-  if (store->writable_) CUCO_TRY(store->migrate());
+  if (store->writable_) {
+    CUCO_TRY(store->migrate());
+    CUCO_TRY_ASSIGN(store->shelf_, SourceShelf::open(file, SourceShelf::kMostBytes));
+  }
   return store;
 }
 
@@ -152,6 +156,7 @@ Result<void> SqliteStore::migrate_from_1() {
 
 Result<Event> SqliteStore::append(candidate::EventBody body) {
   if (!writable_) return Error{ErrorKind::InvalidInput, "store: opened for reading only"};
+  if (auto failed = shelf_->failure()) return *std::move(failed);
   const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(clock_.wall()).count();
   const auto stored = candidate::to_stored(body);
   const auto write = [&]() -> Result<std::int64_t> {
@@ -172,7 +177,17 @@ Result<Event> SqliteStore::append(candidate::EventBody body) {
     return std::move(sequence).error();
   }
   CUCO_TRY(execute("COMMIT"));
+  shelve(&body, stored);
   return Event{*sequence, now, std::move(body)};
+}
+
+void SqliteStore::shelve(candidate::EventBody* body, const candidate::StoredEvent& stored) {
+  auto* proposed = std::get_if<candidate::Proposed>(body);
+  if (proposed == nullptr || stored.files.empty()) return;
+  FileHashes hashes;
+  for (const program::File& file : stored.files)
+    hashes.emplace_back(file.path, stored.texts[hashes.size()].first);
+  proposed->candidate.source = shelf_->source(std::move(hashes), stored.files);
 }
 
 Result<void> SqliteStore::write_sources(
@@ -194,6 +209,15 @@ Result<std::string> SqliteStore::text_of(const std::string& hash) const {
   sqlite3_reset(query);
   if (!found) return Error{ErrorKind::Protocol, fmt::format("source {} is missing", hash)};
   return text;
+}
+
+Result<void> SqliteStore::has_source(const std::string& hash) const {
+  CUCO_TRY_ASSIGN(sqlite3_stmt * query, prepared(kHasSource));
+  bind_value(query, 1, hash);
+  const bool found = sqlite3_step(query) == SQLITE_ROW;
+  sqlite3_reset(query);
+  if (!found) return Error{ErrorKind::Protocol, fmt::format("source {} is missing", hash)};
+  return {};
 }
 
 Result<void> SqliteStore::write_candidate(const CandidateSummary& candidate) {
@@ -260,15 +284,29 @@ Result<std::vector<Event>> SqliteStore::events(std::int64_t sequence) const {
   CUCO_TRY_ASSIGN(sqlite3_stmt * select, prepared(kSelectEvents));
   sqlite3_bind_int64(select, 1, sequence);
   // In files of version 1 there are no hashes to look up.
-  const auto text_of = [this](const std::string& hash) { return this->text_of(hash); };
+  FileHashes hashes;
+  const auto text_of = [&](const std::string& hash) -> Result<std::string> {
+    if (shelf_ == nullptr) return this->text_of(hash);
+    // Only that it is there; it is read when somebody asks for it.
+    hashes.emplace_back("", hash);
+    CUCO_TRY(has_source(hash));
+    return std::string();
+  };
   std::vector<Event> events;
   int status = sqlite3_step(select);
   for (; status == SQLITE_ROW; status = sqlite3_step(select)) {
+    hashes.clear();
     auto body = candidate::parse_event(text_column(select, 2), text_column(select, 3), text_of);
     const auto number = sqlite3_column_int64(select, 0);
     if (!body) {
       sqlite3_reset(select);
       return std::move(body).error().while_doing(fmt::format("store: event {}", number));
+    }
+    if (!hashes.empty()) {
+      candidate::Candidate& made = std::get<candidate::Proposed>(*body).candidate;
+      for (std::size_t i = 0; i < hashes.size(); ++i)
+        hashes[i].first = made.source.files()[i].path;
+      made.source = shelf_->source(std::move(hashes));
     }
     events.push_back({number, sqlite3_column_int64(select, 1), *std::move(body)});
   }

@@ -17,8 +17,10 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "candidate/event_json.h"
 #include "candidate/run_summary.h"
 #include "candidate/store.h"
+#include "store/source_shelf.h"
 #include "system/os/files.h"
 
 struct sqlite3;
@@ -27,8 +29,11 @@ struct sqlite3_stmt;
 namespace cuco::store {
 
 enum class OpenMode {
-  ReadWrite,  ///< Creates what is missing.
-  ReadOnly,   ///< Beside a running writer; append() fails.
+  /// Creates what is missing. Texts of sources stay in the file (source_shelf.h): a run goes on
+  /// with
+  /// what append() and events() return, and need not keep them.
+  ReadWrite,
+  ReadOnly,  ///< Beside a running writer; append() fails.
 };
 
 class SqliteStore final : public candidate::CandidateStore {
@@ -61,11 +66,15 @@ class SqliteStore final : public candidate::CandidateStore {
   Result<void> write_summary(const candidate::Event& event);
   Result<void> write_candidate(const candidate::CandidateSummary& candidate);
   [[nodiscard]] Result<std::string> text_of(const std::string& hash) const;
+  [[nodiscard]] Result<void> has_source(const std::string& hash) const;
+  /// Puts the event's texts away.
+  void shelve(candidate::EventBody* body, const candidate::StoredEvent& stored);
   [[nodiscard]] Error failure(std::string_view doing, ErrorKind kind = ErrorKind::Io) const;
 
   const Clock& clock_;
   sqlite3* database_ = nullptr;
   bool writable_ = false;
+  std::shared_ptr<SourceShelf> shelf_;  ///< Null where it is read only.
   int version_ = 0;
   mutable std::map<const char*, sqlite3_stmt*> statements_;  ///< By the address of their text.
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "candidate/pipeline/twins.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
@@ -10,9 +11,9 @@
 namespace cuco::candidate {
 namespace {
 
-std::vector<std::string_view> lines_of(const Candidate& candidate, const std::string& path) {
-  const program::File* file = candidate.source.find(path);
-  return file == nullptr ? std::vector<std::string_view>() : split(file->text, '\n');
+std::vector<std::string_view> lines_of(const program::Files& files, const std::string& path) {
+  const auto* file = std::ranges::find(files, path, &program::File::path);
+  return file == files.end() ? std::vector<std::string_view>() : split(file->text, '\n');
 }
 
 /// The line nearest to `line` that says the same; -1: none does.
@@ -42,10 +43,12 @@ void Twins::forget(Number number, Rung rung, const MachineCode& code) {
 }
 
 Scored for_twin(Scored scored, const Candidate& of, const Candidate& twin) {
+  const program::Files from = of.source.files();
+  const program::Files to = twin.source.files();
   for (ShapeTime& shape : scored.shapes) {
     for (HotSpot& spot : shape.hot_spots) {
-      spot.where.line =
-          moved(spot.where.line, lines_of(of, spot.where.file), lines_of(twin, spot.where.file));
+      const std::string& file = spot.where.file;
+      spot.where.line = moved(spot.where.line, lines_of(from, file), lines_of(to, file));
     }
   }
   return scored;

@@ -41,7 +41,7 @@ class WatchedEvaluator final : public candidate::Evaluator {
   [[nodiscard]] InFlight::Stay note(const candidate::Candidate& candidate,
                                     Work work,
                                     candidate::Rung rung) {
-    const program::File* file = candidate.source.find("program.cu");
+    const auto file = candidate.source.find("program.cu");
     return {table_,
             {.number = candidate.number, .work = work, .fidelity = rung.fidelity},
             file == nullptr ? std::string() : file->text};

@@ -113,8 +113,8 @@ Result<std::vector<program::File>> torch_folder(const candidate::RunState& state
                                                 const TorchKernel& kernel,
                                                 std::string_view header) {
   const auto& entry = state.entries[static_cast<std::size_t>(number)];
-  const auto* tuned = entry.candidate.source.find("program.cu");
-  const auto* original = state.entries.front().candidate.source.find("program.cu");
+  const auto tuned = entry.candidate.source.find("program.cu");
+  const auto original = state.entries.front().candidate.source.find("program.cu");
   if (tuned == nullptr || original == nullptr)
     return Error{ErrorKind::InvalidInput, "the candidate has no program.cu"};
   if (uses_nccl(tuned->text) || uses_nccl(original->text)) {

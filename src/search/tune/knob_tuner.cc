@@ -46,7 +46,7 @@ std::vector<std::int64_t> settings_around(std::int64_t value) {
   return list;
 }
 
-const std::string& text_of(const candidate::Candidate& candidate) {
+std::string text_of(const candidate::Candidate& candidate) {
   return candidate.source.files().front().text;
 }
 
@@ -140,9 +140,10 @@ std::optional<candidate::Proposal> KnobTuner::turn(const candidate::Task& task,
                                                    const std::set<std::string>& tried,
                                                    std::size_t* unseen) {
   const candidate::Candidate& from = task.history[parent].candidate;
-  const program::File& file = from.source.files().front();
+  const program::Files before = from.source.files();
+  const program::File& file = before.front();
   for (const Option& option : options(file.text, known)) {
-    std::vector<program::File> files = from.source.files();
+    std::vector<program::File> files = before.copy();
     files.front().text = program::turned(file.text, option.turns);
     program::Source source(std::move(files));
     if (tried.contains(program::normalised_hash(source))) continue;

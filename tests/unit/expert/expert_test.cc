@@ -100,7 +100,7 @@ TEST(Expert, MovesKernelsWhereNothingIsCommunicated) {
     const auto& proposal = std::get<candidate::Proposal>(**answer);
     // None of them has a verdict yet: they are told apart by the turn.
     EXPECT_TRUE(designs.insert(to_text(proposal.directive.kernel)).second);
-    EXPECT_FALSE(*program::find_frozen_edit(seed, proposal.source.files().at(0).text));
+    EXPECT_FALSE(*program::find_frozen_edit(seed, proposal.source.files().front().text));
   }
   EXPECT_TRUE(designs.contains("16-byte vectors"));
 }

@@ -94,6 +94,31 @@ TEST_P(Conformance, GivesBackWhatWasAppendedAlsoAfterReopening) {
   EXPECT_EQ(events->back().sequence, 4);
 }
 
+TEST_P(Conformance, GivesTextsBackHoweverManyThereAre) {
+  constexpr int kMany = 40;
+  const auto text = [](int i) { return std::to_string(i) + std::string(400'000, 'x'); };
+  std::vector<program::Source> given;
+  for (int i = 0; i < kMany; ++i) {
+    candidate::Candidate made = some_candidate(i);
+    made.source = program::single_file("program.cu", text(i));
+    const auto event = store_->append(Proposed{made, std::nullopt, i});
+    ASSERT_TRUE(event) << event.error().message();
+    given.push_back(std::get<Proposed>(event->body).candidate.source);
+  }
+  reopen();
+  const auto events = store_->events();
+  ASSERT_TRUE(events) << events.error().message();
+  store_.reset();  // sources outlive the store
+  for (int i = 0; i < kMany; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    EXPECT_FALSE(given[at].empty());
+    EXPECT_TRUE(given[at].files().front().text == text(i)) << i;
+    const auto& read = std::get<Proposed>((*events)[at].body).candidate.source;
+    EXPECT_TRUE(read.find("program.cu")->text == text(i)) << i;
+    EXPECT_EQ(read.find("other.cu"), nullptr);
+  }
+}
+
 TEST_P(Conformance, GivesOnlyLaterEventsWhenAsked) {
   for (int i = 0; i < 5; ++i)
     ASSERT_TRUE(store_->append(BestChanged{i, 0}));

@@ -20,7 +20,7 @@ Result<void> check_seed(const candidate::RunState& state) {
   const bool folder = std::filesystem::is_directory(workload, code);
   const system::Path file = folder ? system::Path(workload) / "program.cu" : system::Path(workload);
   CUCO_TRY_ASSIGN(const std::string now, system::read_file(file, 4U << 20U));
-  const auto* then = state.entries.front().candidate.source.find("program.cu");
+  const auto then = state.entries.front().candidate.source.find("program.cu");
   if (then == nullptr || then->text != now) {
     return Error{ErrorKind::NotFound, fmt::format("{} has changed since the run", file.string())};
   }
