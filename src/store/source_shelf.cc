@@ -9,8 +9,6 @@
 namespace cuco::store {
 namespace {
 
-constexpr int kBusyMilliseconds = 5000;
-
 std::string key_of(const FileHashes& files) {
   std::string key;
   for (const auto& [path, hash] : files)
