@@ -41,20 +41,79 @@ Product& of(cublasLtMatmulDesc_t product) {
   return *reinterpret_cast<Product*>(product);
 }
 
-template <typename T>
-cublasStatus_t assign(T& field, const void* from, std::size_t bytes) {
-  if (from == nullptr || bytes != sizeof(T)) return CUBLAS_STATUS_INVALID_VALUE;
-  std::memcpy(&field, from, bytes);
-  return CUBLAS_STATUS_SUCCESS;
-}
+constexpr const char* kUnsupported = "this attribute is not supported";
 
-template <typename T>
-cublasStatus_t give(const T& field, void* to, std::size_t bytes, std::size_t* written) {
-  if (written != nullptr) *written = sizeof(T);
-  if (bytes == 0) return CUBLAS_STATUS_SUCCESS;
-  if (to == nullptr || bytes < sizeof(T)) return CUBLAS_STATUS_INVALID_VALUE;
-  std::memcpy(to, &field, sizeof(T));
-  return CUBLAS_STATUS_SUCCESS;
+/// Where an attribute is kept; nowhere, if it is not supported.
+struct Field {
+  void* data = nullptr;
+  std::size_t size = 0;
+
+  template <typename T>
+  static Field of(T& field) {
+    return {&field, sizeof(T)};
+  }
+  cublasStatus_t set(const char* function, const void* from, std::size_t bytes) const {
+    if (data == nullptr) return refuse(function, kUnsupported);
+    if (from == nullptr || bytes != size) return CUBLAS_STATUS_INVALID_VALUE;
+    std::memcpy(data, from, size);
+    return CUBLAS_STATUS_SUCCESS;
+  }
+  cublasStatus_t get(const char* function,
+                     void* to,
+                     std::size_t bytes,
+                     std::size_t* written) const {
+    if (data == nullptr) return refuse(function, kUnsupported);
+    if (written != nullptr) *written = size;
+    if (bytes == 0) return CUBLAS_STATUS_SUCCESS;
+    if (to == nullptr || bytes < size) return CUBLAS_STATUS_INVALID_VALUE;
+    std::memcpy(to, data, size);
+    return CUBLAS_STATUS_SUCCESS;
+  }
+};
+
+Field field_of(Layout& layout, cublasLtMatrixLayoutAttribute_t attribute) {
+  switch (attribute) {
+    case CUBLASLT_MATRIX_LAYOUT_TYPE:
+      return Field::of(layout.type);
+    case CUBLASLT_MATRIX_LAYOUT_ORDER:
+      return Field::of(layout.order);
+    case CUBLASLT_MATRIX_LAYOUT_ROWS:
+      return Field::of(layout.rows);
+    case CUBLASLT_MATRIX_LAYOUT_COLS:
+      return Field::of(layout.columns);
+    case CUBLASLT_MATRIX_LAYOUT_LD:
+      return Field::of(layout.ld);
+    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
+      return Field::of(layout.batches);
+    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+      return Field::of(layout.batch_stride);
+    default:
+      return {};
+  }
+}
+Field field_of(Product& product, cublasLtMatmulDescAttributes_t attribute) {
+  switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_COMPUTE_TYPE:
+      return Field::of(product.compute);
+    case CUBLASLT_MATMUL_DESC_SCALE_TYPE:
+      return Field::of(product.scale);
+    case CUBLASLT_MATMUL_DESC_POINTER_MODE:
+      return Field::of(product.pointers);
+    case CUBLASLT_MATMUL_DESC_TRANSA:
+      return Field::of(product.transpose_a);
+    case CUBLASLT_MATMUL_DESC_TRANSB:
+      return Field::of(product.transpose_b);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE:
+      return Field::of(product.epilogue);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+      return Field::of(product.bias);
+    case CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE:
+      return Field::of(product.bias_batch);
+    case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
+      return Field::of(product.bias_type);
+    default:
+      return {};
+  }
 }
 
 /// op(M) with its strides.
@@ -129,50 +188,14 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
                                                 cublasLtMatrixLayoutAttribute_t attribute,
                                                 const void* from,
                                                 size_t bytes) {
-  Layout& to = of(layout);
-  switch (attribute) {
-    case CUBLASLT_MATRIX_LAYOUT_TYPE:
-      return assign(to.type, from, bytes);
-    case CUBLASLT_MATRIX_LAYOUT_ORDER:
-      return assign(to.order, from, bytes);
-    case CUBLASLT_MATRIX_LAYOUT_ROWS:
-      return assign(to.rows, from, bytes);
-    case CUBLASLT_MATRIX_LAYOUT_COLS:
-      return assign(to.columns, from, bytes);
-    case CUBLASLT_MATRIX_LAYOUT_LD:
-      return assign(to.ld, from, bytes);
-    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
-      return assign(to.batches, from, bytes);
-    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
-      return assign(to.batch_stride, from, bytes);
-    default:
-      return refuse("cublasLtMatrixLayoutSetAttribute", "this attribute is not supported");
-  }
+  return field_of(of(layout), attribute).set(__func__, from, bytes);
 }
 cublasStatus_t cublasLtMatrixLayoutGetAttribute(cublasLtMatrixLayout_t layout,
                                                 cublasLtMatrixLayoutAttribute_t attribute,
                                                 void* to,
                                                 size_t bytes,
                                                 size_t* written) {
-  const Layout& from = of(layout);
-  switch (attribute) {
-    case CUBLASLT_MATRIX_LAYOUT_TYPE:
-      return give(from.type, to, bytes, written);
-    case CUBLASLT_MATRIX_LAYOUT_ORDER:
-      return give(from.order, to, bytes, written);
-    case CUBLASLT_MATRIX_LAYOUT_ROWS:
-      return give(from.rows, to, bytes, written);
-    case CUBLASLT_MATRIX_LAYOUT_COLS:
-      return give(from.columns, to, bytes, written);
-    case CUBLASLT_MATRIX_LAYOUT_LD:
-      return give(from.ld, to, bytes, written);
-    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
-      return give(from.batches, to, bytes, written);
-    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
-      return give(from.batch_stride, to, bytes, written);
-    default:
-      return refuse("cublasLtMatrixLayoutGetAttribute", "this attribute is not supported");
-  }
+  return field_of(of(layout), attribute).get(__func__, to, bytes, written);
 }
 
 cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t product,
@@ -200,55 +223,18 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
                                               cublasLtMatmulDescAttributes_t attribute,
                                               const void* from,
                                               size_t bytes) {
-  Product& to = of(product);
-  switch (attribute) {
-    case CUBLASLT_MATMUL_DESC_COMPUTE_TYPE:
-      return assign(to.compute, from, bytes);
-    case CUBLASLT_MATMUL_DESC_SCALE_TYPE:
-      return assign(to.scale, from, bytes);
-    case CUBLASLT_MATMUL_DESC_POINTER_MODE:
-      return assign(to.pointers, from, bytes);
-    case CUBLASLT_MATMUL_DESC_TRANSA:
-      return assign(to.transpose_a, from, bytes);
-    case CUBLASLT_MATMUL_DESC_TRANSB:
-      return assign(to.transpose_b, from, bytes);
-    case CUBLASLT_MATMUL_DESC_EPILOGUE:
-      return assign(to.epilogue, from, bytes);
-    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
-      return assign(to.bias, from, bytes);
-    case CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE:
-      return assign(to.bias_batch, from, bytes);
-    case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
-      return assign(to.bias_type, from, bytes);
-    case CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET:
-    case CUBLASLT_MATMUL_DESC_FAST_ACCUM:
-      return CUBLAS_STATUS_SUCCESS;  // of speed, not of results
-    default:
-      return refuse("cublasLtMatmulDescSetAttribute", "this attribute is not supported");
-  }
+  // They are of speed, not of results.
+  const bool of_speed = attribute == CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET ||
+                        attribute == CUBLASLT_MATMUL_DESC_FAST_ACCUM;
+  return of_speed ? CUBLAS_STATUS_SUCCESS
+                  : field_of(of(product), attribute).set(__func__, from, bytes);
 }
 cublasStatus_t cublasLtMatmulDescGetAttribute(cublasLtMatmulDesc_t product,
                                               cublasLtMatmulDescAttributes_t attribute,
                                               void* to,
                                               size_t bytes,
                                               size_t* written) {
-  const Product& from = of(product);
-  switch (attribute) {
-    case CUBLASLT_MATMUL_DESC_COMPUTE_TYPE:
-      return give(from.compute, to, bytes, written);
-    case CUBLASLT_MATMUL_DESC_SCALE_TYPE:
-      return give(from.scale, to, bytes, written);
-    case CUBLASLT_MATMUL_DESC_TRANSA:
-      return give(from.transpose_a, to, bytes, written);
-    case CUBLASLT_MATMUL_DESC_TRANSB:
-      return give(from.transpose_b, to, bytes, written);
-    case CUBLASLT_MATMUL_DESC_EPILOGUE:
-      return give(from.epilogue, to, bytes, written);
-    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
-      return give(from.bias, to, bytes, written);
-    default:
-      return refuse("cublasLtMatmulDescGetAttribute", "this attribute is not supported");
-  }
+  return field_of(of(product), attribute).get(__func__, to, bytes, written);
 }
 
 cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t preference,
