@@ -4,67 +4,12 @@
 
 #include "vgpu/lower/lowering.h"
 #include "vgpu/lower/pick.h"
+#include "vgpu/numbers/comparison.h"
 #include "vgpu/numbers/float_math.h"
 
 namespace cuco::vgpu {
 
 namespace {
-
-enum class Relation : std::uint8_t {
-  Eq,
-  Ne,
-  Lt,
-  Le,
-  Gt,
-  Ge,
-  Equ,
-  Neu,
-  Ltu,
-  Leu,
-  Gtu,
-  Geu,
-  Num,
-  Nan
-};
-
-template <Relation R>
-struct Holds {
-  template <typename T>
-  bool operator()(T a, T b) const {
-    // Written so that each is one vector compare; the -u forms are negations.
-    switch (R) {
-      case Relation::Eq:
-        return a == b;
-      case Relation::Ne:
-        return a < b || a > b;  // Ordered for floats.
-      case Relation::Lt:
-        return a < b;
-      case Relation::Le:
-        return a <= b;
-      case Relation::Gt:
-        return a > b;
-      case Relation::Ge:
-        return a >= b;
-      case Relation::Equ:
-        return !(a < b || a > b);
-      case Relation::Neu:
-        return !(a == b);
-      case Relation::Ltu:
-        return !(a >= b);
-      case Relation::Leu:
-        return !(a > b);
-      case Relation::Gtu:
-        return !(a <= b);
-      case Relation::Geu:
-        return !(a < b);
-      case Relation::Num:
-        return a == a && b == b;
-      case Relation::Nan:
-        return !(a == a && b == b);
-    }
-    return false;
-  }
-};
 
 enum class Combine : std::uint8_t { None, And, Or, Xor };
 
@@ -82,13 +27,13 @@ std::uint32_t combine(std::uint32_t mask, std::uint32_t other, Combine how) {
 }
 
 /// aux: Combine; c: predicate to combine with; d: second destination.
-template <typename T, Relation R, bool Ftz>
+template <typename T, Comparison R, bool Ftz>
 void exec_setp(Warp& w, const Op& op) {
   const std::uint32_t mask = compare<T>(w, op, [](T a, T b) {
     if constexpr (Ftz)
-      return Holds<R>{}(flush(a), flush(b));
+      return compare_values(R, flush(a), flush(b));
     else
-      return Holds<R>{}(a, b);
+      return compare_values(R, a, b);
   });
   const auto how = static_cast<Combine>(op.aux);
   if (how == Combine::None) {
@@ -102,13 +47,13 @@ void exec_setp(Warp& w, const Op& op) {
 }
 
 /// set: all ones, or 1.0 for an f32 destination.
-template <typename T, Relation R, bool Ftz>
+template <typename T, Comparison R, bool Ftz>
 void exec_set(Warp& w, const Op& op) {
   std::uint32_t mask = compare<T>(w, op, [](T a, T b) {
     if constexpr (Ftz)
-      return Holds<R>{}(flush(a), flush(b));
+      return compare_values(R, flush(a), flush(b));
     else
-      return Holds<R>{}(a, b);
+      return compare_values(R, a, b);
   });
   mask = combine(mask, w.predicate(op.c), static_cast<Combine>(op.aux & 3U));
   const std::uint32_t one = (op.aux & 4U) != 0 ? 0x3F80'0000U : 0xFFFF'FFFFU;
@@ -117,16 +62,16 @@ void exec_set(Warp& w, const Op& op) {
 }
 
 template <typename T, bool Ftz, bool Predicate>
-Handler pick_relation(Relation relation) {
-#define CUCO_CASE(name) \
-  case Relation::name:  \
-    return Predicate ? exec_setp<T, Relation::name, Ftz> : exec_set<T, Relation::name, Ftz>;
-  switch (relation) {
+Handler pick_comparison(Comparison comparison) {
+#define CUCO_CASE(name)  \
+  case Comparison::name: \
+    return Predicate ? exec_setp<T, Comparison::name, Ftz> : exec_set<T, Comparison::name, Ftz>;
+  switch (comparison) {
     CUCO_CASE(Eq)
     CUCO_CASE(Ne) CUCO_CASE(Lt) CUCO_CASE(Le) CUCO_CASE(Gt) CUCO_CASE(Ge) default : break;
   }
   if constexpr (std::is_floating_point_v<T>) {
-    switch (relation) {
+    switch (comparison) {
       CUCO_CASE(Equ)
       CUCO_CASE(Neu)
       CUCO_CASE(Ltu)
@@ -138,74 +83,15 @@ Handler pick_relation(Relation relation) {
 }
 
 template <bool Predicate>
-Handler pick_compare(ptx::Type type, Relation relation, bool ftz) {
+Handler pick_compare(ptx::Type type, Comparison comparison, bool ftz) {
   if (type == ptx::Type::F32) {
-    return ftz ? pick_relation<float, true, Predicate>(relation)
-               : pick_relation<float, false, Predicate>(relation);
+    return ftz ? pick_comparison<float, true, Predicate>(comparison)
+               : pick_comparison<float, false, Predicate>(comparison);
   }
-  if (type == ptx::Type::F64) return pick_relation<double, false, Predicate>(relation);
+  if (type == ptx::Type::F64) return pick_comparison<double, false, Predicate>(comparison);
   return with_integer(type, [&]<typename T>(TypeTag<T>) -> Handler {
-    return pick_relation<T, false, Predicate>(relation);
+    return pick_comparison<T, false, Predicate>(comparison);
   });
-}
-
-/// The comparison word of the opcode; lo/ls/hi/hs are the unsigned spellings.
-bool find_relation(const ptx::Instruction& in, Relation& out) {
-  using M = ptx::Modifier;
-  for (const M modifier : in.modifiers) {
-    switch (modifier) {
-      case M::Eq:
-        out = Relation::Eq;
-        return true;
-      case M::Ne:
-        out = Relation::Ne;
-        return true;
-      case M::Lt:
-      case M::Lo:
-        out = Relation::Lt;
-        return true;
-      case M::Le:
-      case M::Ls:
-        out = Relation::Le;
-        return true;
-      case M::Gt:
-      case M::Hi:
-        out = Relation::Gt;
-        return true;
-      case M::Ge:
-      case M::Hs:
-        out = Relation::Ge;
-        return true;
-      case M::Equ:
-        out = Relation::Equ;
-        return true;
-      case M::Neu:
-        out = Relation::Neu;
-        return true;
-      case M::Ltu:
-        out = Relation::Ltu;
-        return true;
-      case M::Leu:
-        out = Relation::Leu;
-        return true;
-      case M::Gtu:
-        out = Relation::Gtu;
-        return true;
-      case M::Geu:
-        out = Relation::Geu;
-        return true;
-      case M::Num:
-        out = Relation::Num;
-        return true;
-      case M::Nan:
-      case M::NanTest:
-        out = Relation::Nan;
-        return true;
-      default:
-        break;
-    }
-  }
-  return false;
 }
 
 Combine find_combine(const ptx::Instruction& in) {
@@ -216,10 +102,10 @@ Combine find_combine(const ptx::Instruction& in) {
 }
 
 bool lower_setp(Lowering& lowering, const ptx::Instruction& in) {
-  Relation relation{};
-  if (in.operands.size() < 3 || !find_relation(in, relation)) return false;
+  const auto comparison = comparison_of(in);
+  if (in.operands.size() < 3 || !comparison) return false;
   const ptx::Type type = in.types[0];
-  const Handler handler = pick_compare<true>(type, relation, in.has(ptx::Modifier::Ftz));
+  const Handler handler = pick_compare<true>(type, *comparison, in.has(ptx::Modifier::Ftz));
   if (handler == nullptr) return false;
   const Combine how = find_combine(in);
   const ptx::Operand& target = in.operands[0];
@@ -246,10 +132,10 @@ bool lower_setp(Lowering& lowering, const ptx::Instruction& in) {
 }
 
 bool lower_set(Lowering& lowering, const ptx::Instruction& in) {
-  Relation relation{};
-  if (in.operands.size() < 3 || in.types.size() < 2 || !find_relation(in, relation)) return false;
+  const auto comparison = comparison_of(in);
+  if (in.operands.size() < 3 || in.types.size() < 2 || !comparison) return false;
   const ptx::Type type = in.types[1];
-  const Handler handler = pick_compare<false>(type, relation, in.has(ptx::Modifier::Ftz));
+  const Handler handler = pick_compare<false>(type, *comparison, in.has(ptx::Modifier::Ftz));
   if (handler == nullptr || Lowering::slot_bytes(in.types[0]) != 4) return false;
   const Combine how = find_combine(in);
   if (how != Combine::None && in.operands.size() < 4) return false;

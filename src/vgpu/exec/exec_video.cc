@@ -108,23 +108,6 @@ std::int64_t clamp_to(std::int64_t value, unsigned bits, bool is_signed) {
                    : std::clamp<std::int64_t>(value, 0, span - 1);
 }
 
-bool holds(Comparison comparison, std::int64_t a, std::int64_t b) {
-  switch (comparison) {
-    case Comparison::Eq:
-      return a == b;
-    case Comparison::Ne:
-      return a != b;
-    case Comparison::Lt:
-      return a < b;
-    case Comparison::Le:
-      return a <= b;
-    case Comparison::Gt:
-      return a > b;
-    default:
-      return a >= b;
-  }
-}
-
 std::int64_t act(const Video& v, std::int64_t a, std::int64_t b) {
   switch (v.action) {
     case Action::Add:
@@ -142,7 +125,7 @@ std::int64_t act(const Video& v, std::int64_t a, std::int64_t b) {
       return (sum >= 0 ? sum + 1 : sum) >> 1;
     }
     case Action::Set:
-      return holds(v.comparison, a, b) ? 1 : 0;
+      return compare_values(v.comparison, a, b) ? 1 : 0;
     case Action::Shl:
     case Action::Shr: {
       const std::int64_t amount = v.wrap ? b & 31 : std::min<std::int64_t>(b & 0xFFFF'FFFF, 32);

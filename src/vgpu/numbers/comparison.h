@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// The comparisons of floating-point setp and set: ordered, unordered, num and nan.
+/// The comparisons of setp, set and vset: ordered, unordered, num and nan.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,15 @@ enum class Comparison : std::uint8_t {
   Nan
 };
 
-[[nodiscard]] inline bool compare_values(Comparison comparison, double a, double b) {
+/// Always inline: where the comparison is a constant, this is one vector compare for all lanes; the
+/// unordered forms are negations for that reason.
+template <typename T>
+[[nodiscard, gnu::always_inline]] inline bool compare_values(Comparison comparison, T a, T b) {
   switch (comparison) {
     case Comparison::Eq:
       return a == b;
     case Comparison::Ne:
-      return a < b || a > b;
+      return a < b || a > b;  // Ordered for floats.
     case Comparison::Lt:
       return a < b;
     case Comparison::Le:
@@ -56,11 +59,12 @@ enum class Comparison : std::uint8_t {
     case Comparison::Num:
       return a == a && b == b;
     case Comparison::Nan:
-      return a != a || b != b;
+      return !(a == a && b == b);
   }
   return false;
 }
 
+/// lo, ls, hi and hs are the unsigned spellings.
 [[nodiscard]] inline std::optional<Comparison> comparison_of(const ptx::Instruction& instruction) {
   for (const ptx::Modifier modifier : instruction.modifiers) {
     switch (modifier) {
@@ -69,12 +73,16 @@ enum class Comparison : std::uint8_t {
       case ptx::Modifier::Ne:
         return Comparison::Ne;
       case ptx::Modifier::Lt:
+      case ptx::Modifier::Lo:
         return Comparison::Lt;
       case ptx::Modifier::Le:
+      case ptx::Modifier::Ls:
         return Comparison::Le;
       case ptx::Modifier::Gt:
+      case ptx::Modifier::Hi:
         return Comparison::Gt;
       case ptx::Modifier::Ge:
+      case ptx::Modifier::Hs:
         return Comparison::Ge;
       case ptx::Modifier::Equ:
         return Comparison::Equ;
@@ -90,6 +98,7 @@ enum class Comparison : std::uint8_t {
         return Comparison::Geu;
       case ptx::Modifier::Num:
         return Comparison::Num;
+      case ptx::Modifier::Nan:
       case ptx::Modifier::NanTest:
         return Comparison::Nan;
       default:
