@@ -68,20 +68,6 @@ class BlockTrace final : public vgpu::AccessObserver {
                  const vgpu::Op& op,
                  const vgpu::AccessEvent& event) override;
   void on_rows(const vgpu::Warp& warp, std::span<const vgpu::RowEvent> rows) override;
-  void on_fence(const vgpu::Warp& /*warp*/,
-                const vgpu::Op& /*op*/,
-                vgpu::Order /*order*/,
-                vgpu::Scope /*scope*/) override {}
-  void on_barrier_arrive(const vgpu::Warp& /*warp*/,
-                         const vgpu::Op& /*op*/,
-                         unsigned /*id*/,
-                         std::uint32_t /*lanes*/) override {}
-  void on_barrier_release(const vgpu::Warp& /*warp*/,
-                          unsigned /*id*/,
-                          std::uint32_t /*lanes*/) override {}
-  void on_warp_sync(const vgpu::Warp& /*warp*/,
-                    const vgpu::Op& /*op*/,
-                    std::uint32_t /*lanes*/) override {}
   void on_grid_end(const vgpu::Grid& grid) override;
 
  private:

@@ -67,17 +67,17 @@ class AccessObserver {
   /// Rows that a warp touches one after the other. Who does not care about them gets them as
   /// accesses.
   virtual void on_rows(const Warp& warp, std::span<const RowEvent> rows);
-  virtual void on_fence(const Warp& warp, const Op& op, Order order, Scope scope) = 0;
+  virtual void on_fence(const Warp& /*warp*/, const Op& /*op*/, Order /*order*/, Scope /*scope*/) {}
   /// fence.proxy: it orders accesses that go different ways to memory, and no others.
   virtual void on_proxy_fence(const Warp& /*warp*/, const Op& /*op*/) {}
   /// `lanes` of the warp arrive at, or are released from, barrier `id` of their block.
-  virtual void on_barrier_arrive(const Warp& warp,
-                                 const Op& op,
-                                 unsigned id,
-                                 std::uint32_t lanes) = 0;
-  virtual void on_barrier_release(const Warp& warp, unsigned id, std::uint32_t lanes) = 0;
+  virtual void on_barrier_arrive(const Warp& /*warp*/,
+                                 const Op& /*op*/,
+                                 unsigned /*id*/,
+                                 std::uint32_t /*lanes*/) {}
+  virtual void on_barrier_release(const Warp& /*warp*/, unsigned /*id*/, std::uint32_t /*lanes*/) {}
   /// Lanes met at a .sync operation.
-  virtual void on_warp_sync(const Warp& warp, const Op& op, std::uint32_t lanes) = 0;
+  virtual void on_warp_sync(const Warp& /*warp*/, const Op& /*op*/, std::uint32_t /*lanes*/) {}
   /// A bulk copy is on its way from here on; its accesses are told when it arrives, …
   virtual void on_bulk_begin(const Warp& /*warp*/, const BulkCopy& /*copy*/) {}
   /// …and that it is over when the warp has waited for it, or, without `whole`, for its source to

@@ -109,7 +109,6 @@ class Profiler final : public AccessObserver {
   void on_barrier_arrive(const Warp& warp, const Op& op, unsigned id, std::uint32_t lanes) override;
   void on_barrier_release(const Warp& /*warp*/, unsigned /*id*/, std::uint32_t /*lanes*/) override {
   }
-  void on_warp_sync(const Warp& /*warp*/, const Op& /*op*/, std::uint32_t /*lanes*/) override {}
   void on_wait(const Warp& warp, const Op& op, WaitKind kind, VTime from, VTime to) override;
   void on_grid_end(const Grid& grid) override;
 

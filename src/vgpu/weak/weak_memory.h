@@ -145,7 +145,6 @@ class WeakMemory final : public AccessObserver {
   void on_fence(const Warp& warp, const Op& op, Order order, Scope scope) override;
   void on_barrier_arrive(const Warp& warp, const Op& op, unsigned id, std::uint32_t lanes) override;
   void on_barrier_release(const Warp& warp, unsigned id, std::uint32_t lanes) override;
-  void on_warp_sync(const Warp& /*warp*/, const Op& /*op*/, std::uint32_t /*lanes*/) override {}
   void on_grid_end(const Grid& grid) override;
 
  private:

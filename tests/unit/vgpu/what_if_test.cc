@@ -22,10 +22,6 @@ class Asker final : public AccessObserver {
     answers.push_back(what_if_.ask(warp, op, lane, value, others_));
     leaves = what_if_.leaves_values(warp, op, lane);
   }
-  void on_fence(const Warp&, const Op&, Order, Scope) override {}
-  void on_barrier_arrive(const Warp&, const Op&, unsigned, std::uint32_t) override {}
-  void on_barrier_release(const Warp&, unsigned, std::uint32_t) override {}
-  void on_warp_sync(const Warp&, const Op&, std::uint32_t) override {}
 
   std::vector<WhatIf::Answer> answers;
   bool leaves = false;  ///< The last one is an atomic operation that changes nothing.
