@@ -61,7 +61,7 @@ class DoctorCommand final : public Command {
     }
     object["gpus"] = Json::array();
     if (machine.driver) {
-      for (const GpuFacts& gpu : machine.driver->gpus) {
+      for (const targets::GpuFacts& gpu : machine.driver->gpus) {
         object["gpus"].push_back({{"name", gpu.name}, {"memory_bytes", gpu.memory_bytes}});
       }
     }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "targets/real/real_needs.h"
 
 namespace cuco::cli {
 namespace {
@@ -52,12 +53,12 @@ Finding gpus(const Machine& machine) {
   if (!machine.driver || machine.driver->gpus.empty()) {
     return {"GPUs",
             machine.driver ? fmt::format("none (driver {})", machine.driver->version) : "none",
-            State::Absent, "times are predicted; loopback and cluster targets need one"};
+            State::Absent, "times are predicted; the gpu and loopback targets need one"};
   }
-  const DriverFacts& driver = *machine.driver;
-  const GpuFacts& first = driver.gpus.front();
-  const bool alike =
-      std::ranges::all_of(driver.gpus, [&](const GpuFacts& gpu) { return gpu.name == first.name; });
+  const targets::DriverFacts& driver = *machine.driver;
+  const targets::GpuFacts& first = driver.gpus.front();
+  const bool alike = std::ranges::all_of(
+      driver.gpus, [&](const targets::GpuFacts& gpu) { return gpu.name == first.name; });
   return {"GPUs", fmt::format("{} × {}{}, {}, driver for CUDA {}, MPS {}, green contexts {}",
                               driver.gpus.size(), first.name, alike ? "" : " and others",
                               human_bytes(static_cast<double>(first.memory_bytes)), driver.version,
@@ -103,6 +104,8 @@ Finding models(const Machine& machine) {
   return {"models", machine.model.name};
 }
 
+constexpr std::string_view kOnlyBuilt = "only for programs that are already built";
+
 TargetState virtual_target(const Machine& machine) {
   if (std::ranges::any_of(machine.cpu_features, [](const auto& f) { return !f.second; })) {
     return {"virtual", false, "the CPU lacks required instructions"};
@@ -110,11 +113,36 @@ TargetState virtual_target(const Machine& machine) {
   if (!machine.has_virtual_cluster) {
     return {"virtual", false, "incomplete installation: server or libraries not found"};
   }
-  return {"virtual", true, machine.nvcc ? "" : "only for programs that are already built"};
+  return {"virtual", true, machine.nvcc ? "" : std::string(kOnlyBuilt)};
 }
 
-/// These two do not exist yet; saying that a GPU is missing would promise too much.
-constexpr std::string_view kNotBuilt = "not in this version";
+targets::RealFacts real_facts(const Machine& machine) {
+  return {.driver = machine.driver,
+          .nvcc = machine.nvcc.has_value(),
+          .mpirun = machine.mpi.has_value(),
+          .mps_control = machine.has_mps,
+          .loopback_library = machine.has_loopback};
+}
+
+/// Two ranks, as threads; MPI programs need more.
+TargetState loopback_target(const Machine& machine) {
+  const targets::RealFacts facts = real_facts(machine);
+  const targets::RealWish threads{.ranks = 2, .builds = false};
+  if (std::string why = targets::missing_for_loopback(facts, threads); !why.empty())
+    return {"loopback", false, std::move(why)};
+  const targets::RealWish processes{.ranks = 2, .builds = false, .uses_mpi = true};
+  if (std::string why = targets::missing_for_loopback(facts, processes); !why.empty())
+    return {"loopback", true, std::move(why)};
+  return {"loopback", true, machine.nvcc ? "" : std::string(kOnlyBuilt)};
+}
+
+TargetState cluster_target(const Machine& machine) {
+  const targets::RealWish wish{.builds = false, .uses_mpi = true, .knows_gpu = true};
+  std::string why = targets::missing_for_cluster(real_facts(machine), wish);
+  if (!why.empty()) return {"cluster", false, std::move(why)};
+  // The GPUs are other machines'.
+  return {"cluster", true, machine.driver ? "" : "--topology has to say which GPUs it has"};
+}
 
 }  // namespace
 
@@ -122,11 +150,10 @@ Diagnosis diagnose(const Machine& machine, std::string_view wanted_target) {
   Diagnosis diagnosis;
   diagnosis.findings = {compiler(machine), nccl(machine),   gpus(machine), processor(machine),
                         mpi(machine),      models(machine), slurm(machine)};
-  diagnosis.targets = {virtual_target(machine),
-                       {"loopback", false, std::string(kNotBuilt)},
-                       {"cluster", false, std::string(kNotBuilt)}};
+  diagnosis.targets = {virtual_target(machine), loopback_target(machine), cluster_target(machine)};
   for (const TargetState& target : diagnosis.targets) {
-    const bool wanted = wanted_target == "auto" || wanted_target == target.name;
+    // Real GPUs are used when they are asked for: others may be at work on them.
+    const bool wanted = target.name == (wanted_target == "auto" ? "virtual" : wanted_target);
     if (target.usable && wanted && diagnosis.default_target.empty()) {
       diagnosis.default_target = target.name;
     }

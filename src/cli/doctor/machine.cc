@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/doctor/machine_driver.h"
 #include "cli/models/model_providers.h"
 #include "system/jobs/process.h"
+#include "targets/real/real_needs.h"
 #include "targets/virtual/server_process.h"
 #include "toolchain/cuda_toolkit.h"
 
@@ -143,10 +143,12 @@ Machine inspect_machine(const Config& config, const system::Environment& environ
     std::erase(machine.mpi->version, ')');
   }
   machine.slurm = find_tool("sinfo", "--version", R"(slurm\S* ([0-9.]+))", environment);
-  machine.driver = inspect_driver();
+  machine.driver = targets::inspect_driver();
   if (machine.driver) machine.driver->mps = is_mps_running(environment);
   machine.fences = inspect_fences();
   machine.model = inspect_model(config, environment);
+  machine.has_loopback = targets::find_loopback_folder().has_value();
+  machine.has_mps = targets::find_mps_control(environment).has_value();
   machine.has_virtual_cluster = system::find_helper("cuco-vcluster").has_value() && has_libraries();
   return machine;
 }

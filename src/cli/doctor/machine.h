@@ -12,6 +12,7 @@
 #include "cli/config/config.h"
 #include "system/os/environment.h"
 #include "system/os/files.h"
+#include "targets/real/driver_facts.h"
 
 namespace cuco::cli {
 
@@ -27,19 +28,6 @@ struct NcclHeaders {
   int minor = 0;
   int patch = 0;
   bool device_api = false;
-};
-
-struct GpuFacts {
-  std::string name;
-  std::uint64_t memory_bytes = 0;
-};
-
-/// What the CUDA driver says of itself and its devices.
-struct DriverFacts {
-  std::string version;  ///< The CUDA version it supports: "13.0".
-  std::vector<GpuFacts> gpus;
-  bool mps = false;             ///< A Multi-Process Service daemon is running.
-  bool green_contexts = false;  ///< SMs can be divided between contexts.
 };
 
 struct FenceFacts {
@@ -62,10 +50,12 @@ struct Machine {
   std::optional<NcclHeaders> nccl;
   std::optional<Tool> mpi;
   std::optional<Tool> slurm;
-  std::optional<DriverFacts> driver;
+  std::optional<targets::DriverFacts> driver;
   std::vector<FenceFacts> fences;
   ModelFacts model;
   bool has_virtual_cluster = false;  ///< The server and the libraries that talk to it are built.
+  bool has_loopback = false;         ///< The library that makes N GPUs of one is built.
+  bool has_mps = false;              ///< The daemon that lets processes share a GPU can be started.
 };
 
 /// Looks at everything; takes a fraction of a second.

@@ -43,9 +43,9 @@ TEST(Diagnose, AMachineWithoutAGpuUsesTheVirtualTarget) {
 TEST(Diagnose, NamesGpusWithMemoryDriverMpsAndGreenContexts) {
   Machine machine = usual_machine();
   machine.driver =
-      DriverFacts{.version = "13.0",
-                  .gpus = {{"NVIDIA H200", 141ULL << 30U}, {"NVIDIA H200", 141ULL << 30U}},
-                  .green_contexts = true};
+      targets::DriverFacts{.version = "13.0",
+                           .gpus = {{"NVIDIA H200", 141ULL << 30U}, {"NVIDIA H200", 141ULL << 30U}},
+                           .green_contexts = true};
   const Finding gpus = finding_about(machine, "GPUs");
   EXPECT_EQ(gpus.state, State::Good);
   EXPECT_EQ(gpus.found,
@@ -77,7 +77,37 @@ TEST(Diagnose, WithoutTheInstructionsThereIsNoVirtualTarget) {
 }
 
 TEST(Diagnose, AWantedTargetThatIsNotUsableIsNotReplaced) {
-  EXPECT_EQ(diagnose(usual_machine(), "cluster").default_target, "");
+  EXPECT_EQ(diagnose(usual_machine(), "loopback").default_target, "");
+}
+
+TargetState target_of(const Machine& machine, std::string_view name) {
+  const Diagnosis diagnosis = diagnose(machine, "auto");
+  return *std::ranges::find(diagnosis.targets, name, &TargetState::name);
+}
+
+TEST(Diagnose, LoopbackSaysWhatItLacks) {
+  Machine machine = usual_machine();
+  EXPECT_FALSE(target_of(machine, "loopback").usable);
+  EXPECT_THAT(target_of(machine, "loopback").reason, HasSubstr("no NVIDIA driver"));
+  machine.driver = targets::DriverFacts{.version = "13.0", .green_contexts = true};
+  machine.driver->gpus.push_back({.name = "NVIDIA H200", .multiprocessors = 132});
+  EXPECT_THAT(target_of(machine, "loopback").reason, HasSubstr("libnccl.so.2"));
+  machine.has_loopback = true;
+  EXPECT_TRUE(target_of(machine, "loopback").usable);
+  EXPECT_THAT(target_of(machine, "loopback").reason, HasSubstr("nvidia-cuda-mps-control"));
+  machine.has_mps = true;
+  EXPECT_EQ(target_of(machine, "loopback").reason, "");
+  machine.nvcc.reset();
+  EXPECT_THAT(target_of(machine, "loopback").reason, HasSubstr("already built"));
+}
+
+TEST(Diagnose, AClusterNeedsMpiAndAWordOnItsGpus) {
+  Machine machine = usual_machine();
+  EXPECT_TRUE(target_of(machine, "cluster").usable);
+  EXPECT_THAT(target_of(machine, "cluster").reason, HasSubstr("--topology"));
+  machine.mpi.reset();
+  EXPECT_FALSE(target_of(machine, "cluster").usable);
+  EXPECT_THAT(target_of(machine, "cluster").reason, HasSubstr("mpirun"));
 }
 
 TEST(Diagnose, EverythingThatIsMissingComesWithAdvice) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA driver is opened while the program runs: a machine without one must still start us.
-#include "cli/doctor/machine_driver.h"
+#include "targets/real/driver_facts.h"
 
 #include <array>
 
@@ -8,7 +8,7 @@
 
 #include "system/os/shared_library.h"
 
-namespace cuco::cli {
+namespace cuco::targets {
 namespace {
 
 // The few entry points needed, as cuda.h declares them (CUresult and CUdevice are int).
@@ -17,6 +17,12 @@ using GetInteger = int (*)(int*);
 using DeviceGet = int (*)(int*, int);
 using DeviceGetName = int (*)(char*, int, int);
 using DeviceTotalMem = int (*)(std::size_t*, int);
+using DeviceGetAttribute = int (*)(int*, int, int);
+
+// CUdevice_attribute
+constexpr int kMultiprocessors = 16;
+constexpr int kComputeMajor = 75;
+constexpr int kComputeMinor = 76;
 
 }  // namespace
 
@@ -29,8 +35,10 @@ std::optional<DriverFacts> inspect_driver() {
   const auto device_get = library->find<DeviceGet>("cuDeviceGet");
   const auto device_name = library->find<DeviceGetName>("cuDeviceGetName");
   const auto device_memory = library->find<DeviceTotalMem>("cuDeviceTotalMem_v2");
+  const auto attribute = library->find<DeviceGetAttribute>("cuDeviceGetAttribute");
   if (init == nullptr || driver_version == nullptr || device_count == nullptr ||
-      device_get == nullptr || device_name == nullptr || device_memory == nullptr || init(0) != 0) {
+      device_get == nullptr || device_name == nullptr || device_memory == nullptr ||
+      attribute == nullptr || init(0) != 0) {
     return std::nullopt;
   }
   int version = 0;
@@ -47,9 +55,15 @@ std::optional<DriverFacts> inspect_driver() {
         device_memory(&bytes, device) != 0) {
       continue;
     }
-    facts.gpus.push_back({.name = name.data(), .memory_bytes = bytes});
+    GpuFacts gpu{.name = name.data(), .memory_bytes = bytes};
+    if (attribute(&gpu.multiprocessors, kMultiprocessors, device) != 0 ||
+        attribute(&gpu.compute_major, kComputeMajor, device) != 0 ||
+        attribute(&gpu.compute_minor, kComputeMinor, device) != 0) {
+      continue;
+    }
+    facts.gpus.push_back(std::move(gpu));
   }
   return facts;
 }
 
-}  // namespace cuco::cli
+}  // namespace cuco::targets
