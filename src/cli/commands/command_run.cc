@@ -16,6 +16,7 @@
 #include "run/delay_probe.h"
 #include "run/profile_view.h"
 #include "run/program_build.h"
+#include "run/real_program.h"
 #include "run/schedule_runs.h"
 #include "targets/virtual/machine_files.h"
 #include "targets/virtual/program_run.h"
@@ -28,7 +29,8 @@ class RunCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.positional("PROGRAM", programs_, "CUDA sources (.cu …), or one built program");
-    arguments.option("--on", target_, "TARGET", "where to run").one_of({"virtual"});
+    arguments.option("--on", target_, "TARGET", "where to run; loopback: N ranks on one real GPU")
+        .one_of({"virtual", "gpu", "loopback", "cluster"});
     arguments.option("--hardware", hardware_, "GPU", "GPU to simulate: h200, a100 or a file")
         .completes(Completion::Hardware);
     arguments
@@ -46,6 +48,7 @@ class RunCommand final : public Command {
     schedules_.declare(arguments);
     probe_.declare(arguments);
     profile_.declare(arguments);
+    real_.declare(arguments);
     arguments.option("--nvcc", flags_, "FLAG", "extra flag for nvcc; may be repeated");
     arguments.rest("ARGS", arguments_, "arguments for the program");
     arguments.rest_follows_program([](const std::string& word) { return run::is_source(word); });
@@ -54,6 +57,8 @@ class RunCommand final : public Command {
   Result<ExitCode> run(Context& context) override {
     CUCO_TRY(check_arguments());
     CUCO_TRY(check_starter(system::Environment::current()));
+    if (target_ != "virtual") return run_on_real(context);
+    CUCO_TRY(check_virtual());
     CUCO_TRY_ASSIGN(targets::ServerOptions server_options, server_options_for(context));
     CUCO_TRY_ASSIGN(const hardware::GpuDescription gpu,
                     hardware::load_gpu_description(server_options.gpu.string(), {}));
@@ -72,6 +77,57 @@ class RunCommand final : public Command {
   }
 
  private:
+  Result<ExitCode> run_on_real(Context& context) const {
+    // Only the virtual GPU sees every access, has other schedules, and knows where time goes.
+    for (const auto& [name, is_used] :
+         {std::pair("--check", check_.enabled),
+          {"--schedules", schedules_.count > 0},
+          {"--schedule-seed", schedules_.seed != 0},
+          {"--profile", profile_.enabled},
+          {"--profile-json", !profile_.file.empty()},
+          {"--timeline", !profile_.timeline.empty()},
+          {"--hardware", !hardware_.empty()},
+          {"--processes", processes_.has_value()},
+          {"--seed", seed_ != 0},
+          {"--probe-delay", target_ != "loopback" && !probe_.delay.empty()},
+          {"--hostfile", target_ != "cluster" && !real_.hostfile.empty()}}) {
+      if (!is_used) continue;
+      return Error{ErrorKind::InvalidInput, fmt::format("{} has no meaning with --on {}: {}", name,
+                                                        target_, reason_against(name))};
+    }
+    return run::run_real_program(context, {.target = target_,
+                                           .programs = programs_,
+                                           .arguments = arguments_,
+                                           .nvcc_flags = flags_,
+                                           .topology = topology_,
+                                           .ranks = ranks_,
+                                           .per_node = per_node_,
+                                           .real = real_,
+                                           .probe = probe_});
+  }
+
+  static std::string_view reason_against(std::string_view option) {
+    if (option == "--hardware") return "the GPU is what it is";
+    if (option == "--processes") return "MPI programs have a process for each rank";
+    if (option == "--hostfile") return "it stays on this machine";
+    if (option == "--probe-delay")
+      return "there nothing of ours can hold deliveries back; use --on loopback or virtual";
+    if (option == "--check")
+      return "only virtual GPUs see every access; --sanitize memcheck or racecheck is what there "
+             "is";
+    return "only virtual GPUs can do that; leave --on out";
+  }
+
+  /// What has a meaning on real GPUs only.
+  Result<void> check_virtual() const {
+    if (real_.hostfile.empty() && real_.sanitize.empty()) return {};
+    return real_.sanitize.empty()
+               ? Error{ErrorKind::InvalidInput, "--hostfile needs --on cluster"}
+               : Error{ErrorKind::InvalidInput,
+                       "--sanitize needs a real GPU: --on gpu, loopback or cluster; on virtual "
+                       "ones --check finds more"};
+  }
+
   /// Check or schedules, then probe, then profile, each in runs of its own. The first that reports
   /// something decides the exit code.
   Result<ExitCode> run_all(Context& context,
@@ -296,6 +352,7 @@ class RunCommand final : public Command {
   run::ScheduleFlags schedules_;
   run::ProbeFlags probe_;
   run::ProfileFlags profile_;
+  run::RealFlags real_;
   std::vector<std::string> flags_;
   std::vector<std::string> arguments_;
 };
