@@ -26,65 +26,56 @@ for source in "${sources[@]}"; do
     -o "$work/$workload.$(basename "$source" .cu).so" -lnccl &
   while [ "$(jobs -rp | wc -l)" -ge 8 ]; do wait -n; done
 done
+mkdir "$work/oracles"
 for oracle in "$root"/workloads/*/oracle.cpp; do
   g++ -std=c++20 -O2 -I "$root/include" -shared -fPIC "$oracle" \
-    -o "$work/$(basename "$(dirname "$oracle")").oracle.so" &
+    -o "$work/oracles/$(basename "$(dirname "$oracle")").so" &
 done
+nvcc "${flags[@]}" "$root/bench/seeds/time_copy.cu" -o "$work/time_copy" &
 wait
-run() { # workload program types params -- inputs -- outputs
-  local params="${*:4}"
-  printf '%-20s %-11s %-30s ' "$1" "$2" "${params%% --*}"
-  "$work/time_seed" "$work/$1.$2.so" "$work/$1.oracle.so" "${@:3}" || echo "  (exit $?)"
-}
 exec > >(tee "${OUT:-$work}/seeds.txt") 2>&1
-versions() { # of a workload: program, production, by hand, the expert's
-  echo program production
-  basename -as .cu "$root/tests/solutions/$1"/*.cu "$work/variants/$1"/*.cu
+run() { # workload types params -- inputs -- outputs: all its programs in turns
+  local params="${*:3}" programs
+  echo "$1 ${params%% --*}"
+  programs=$(printf '%s,' "$work/$1".*.so)
+  "$work/time_seed" "${programs%,}" "$work/oracles/$1.so" "${@:2}" || echo "  (exit $?)"
 }
-for version in $(versions silu_and_mul); do
-  for shape in "16 4096" "64 5120" "8192 14336"; do
-    read -r tokens width <<<"$shape"
-    run silu_and_mul $version bb $tokens $width 1 -- $((tokens * 2 * width)) -- $((tokens * width))
-  done
+for shape in "16 4096" "64 5120" "8192 14336"; do
+  read -r tokens width <<<"$shape"
+  run silu_and_mul bb $tokens $width 1 -- $((tokens * 2 * width)) -- $((tokens * width))
 done
-for version in $(versions fused_add_rmsnorm); do
-  for shape in "16 4096" "64 7168" "16384 8192"; do
-    read -r tokens hidden <<<"$shape"
-    n=$((tokens * hidden))
-    run fused_add_rmsnorm $version bbbbb $tokens $hidden 1 -- $n $n $hidden -- $n $n
-  done
+for shape in "16 4096" "64 7168" "16384 8192"; do
+  read -r tokens hidden <<<"$shape"
+  n=$((tokens * hidden))
+  run fused_add_rmsnorm bbbbb $tokens $hidden 1 -- $n $n $hidden -- $n $n
 done
-for version in $(versions merge_attn_states); do
-  for shape in "64 32" "256 16" "16384 32"; do
-    read -r tokens heads <<<"$shape"
-    rows=$((tokens * heads)); n=$((rows * 128))
-    run merge_attn_states $version bfbfbf $tokens $heads 128 1 -- $n $rows $n $rows -- $n $rows
-  done
+for shape in "64 32" "256 16" "16384 32"; do
+  read -r tokens heads <<<"$shape"
+  rows=$((tokens * heads)); n=$((rows * 128))
+  run merge_attn_states bfbfbf $tokens $heads 128 1 -- $n $rows $n $rows -- $n $rows
 done
+# What can be reached at the three prefill shapes: as many bytes read and written.
+"$work/time_copy" $((8192 * 14336 * 2)) 2 1
+"$work/time_copy" $((16384 * 8192 * 2)) 2 2
+"$work/time_copy" $((16384 * 32 * 128 * 2)) 2 1
 for bf16 in 0 1; do
   type=$([ $bf16 = 1 ] && echo bbbb || echo ffff)
   for shape in "256 64" "1024 32" "4096 64" "8192 64"; do
     read -r sequence size <<<"$shape"
     n=$((16 * sequence * size))
-    for version in program naive; do
-      run flash_attention_cp $version $type 16 $sequence $size $bf16 -- $n $n $n -- $n
-    done
+    run flash_attention_cp $type 16 $sequence $size $bf16 -- $n $n $n -- $n
   done
   # The last two: kv_transfer's full shapes, whose kernels are the same.
   for shape in "512 1024 256" "512 2048 4096" "2048 8192 8192" "2048 512 4096" "4096 1024 8192"; do
     read -r m n k <<<"$shape"
-    for version in program naive; do
-      run gemm_allgather $version ${type:0:3} $m $n $k $bf16 -- $((m * k)) $((k * n)) -- $((m * n))
-    done
+    run gemm_allgather ${type:0:3} $m $n $k $bf16 -- $((m * k)) $((k * n)) -- $((m * n))
   done
   # One rank's share of the experts; the exchange is with itself.
   for shape in "32 512 128 2 2 3" "128 7168 2048 8 8 1" "4096 7168 2048 4 2 2" "4096 7168 2048 4 2 5"; do
     read -r tokens hidden inter experts top skew <<<"$shape"
     t=${type:0:1}
-    for version in program naive; do
-      run moe_dispatch_combine $version $t$t${t}if$t $tokens $hidden $inter $experts $top $skew 0 $bf16 \
-        -- $((tokens * hidden)) $((experts * hidden * 2 * inter)) $((experts * inter * hidden)) \
-        $((tokens * top)) $((tokens * top)) -- $((tokens * hidden))
-    done
+    run moe_dispatch_combine $t$t${t}if$t $tokens $hidden $inter $experts $top $skew 0 $bf16 \
+      -- $((tokens * hidden)) $((experts * hidden * 2 * inter)) $((experts * inter * hidden)) \
+      $((tokens * top)) $((tokens * top)) -- $((tokens * hidden))
   done
 done
