@@ -2,7 +2,7 @@
 // `each` at once.
 inline unsigned {{parts}}(size_t length, size_t each, unsigned most) {
   const size_t parts = (length + each * most - 1) / (each * most);
-  return parts < 1 ? 1 : parts > 65535 ? 65535 : (unsigned)parts;
+  return parts < 1 ? 1 : (unsigned)parts;
 }
 
 // Threads of one of them, in whole warps.
@@ -22,7 +22,10 @@ inline dim3 {{block}}(size_t length, size_t each, unsigned most) {
   return dim3(threads, {{parts}}(length, each, most) > 1 ? 1 : most / threads);
 }
 
+// Neighbours in x are neighbours in memory; rows go on in z where y has no room for them.
 inline dim3 {{grid}}(unsigned rows, size_t length, size_t each, unsigned most) {
   const unsigned joined = {{block}}(length, each, most).y;
-  return dim3((rows + joined - 1) / joined, {{parts}}(length, each, most));
+  const unsigned blocks = (rows + joined - 1) / joined;
+  const unsigned layers = blocks / 65535 + 1;
+  return dim3({{parts}}(length, each, most), (blocks + layers - 1) / layers, layers);
 }

@@ -61,7 +61,7 @@ __device__ bool is_aligned(const T* at) {
 // `each` at once.
 inline unsigned row_parts(size_t length, size_t each, unsigned most) {
   const size_t parts = (length + each * most - 1) / (each * most);
-  return parts < 1 ? 1 : parts > 65535 ? 65535 : (unsigned)parts;
+  return parts < 1 ? 1 : (unsigned)parts;
 }
 
 // Threads of one of them, in whole warps.
@@ -81,9 +81,12 @@ inline dim3 row_block(size_t length, size_t each, unsigned most) {
   return dim3(threads, row_parts(length, each, most) > 1 ? 1 : most / threads);
 }
 
+// Neighbours in x are neighbours in memory; rows go on in z where y has no room for them.
 inline dim3 row_grid(unsigned rows, size_t length, size_t each, unsigned most) {
   const unsigned joined = row_block(length, each, most).y;
-  return dim3((rows + joined - 1) / joined, row_parts(length, each, most));
+  const unsigned blocks = (rows + joined - 1) / joined;
+  const unsigned layers = blocks / 65535 + 1;
+  return dim3(row_parts(length, each, most), (blocks + layers - 1) / layers, layers);
 }
 
 // The sum over the threads of a block, known to all of them. Blocks are whole warps; `shared`
@@ -108,12 +111,12 @@ __device__ T block_sum(T value, T* shared) {
   return value;
 }
 
-template <typename T>
+template <bool kWhole, typename T>
 __global__ void fused_add_rmsnorm(
     T* __restrict__ out, T* __restrict__ new_residual, const T* __restrict__ x,
     const T* __restrict__ residual, const T* __restrict__ weight, int hidden) {
   constexpr int kVector = 16 / sizeof(T);
-  constexpr int kRounds = 1;  // whose vectors are in registers at once
+  constexpr int kRounds = 2;  // whose vectors are in registers at once
   __shared__ float partial[256];
   const size_t row = (size_t)blockIdx.x * hidden;
   float squares = 0;
@@ -126,11 +129,10 @@ __global__ void fused_add_rmsnorm(
     vectors = hidden / kVector * kVector;
   }
   const int batch = kRounds * kVector * blockDim.x;  // elements in kRounds rounds
-  const bool whole = vectors <= batch;
   Vector<T, kVector> x_kept[kRounds];
   Vector<T, kVector> residual_kept[kRounds];
   Vector<T, kVector> weight_kept[kRounds];
-  if (whole) {
+  if (kWhole) {
 #pragma unroll
     for (int round = 0; round < kRounds; ++round) {
       const int first = (round * blockDim.x + threadIdx.x) * kVector;
@@ -142,7 +144,7 @@ __global__ void fused_add_rmsnorm(
     }
   }
   for (int begin = 0; begin < vectors; begin += batch) {
-    if (!whole) {
+    if (!kWhole) {
 #pragma unroll
       for (int round = 0; round < kRounds; ++round) {
         const int first = begin + (round * blockDim.x + threadIdx.x) * kVector;
@@ -166,6 +168,7 @@ __global__ void fused_add_rmsnorm(
         store_vector(&new_residual[row + first], new_residual_vector);
       }
     }
+    if (kWhole) break;
   }
   for (int i = vectors + threadIdx.x; i < hidden; i += blockDim.x) {
     const float sum = to_float(x[row + i]) + to_float(residual[row + i]);
@@ -175,7 +178,7 @@ __global__ void fused_add_rmsnorm(
   const auto sum2 = block_sum(squares, partial);
   const float factor = rsqrtf(__fdividef(sum2, hidden) + kEpsilon);
   for (int begin = 0; begin < vectors; begin += batch) {
-    if (!whole) {
+    if (!kWhole) {
 #pragma unroll
       for (int round = 0; round < kRounds; ++round) {
         const int first = begin + (round * blockDim.x + threadIdx.x) * kVector;
@@ -199,6 +202,7 @@ __global__ void fused_add_rmsnorm(
         store_vector(&out[row + first], out_vector);
       }
     }
+    if (kWhole) break;
   }
   for (int i = vectors + threadIdx.x; i < hidden; i += blockDim.x) {
     const float sum = to_float(x[row + i]) + to_float(residual[row + i]);
@@ -219,13 +223,23 @@ template <typename T>
 void launch(const State& state, int set, cudaStream_t stream) {
   void* const* in = state.context.inputs + set * state.context.n_inputs;
   void* const* out = state.context.outputs + set * state.context.n_outputs;
-  fused_add_rmsnorm<<<state.shape.tokens, row_threads(
-      state.shape.hidden, 16 / sizeof(*((const T*)in[0])), 512), 0, stream>>>((T*)out[0],
-                                                                              (T*)out[1],
-                                                                              (const T*)in[0],
-                                                                              (const T*)in[1],
-                                                                              (const T*)in[2],
-                                                                              state.shape.hidden);
+  if (row_parts(state.shape.hidden, 32 / sizeof(*((const T*)in[0])), 512) == 1) {
+    fused_add_rmsnorm<true><<<state.shape.tokens, row_threads(
+        state.shape.hidden, 32 / sizeof(*((const T*)in[0])), 512), 0, stream>>>((T*)out[0],
+                                                                                (T*)out[1],
+                                                                                (const T*)in[0],
+                                                                                (const T*)in[1],
+                                                                                (const T*)in[2],
+                                                                                state.shape.hidden);
+  } else {
+    fused_add_rmsnorm<false><<<state.shape.tokens, row_threads(
+        state.shape.hidden, 32 / sizeof(*((const T*)in[0])), 512), 0, stream>>>((T*)out[0],
+                                                                                (T*)out[1],
+                                                                                (const T*)in[0],
+                                                                                (const T*)in[1],
+                                                                                (const T*)in[2],
+                                                                                state.shape.hidden);
+  }
 }
 
 int setup(const cuco_context& context, const Shape& shape, State** state) {

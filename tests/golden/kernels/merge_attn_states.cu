@@ -59,7 +59,7 @@ __device__ bool is_aligned(const T* at) {
 // `each` at once.
 inline unsigned row_parts(size_t length, size_t each, unsigned most) {
   const size_t parts = (length + each * most - 1) / (each * most);
-  return parts < 1 ? 1 : parts > 65535 ? 65535 : (unsigned)parts;
+  return parts < 1 ? 1 : (unsigned)parts;
 }
 
 // Threads of one of them, in whole warps.
@@ -79,9 +79,12 @@ inline dim3 row_block(size_t length, size_t each, unsigned most) {
   return dim3(threads, row_parts(length, each, most) > 1 ? 1 : most / threads);
 }
 
+// Neighbours in x are neighbours in memory; rows go on in z where y has no room for them.
 inline dim3 row_grid(unsigned rows, size_t length, size_t each, unsigned most) {
   const unsigned joined = row_block(length, each, most).y;
-  return dim3((rows + joined - 1) / joined, row_parts(length, each, most));
+  const unsigned blocks = (rows + joined - 1) / joined;
+  const unsigned layers = blocks / 65535 + 1;
+  return dim3(row_parts(length, each, most), (blocks + layers - 1) / layers, layers);
 }
 
 template <typename T>
@@ -89,7 +92,7 @@ __global__ void merge(
     T* __restrict__ v, float* __restrict__ s, const T* __restrict__ va,
     const float* __restrict__ sa, const T* __restrict__ vb, const float* __restrict__ sb, int size,
     unsigned blocks) {
-  const unsigned block = blockIdx.x * blockDim.y + threadIdx.y;
+  const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
   if (block >= blocks) return;
   constexpr int kVector = 16 / sizeof(T);
   constexpr int kRounds = 1;  // whose vectors are in registers at once
@@ -100,59 +103,41 @@ __global__ void merge(
       is_aligned<kVector>(&v[row * size])) {
     vectors = size / kVector * kVector;
   }
-  const int batch = kRounds * kVector * (gridDim.y * blockDim.x);  // elements in kRounds rounds
-  const bool whole = vectors <= batch;
   Vector<T, kVector> va_kept[kRounds];
   Vector<T, kVector> vb_kept[kRounds];
-  if (whole) {
 #pragma unroll
-    for (int round = 0; round < kRounds; ++round) {
-      const int first = (round * gridDim.y * blockDim.x + blockIdx.y * blockDim.x + threadIdx.x) * kVector;
-      if (first < vectors) {
-        va_kept[round] = load_vector<kVector>(&va[row * size + first]);
-        vb_kept[round] = load_vector<kVector>(&vb[row * size + first]);
-      }
+  for (int round = 0; round < kRounds; ++round) {
+    const int first = (round * gridDim.x * blockDim.x + blockIdx.x * blockDim.x + threadIdx.x) * kVector;
+    if (first < vectors) {
+      va_kept[round] = load_vector<kVector>(&va[row * size + first]);
+      vb_kept[round] = load_vector<kVector>(&vb[row * size + first]);
     }
   }
   const float top = fmaxf(sa[row], sb[row]);
   const float wa = __expf(sa[row] - top);
   const float wb = __expf(sb[row] - top);
   const float inverse = __fdividef(1.0f, (wa + wb));
-  for (int begin = 0; begin < vectors; begin += batch) {
-    if (!whole) {
 #pragma unroll
-      for (int round = 0; round < kRounds; ++round) {
-        const int first = begin + (
-            round * gridDim.y * blockDim.x + blockIdx.y * blockDim.x + threadIdx.x) * kVector;
-        if (first < vectors) {
-          va_kept[round] = load_vector<kVector>(&va[row * size + first]);
-          vb_kept[round] = load_vector<kVector>(&vb[row * size + first]);
-        }
+  for (int round = 0; round < kRounds; ++round) {
+    const int first = (round * gridDim.x * blockDim.x + blockIdx.x * blockDim.x + threadIdx.x) * kVector;
+    if (first < vectors) {
+      Vector<T, kVector> v_vector;
+#pragma unroll
+      for (int e = 0; e < kVector; ++e) {
+        const float a = to_float(va_kept[round][e]);
+        const float b = to_float(vb_kept[round][e]);
+        store(&v_vector[e], (a * wa + b * wb) * inverse);
       }
-    }
-#pragma unroll
-    for (int round = 0; round < kRounds; ++round) {
-      const int first = begin + (
-          round * gridDim.y * blockDim.x + blockIdx.y * blockDim.x + threadIdx.x) * kVector;
-      if (first < vectors) {
-        Vector<T, kVector> v_vector;
-#pragma unroll
-        for (int e = 0; e < kVector; ++e) {
-          const float a = to_float(va_kept[round][e]);
-          const float b = to_float(vb_kept[round][e]);
-          store(&v_vector[e], (a * wa + b * wb) * inverse);
-        }
-        store_vector(&v[row * size + first], v_vector);
-      }
+      store_vector(&v[row * size + first], v_vector);
     }
   }
-  for (int i = vectors + blockIdx.y * blockDim.x + threadIdx.x; i < size;
-       i += gridDim.y * blockDim.x) {
+  for (int i = vectors + blockIdx.x * blockDim.x + threadIdx.x; i < size;
+       i += gridDim.x * blockDim.x) {
     const float a = to_float(va[row * size + i]);
     const float b = to_float(vb[row * size + i]);
     store(&v[row * size + i], (a * wa + b * wb) * inverse);
   }
-  if (blockIdx.y == 0 && (threadIdx.x == 0)) s[row] = top + __logf(wa + wb);
+  if (blockIdx.x == 0 && (threadIdx.x == 0)) s[row] = top + __logf(wa + wb);
 }
 
 // cuco: evolve end

@@ -59,7 +59,7 @@ __device__ bool is_aligned(const T* at) {
 // `each` at once.
 inline unsigned row_parts(size_t length, size_t each, unsigned most) {
   const size_t parts = (length + each * most - 1) / (each * most);
-  return parts < 1 ? 1 : parts > 65535 ? 65535 : (unsigned)parts;
+  return parts < 1 ? 1 : (unsigned)parts;
 }
 
 // Threads of one of them, in whole warps.
@@ -79,15 +79,18 @@ inline dim3 row_block(size_t length, size_t each, unsigned most) {
   return dim3(threads, row_parts(length, each, most) > 1 ? 1 : most / threads);
 }
 
+// Neighbours in x are neighbours in memory; rows go on in z where y has no room for them.
 inline dim3 row_grid(unsigned rows, size_t length, size_t each, unsigned most) {
   const unsigned joined = row_block(length, each, most).y;
-  return dim3((rows + joined - 1) / joined, row_parts(length, each, most));
+  const unsigned blocks = (rows + joined - 1) / joined;
+  const unsigned layers = blocks / 65535 + 1;
+  return dim3(row_parts(length, each, most), (blocks + layers - 1) / layers, layers);
 }
 
 template <typename T>
 __global__ void silu_and_mul(T* __restrict__ out, const T* __restrict__ x, int width,
                              unsigned blocks) {
-  const unsigned block = blockIdx.x * blockDim.y + threadIdx.y;
+  const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * blockDim.y + threadIdx.y;
   if (block >= blocks) return;
   constexpr int kVector = 16 / sizeof(T);
   constexpr int kRounds = 1;  // whose vectors are in registers at once
@@ -98,50 +101,32 @@ __global__ void silu_and_mul(T* __restrict__ out, const T* __restrict__ x, int w
       is_aligned<kVector>(&out[token * width])) {
     vectors = width / kVector * kVector;
   }
-  const int batch = kRounds * kVector * (gridDim.y * blockDim.x);  // elements in kRounds rounds
-  const bool whole = vectors <= batch;
   Vector<T, kVector> x_kept[kRounds];
   Vector<T, kVector> x_kept2[kRounds];
-  if (whole) {
 #pragma unroll
-    for (int round = 0; round < kRounds; ++round) {
-      const int first = (round * gridDim.y * blockDim.x + blockIdx.y * blockDim.x + threadIdx.x) * kVector;
-      if (first < vectors) {
-        x_kept[round] = load_vector<kVector>(&x[token * 2 * width + first]);
-        x_kept2[round] = load_vector<kVector>(&x[token * 2 * width + width + first]);
-      }
+  for (int round = 0; round < kRounds; ++round) {
+    const int first = (round * gridDim.x * blockDim.x + blockIdx.x * blockDim.x + threadIdx.x) * kVector;
+    if (first < vectors) {
+      x_kept[round] = load_vector<kVector>(&x[token * 2 * width + first]);
+      x_kept2[round] = load_vector<kVector>(&x[token * 2 * width + width + first]);
     }
   }
-  for (int begin = 0; begin < vectors; begin += batch) {
-    if (!whole) {
 #pragma unroll
-      for (int round = 0; round < kRounds; ++round) {
-        const int first = begin + (
-            round * gridDim.y * blockDim.x + blockIdx.y * blockDim.x + threadIdx.x) * kVector;
-        if (first < vectors) {
-          x_kept[round] = load_vector<kVector>(&x[token * 2 * width + first]);
-          x_kept2[round] = load_vector<kVector>(&x[token * 2 * width + width + first]);
-        }
+  for (int round = 0; round < kRounds; ++round) {
+    const int first = (round * gridDim.x * blockDim.x + blockIdx.x * blockDim.x + threadIdx.x) * kVector;
+    if (first < vectors) {
+      Vector<T, kVector> out_vector;
+#pragma unroll
+      for (int e = 0; e < kVector; ++e) {
+        const float gate = to_float(x_kept[round][e]);
+        const float up = to_float(x_kept2[round][e]);
+        store(&out_vector[e], __fdividef(gate, (1.0f + __expf(-gate))) * up);
       }
-    }
-#pragma unroll
-    for (int round = 0; round < kRounds; ++round) {
-      const int first = begin + (
-          round * gridDim.y * blockDim.x + blockIdx.y * blockDim.x + threadIdx.x) * kVector;
-      if (first < vectors) {
-        Vector<T, kVector> out_vector;
-#pragma unroll
-        for (int e = 0; e < kVector; ++e) {
-          const float gate = to_float(x_kept[round][e]);
-          const float up = to_float(x_kept2[round][e]);
-          store(&out_vector[e], __fdividef(gate, (1.0f + __expf(-gate))) * up);
-        }
-        store_vector(&out[token * width + first], out_vector);
-      }
+      store_vector(&out[token * width + first], out_vector);
     }
   }
-  for (int i = vectors + blockIdx.y * blockDim.x + threadIdx.x; i < width;
-       i += gridDim.y * blockDim.x) {
+  for (int i = vectors + blockIdx.x * blockDim.x + threadIdx.x; i < width;
+       i += gridDim.x * blockDim.x) {
     const float gate = to_float(x[token * 2 * width + i]);
     const float up = to_float(x[token * 2 * width + width + i]);
     store(&out[token * width + i], __fdividef(gate, (1.0f + __expf(-gate))) * up);

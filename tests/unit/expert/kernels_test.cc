@@ -142,6 +142,39 @@ TEST(KernelGeometry, IsRefusedWhereTheKernelCountsOnItsOwn) {
   }
 }
 
+/// A program with a part of its text replaced, rewritten with fitted launches.
+std::string fitted(std::string text, const std::string& part, const std::string& other) {
+  const auto at = text.find(part);
+  if (at == std::string::npos) return "the part is not there";
+  text.replace(at, part.size(), other);
+  const auto graph = parse(text);
+  if (!graph) return graph.error().kind() == ErrorKind::NotFound ? "" : graph.error().message();
+  const auto made = rewrite_kernels(
+      *graph, text, {.vector_bytes = 16, .rounds = 1, .shuffles = true, .fitted = true});
+  return made ? *made : made.error().message();
+}
+
+TEST(FittedLaunches, ChooseTheVersionForWholeRowsWhereNothingElseNamesTheKernel) {
+  const auto seed = *system::read_file(kRoot / "workloads/fused_add_rmsnorm/program.cu");
+  const std::string launch = "fused_add_rmsnorm<<<state.shape.tokens";
+  const auto plain = fitted(seed, launch, launch);
+  CUCO_NEEDS("libclang", !plain.empty(), "no parser");
+  const auto has = [](const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(has(plain, "template <bool kWhole, typename T>")) << plain;
+  EXPECT_TRUE(has(plain, "1024) == 1) {\n    fused_add_rmsnorm<true><<<")) << plain;
+  const auto conditional =
+      fitted(seed, launch, "if (set >= 0) fused_add_rmsnorm<T><<<state.shape.tokens");
+  EXPECT_TRUE(has(conditional, "if (set >= 0) { if (row_parts")) << conditional;
+  EXPECT_TRUE(has(conditional, "fused_add_rmsnorm<false, T><<<")) << conditional;
+  const auto named =
+      fitted(seed, launch, "const auto kernel = fused_add_rmsnorm<T>;\n(void)kernel;\n" + launch);
+  EXPECT_TRUE(has(named, "const bool whole = vectors <= batch;")) << named;
+  const auto in_expression = fitted(seed, launch, "set < 0 ? (void)0 : " + launch);
+  EXPECT_FALSE(has(in_expression, "kWhole")) << in_expression;
+}
+
 struct GoldenCase {
   std::string workload;
   design::KernelDesign design;
@@ -175,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels,
                                                      .fitted = true}},
                                          GoldenCase{"fused_add_rmsnorm",
                                                     {.vector_bytes = 16,
-                                                     .rounds = 1,
+                                                     .rounds = 2,
                                                      .shuffles = true,
                                                      .fast_math = true,
                                                      .read_only = true,

@@ -57,6 +57,20 @@ const Expression* find_launch(const analysis::Syntax& syntax, const Span& span) 
   return found;
 }
 
+/// Not a part of a larger expression.
+bool is_statement(const analysis::Syntax& syntax, const Span& span) {
+  bool found = false;
+  for (const auto& function : syntax.functions) {
+    if (!function.body || found) continue;
+    visit(*function.body, {{}, [&](const analysis::Statement& part) {
+                             found = found || (part.kind == analysis::StatementKind::Evaluate &&
+                                               part.value && part.value->span == span);
+                             return !found;
+                           }});
+  }
+  return found;
+}
+
 /// A number, also where it is about to become a dim3.
 bool is_number(const Expression& expression) {
   if (expression.kind == ExpressionKind::Construct && !expression.operands.empty())
@@ -86,6 +100,7 @@ std::optional<LaunchText> read_launch(const analysis::CommunicationGraph& graph,
   const auto parts = configuration(text, launch.span);
   if (parts.size() < 2) return std::nullopt;
   LaunchText read;
+  read.span = launch.span;
   read.grid = parts[0];
   read.block = parts[1];
   read.grid_text = text.substr(parts[0].begin, parts[0].end - parts[0].begin);
@@ -99,6 +114,11 @@ std::optional<LaunchText> read_launch(const analysis::CommunicationGraph& graph,
   read.repeatable = read.grid_text.find_first_of("=") == std::string::npos &&
                     read.grid_text.find("++") == std::string::npos &&
                     read.grid_text.find("--") == std::string::npos;
+  if (is_statement(graph.syntax, launch.span)) {
+    const auto semicolon = text.find_first_not_of(" \t\n", launch.span.end);
+    if (semicolon != std::string_view::npos && text[semicolon] == ';')
+      read.statement_end = semicolon + 1;
+  }
   return read;
 }
 

@@ -13,6 +13,7 @@
 namespace cuco::expert::kernels {
 
 struct LaunchText {
+  analysis::Span span;         ///< The kernel's name first.
   analysis::Span grid, block;  ///< Without the spaces around them.
   std::string grid_text, block_text;
   std::vector<std::string> arguments;
@@ -20,6 +21,7 @@ struct LaunchText {
   std::optional<long long> threads;  ///< The block, if it is one known number.
   bool flat = false;                 ///< Grid and block are numbers, not dim3.
   bool repeatable = false;           ///< The grid may be evaluated twice.
+  std::size_t statement_end = 0;     ///< Behind its semicolon; 0: it is a part of a statement.
 };
 
 /// Nothing for a launch that a macro writes.

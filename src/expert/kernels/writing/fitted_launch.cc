@@ -118,9 +118,10 @@ GridAndBlock fit_launch(const FittedLaunch& fitted,
   const auto sizes = fmt::format("{}, {}, {}", filled_in(fitted.length, launch),
                                  filled_in(fitted.each, launch), fitted.most);
   if (fitted.fit == Fit::Block)
-    return {launch.grid_text, fmt::format("{}({})", names.threads, sizes)};
+    return {launch.grid_text, fmt::format("{}({})", names.threads, sizes),
+            fmt::format("{}({}) == 1", names.parts, sizes)};
   return {fmt::format("{}({}, {})", names.grid, launch.grid_text, sizes),
-          fmt::format("{}({})", names.block, sizes)};
+          fmt::format("{}({})", names.block, sizes), ""};
 }
 
 }  // namespace cuco::expert::kernels

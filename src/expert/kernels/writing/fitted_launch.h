@@ -46,9 +46,9 @@ struct FitNames {
 [[nodiscard]] Result<void> check_repeatable(const LaunchText& launch,
                                             const std::string& expression);
 
-/// Grid and block of one launch.
+/// Grid and block of one launch, and the condition that each thread has one batch.
 struct GridAndBlock {
-  std::string grid, block;
+  std::string grid, block, whole;
 };
 [[nodiscard]] GridAndBlock fit_launch(const FittedLaunch& fitted,
                                       const LaunchText& launch,

@@ -216,7 +216,8 @@ Result<std::vector<Replacement>> split_rows(const KernelReading& reading) {
 Result<void> check_joined_rows(const KernelReading& reading) {
   const auto& facts = reading.facts;
   CUCO_TRY(check_launches(reading));
-  CUCO_TRY(check_free(facts, {"blockIdx.y", "threadIdx.y", "blockDim.y", "gridDim.x"}));
+  CUCO_TRY(
+      check_free(facts, {"blockIdx.y", "blockIdx.z", "threadIdx.y", "blockDim.y", "gridDim.x"}));
   if (facts.shared) return no("threads of a block talk to each other");
   if (!facts.builtins.contains("blockIdx.x")) return no("the kernel is one block");
   if (facts.in_callees.contains("blockIdx.x") || facts.in_macros.contains("blockIdx.x"))

@@ -9,6 +9,7 @@
 #include "expert/kernels/reading/stores.h"
 #include "expert/kernels/reading/visit.h"
 #include "expert/kernels/writing/fast_math.h"
+#include "program/tokens.h"
 
 namespace cuco::expert::kernels {
 namespace {
@@ -29,12 +30,14 @@ class Rewriter {
            const LaunchBuffers& buffers,
            std::string_view text,
            const design::KernelDesign& design,
-           const HelperNames& names)
+           const HelperNames& names,
+           bool may_be_template)
       : kernel_(kernel),
         launches_(launches),
         text_(text),
         design_(design),
         names_(names),
+        may_be_template_(may_be_template),
         reading_{kernel,
                  launches,
                  text,
@@ -157,8 +160,11 @@ class Rewriter {
       return false;
     }
     if (rounds_.empty()) rounds_ = fresh_.make("kRounds");
+    const auto when = who_knows_whole();
+    if (when == Whole::Argument && made_.whole.empty()) made_.whole = fresh_.make("kWhole");
+    const auto whole = when == Whole::Tested ? fresh_.make("whole") : made_.whole;
     const RowLoopNames names{name_of_length(vector_length(all, design_.vector_bytes)), rounds_,
-                             names_.vectors};
+                             when, whole, names_.vectors};
     const auto& first = group.loops.front().found->loop;
     auto made = emit_row_loops(group, sharing_of(first), results_, kernel_, text_, names, fresh_);
     if (group.at < first.statement->span.begin) {
@@ -174,6 +180,26 @@ class Rewriter {
         reading_.facts.builtins.contains("blockIdx.x"))
       made_.grid_divisor = design_.vector_bytes / widest * design_.rounds;
     return true;
+  }
+
+  /// The host counts the rounds of the first loop: of the others, too, where they are as long and
+  /// their vectors have as many elements.
+  [[nodiscard]] Whole who_knows_whole() const {
+    const bool rows = made_.fitted.fit == Fit::Rows;
+    if (!rows && !(design_.fitted && may_be_template_)) return Whole::Tested;
+    std::set<std::string> lengths;
+    std::set<int> widest;
+    std::set<std::string> limits;
+    for (const auto& found : loops_) {
+      if (!found.accesses) continue;
+      lengths.insert(vector_length(found.accesses->accesses, design_.vector_bytes));
+      widest.insert(widest_element(*found.accesses));
+      limits.insert(to_text(polynomial(kernel_, *found.loop.limit)));
+    }
+    const bool alike = loops_.front().accesses && lengths.size() == 1 && widest.size() == 1 &&
+                       limits.size() == 1 && lengths.begin()->find('?') == std::string::npos;
+    if (!alike) return Whole::Tested;
+    return rows ? Whole::Always : Whole::Argument;
   }
 
   /// Lines of their own in front of a statement.
@@ -394,12 +420,14 @@ class Rewriter {
     if (made_.rows_per_block > 1 || made_.fitted.fit == Fit::Rows) {
       const auto row = fresh_.make("block");
       const auto blocks = fresh_.make("blocks");
+      const bool fitted = made_.fitted.fit == Fit::Rows;
       top = fmt::format(
-                "\n  const unsigned {0} = blockIdx.x * blockDim.y + threadIdx.y;\n"
+                "\n  const unsigned {0} = {2} * blockDim.y + threadIdx.y;\n"
                 "  if ({0} >= {1}) return;",
-                row, blocks) +
+                row, blocks, fitted ? "(blockIdx.z * gridDim.y + blockIdx.y)" : "blockIdx.x") +
             top;
       rename_blocks(row, replacements);
+      if (fitted) share_along_x(replacements);
       const auto close = text_.rfind(')', body);
       replacements.push_back({close, close, fmt::format(", unsigned {}", blocks)});
     }
@@ -407,14 +435,26 @@ class Rewriter {
     made_.text = render(text_, span.begin, span.end, std::move(replacements));
   }
 
+  static void rename(std::string_view old,
+                     std::string_view name,
+                     std::vector<Replacement>& replacements) {
+    for (auto& replacement : replacements) {
+      for (auto at = replacement.text.find(old); at != std::string::npos;
+           at = replacement.text.find(old, at + name.size()))
+        replacement.text.replace(at, old.size(), name);
+    }
+  }
+
+  /// Blocks that start one after the other should read on where the one before ends.
+  static void share_along_x(std::vector<Replacement>& replacements) {
+    rename("blockIdx.y", "blockIdx.x", replacements);
+    rename("gridDim.y", "gridDim.x", replacements);
+  }
+
   /// Every blockIdx.x of the kernel, also in what was just written.
   void rename_blocks(const std::string& row, std::vector<Replacement>& replacements) const {
     constexpr std::string_view kOld = "blockIdx.x";
-    for (auto& replacement : replacements) {
-      for (auto at = replacement.text.find(kOld); at != std::string::npos;
-           at = replacement.text.find(kOld, at + row.size()))
-        replacement.text.replace(at, kOld.size(), row);
-    }
+    rename(kOld, row, replacements);
     for_each_expression(kernel_.body(), [&](const Expression& expression) {
       if (builtin_name(expression) != kOld) return;
       // A cast in front of it stays.
@@ -430,6 +470,7 @@ class Rewriter {
   std::string_view text_;
   const design::KernelDesign& design_;
   const HelperNames& names_;
+  bool may_be_template_;
   KernelReading reading_;
   DistinctMemory memory_;
   RowGroups groups_;
@@ -445,6 +486,21 @@ class Rewriter {
   RewrittenKernel made_;
 };
 
+/// Whether the kernel may have one more template parameter: nothing but the launches names it, and
+/// each of them is a statement.
+bool can_be_template(const KernelBody& kernel,
+                     const std::vector<LaunchText>& launches,
+                     std::string_view text) {
+  const auto& function = kernel.function();
+  const auto names = program::identifiers(text);
+  const auto named = static_cast<std::size_t>(
+      std::ranges::count(names, std::string_view(function.name), &program::Identifier::name));
+  const auto is_statement = [](const LaunchText& launch) { return launch.statement_end > 0; };
+  const auto before = trim(text.substr(0, function.span.begin));
+  return named == 1 + launches.size() && std::ranges::all_of(launches, is_statement) &&
+         !before.ends_with("\"C\"");
+}
+
 }  // namespace
 
 RewrittenKernel rewrite_kernel(const KernelBody& kernel,
@@ -453,7 +509,14 @@ RewrittenKernel rewrite_kernel(const KernelBody& kernel,
                                std::string_view text,
                                const design::KernelDesign& design,
                                const HelperNames& names) {
-  return Rewriter(kernel, launches, buffers, text, design, names).rewrite();
+  const auto rewritten = [&](bool may_be_template) {
+    return Rewriter(kernel, launches, buffers, text, design, names, may_be_template).rewrite();
+  };
+  const bool splits = can_be_template(kernel, launches, text);
+  auto made = rewritten(splits);
+  // Its launches are not fitted after all: nobody would give it the argument.
+  if (!made.whole.empty() && made.fitted.fit != Fit::Block) made = rewritten(false);
+  return made;
 }
 
 }  // namespace cuco::expert::kernels

@@ -36,6 +36,7 @@ struct RewrittenKernel {
   int blocks_per_row = 0, rows_per_block = 0;
   int grid_divisor = 0;  ///< The grid may be smaller by this.
   FittedLaunch fitted;   ///< Uses templates/fitted_launch.cu.
+  std::string whole;     ///< The parameter of the template that it becomes; empty: none.
   bool operator==(const RewrittenKernel&) const = default;
 };
 

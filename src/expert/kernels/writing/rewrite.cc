@@ -89,6 +89,19 @@ std::size_t above(std::string_view text, std::size_t kernel) {
   return line;
 }
 
+/// One more parameter in front of those of its template, if it is one.
+void make_template(std::string_view text,
+                   std::size_t kernel,
+                   const std::string& parameter,
+                   Edits& edits) {
+  const auto begin = declaration_begin(text, kernel);
+  if (begin == kernel) {
+    edits.insert(begin, fmt::format("template <bool {}>\n", parameter));
+  } else {
+    edits.insert(text.find('<', begin) + 1, fmt::format("bool {}, ", parameter));
+  }
+}
+
 /// Line breaks become spaces: the text is broken anew. With comments in it, it stays as it is.
 std::string on_one_line(std::string_view text) {
   if (text.find("//") != std::string_view::npos) return std::string(text);
@@ -104,6 +117,33 @@ std::string on_one_line(std::string_view text) {
     if (!result.empty() && result.back() != '(') result += ' ';
   }
   return result;
+}
+
+/// The kernel's name with one more argument in front of those of its template.
+std::string with_argument(std::string_view name, std::string_view argument) {
+  const auto arguments = name.find('<');
+  if (arguments == std::string_view::npos) return fmt::format("{}<{}>", name, argument);
+  return fmt::format("{}<{}, {}", name.substr(0, arguments), argument,
+                     trim(name.substr(arguments + 1)));
+}
+
+/// One launch of either version of the kernel. `changed`: from its grid to its last argument.
+std::string by_length(const LaunchText& launch,
+                      const std::string& whole,
+                      const std::string& changed,
+                      std::string_view text) {
+  const auto open = text.find("<<<", launch.span.begin);
+  const auto name = trim(text.substr(launch.span.begin, open - launch.span.begin));
+  const auto margin = std::string(indentation(text, launch.span.begin), ' ');
+  const auto either = [&](std::string_view argument) {
+    return fmt::format("{}  {}<<<{});\n{}", margin, with_argument(name, argument), changed, margin);
+  };
+  const auto code =
+      fmt::format("if ({}) {{\n{}}} else {{\n{}}}", whole, either("true"), either("false"));
+  // An if or else in front of it takes one statement.
+  const auto before = trim(text.substr(0, launch.span.begin));
+  const bool first = before.ends_with(";") || before.ends_with("{") || before.ends_with("}");
+  return first ? code : "{ " + code + " }";
 }
 
 void change_launch(const LaunchText& launch,
@@ -134,8 +174,13 @@ void change_launch(const LaunchText& launch,
   if (grid == launch.grid_text && block == launch.block_text) return;
   const auto between = text.substr(launch.grid.end, launch.block.begin - launch.grid.end);
   const auto rest = text.substr(launch.block.end, launch.arguments_end - launch.block.end);
-  edits.replace(launch.grid.begin, launch.arguments_end,
-                fmt::format("{}{}{}{}{}", grid, between, block, on_one_line(rest), blocks));
+  const auto changed = fmt::format("{}{}{}{}{}", grid, between, block, on_one_line(rest), blocks);
+  if (kernel.whole.empty()) {
+    edits.replace(launch.grid.begin, launch.arguments_end, changed);
+  } else {
+    edits.replace(launch.span.begin, launch.statement_end,
+                  by_length(launch, fit_launch(kernel.fitted, launch, names).whole, changed, text));
+  }
 }
 
 /// Names that the program does not use yet.
@@ -323,6 +368,7 @@ Result<std::string> rewrite_kernels(const CommunicationGraph& graph,
   for (const auto& [source, kernel] : rewritten) {
     const auto& span = source->functions.front()->span;
     edits.replace(span.begin, span.end, kernel.text);
+    if (!kernel.whole.empty()) make_template(text, span.begin, kernel.whole, edits);
     for (const auto& launch : source->launches)
       change_launch(launch, kernel, names.fits, text, edits);
   }

@@ -29,8 +29,8 @@ class Emitter {
         names_(names),
         fresh_(fresh),
         vectors_(fresh.make("vectors")),
-        batch_(fresh.make("batch")),
-        whole_(fresh.make("whole")) {
+        batch_(names.when == Whole::Always ? "" : fresh.make("batch")),
+        whole_(names.whole) {
     for (const auto& access : group.accesses)
       kept_.push_back(fresh.make(last_name(access.pointer) + "_kept"));
   }
@@ -66,12 +66,7 @@ class Emitter {
     out += if_aligned(all, names_.length, names_.vectors);
     out += fmt::format("  {} = {} / {} * {};\n}}\n", vectors_, as_factor(loop.limit()),
                        names_.length, names_.length);
-    const bool narrow =
-        loop.type() == "int" || loop.type() == "unsigned" || loop.type() == "unsigned int";
-    out += fmt::format("const {0} {1} = {2} * {3} * {4}{5};  // elements in {2} rounds\n",
-                       loop.type(), batch_, names_.rounds, names_.length,
-                       narrow ? "" : fmt::format("({})", loop.type()), as_factor(loop.step()));
-    out += fmt::format("const bool {} = {} <= {};\n", whole_, vectors_, batch_);
+    if (names_.when != Whole::Always) out += batch(loop);
     std::vector<Register> loaded;
     for (std::size_t i = 0; i < kept_.size(); ++i) {
       if (is_kept(i))
@@ -81,7 +76,19 @@ class Emitter {
       if (group_.accesses[i].read) loaded.push_back({&group_.accesses[i], kept_[i]});
     }
     if (loaded.empty()) return out;
+    if (names_.when == Whole::Always) return out + loads(loop, loaded, "", 0);
     return out + fmt::format("if ({}) {{\n{}}}\n", whole_, loads(loop, loaded, "", 2));
+  }
+
+  [[nodiscard]] std::string batch(const LoopText& loop) const {
+    const bool narrow =
+        loop.type() == "int" || loop.type() == "unsigned" || loop.type() == "unsigned int";
+    auto out = fmt::format("const {0} {1} = {2} * {3} * {4}{5};  // elements in {2} rounds\n",
+                           loop.type(), batch_, names_.rounds, names_.length,
+                           narrow ? "" : fmt::format("({})", loop.type()), as_factor(loop.step()));
+    if (names_.when == Whole::Tested)
+      out += fmt::format("const bool {} = {} <= {};\n", whole_, vectors_, batch_);
+    return out;
   }
 
   /// What is only stored by one loop needs no register behind it.
@@ -134,17 +141,25 @@ class Emitter {
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (own[i].access->read) (grouped.shared[i] < 0 ? always : again).push_back(own[i]);
     }
-    auto out = fmt::format("for ({0} {1} = 0; {1} < {2}; {1} += {3}) {{\n", loop.type(), begin,
-                           vectors_, batch_);
+    const auto body = [&](const std::string& from, std::size_t column) {
+      return each_round(loop, from, column, [&](const std::string& first) {
+        return round(grouped, own, loop, first, inner);
+      });
+    };
+    const bool once = names_.when == Whole::Always;
+    if (once && always.empty()) return body("", 0);
+    auto out = once ? "{\n"
+                    : fmt::format("for ({0} {1} = 0; {1} < {2}; {1} += {3}) {{\n", loop.type(),
+                                  begin, vectors_, batch_);
     for (const auto& [access, name] : always)
       out += fmt::format("  {} {}[{}];\n", vector_type(*access, names_.length, names_.vectors),
                          name, names_.rounds);
+    if (once) return out + loads(loop, always, "", 2) + body("", 2) + "}\n";
     if (!again.empty())
       out += fmt::format("  if (!{}) {{\n{}  }}\n", whole_, loads(loop, again, begin, 4));
     if (!always.empty()) out += loads(loop, always, begin, 2);
-    out += each_round(loop, begin, 2, [&](const std::string& first) {
-      return round(grouped, own, loop, first, inner);
-    });
+    out += body(begin, 2);
+    if (names_.when == Whole::Argument) out += fmt::format("  if ({}) break;\n", whole_);
     return out + "}\n";
   }
 
