@@ -66,7 +66,6 @@ void Checker::check_proxy(const BlockState& block,
     if (is_ordered && !is_proxied(block, warp.index, kSharedProxy, write))
       return report_proxy(block, warp, copy, kSharedProxy, word * 4, write);
   }
-  if (!copy.to_shared) return;
   const ActorId actor = block.first + warp.index;
   const ClockPtr known = races_.knowledge(actor);
   const Address from = warp.memory->canonical(copy.global);
@@ -100,10 +99,12 @@ void Checker::report_proxy(const BlockState& block,
   finding.where.what = fmt::format("bulk copy of {} bytes", copy.bytes);
   finding.other = describe(write.site, write.actor, write.lane);
   finding.address = address;
-  const bool overwrites = space == kSharedProxy && copy.to_shared;
+  const bool is_target = (space == kSharedProxy) == copy.to_shared;
   finding.message = fmt::format(
       "a bulk copy {} bytes that were written by stores, without a fence.proxy.async between",
-      overwrites ? "overwrites" : "reads");
+      !is_target               ? "reads"
+      : copy.reduce != nullptr ? "adds to"
+                               : "overwrites");
   finding.hint =
       "let the threads that store execute fence.proxy.async (cuda::ptx::fence_proxy_async) behind "
       "their stores, then meet, then begin the copy: it goes another way than loads and stores";

@@ -74,6 +74,7 @@ void Checker::check_global(BlockState& block,
   const std::uint32_t element = event.element == 0 ? event.bytes : event.element;
   const bool has_values = strong && warp.grid->weak == nullptr && element <= sizeof(std::uint64_t);
   access.is_addition = strong && event.kind == AccessKind::Atomic && is_addition(warp, op);
+  access.is_blind = event.copy != nullptr;
   unsigned asking = 0;
   const AskDemand ask = [&](std::uint64_t value, std::span<const std::uint64_t> others) {
     const vgpu::WhatIf::Answer answer = what_if_.ask(warp, op, asking, value, others);
@@ -89,9 +90,11 @@ void Checker::check_global(BlockState& block,
     if (strong) {
       asking = lane;
       // A read-modify-write that changes the value takes it (a lock): it goes by what it found.
-      access.is_addition = adds || (has_values && event.kind == AccessKind::Atomic &&
+      access.is_addition = adds || (has_values && !access.is_blind &&
+                                    event.kind == AccessKind::Atomic &&
                                     what_if_.leaves_values(warp, op, lane));
-      const bool asks = has_values && (event.kind == AccessKind::Load || access.is_addition);
+      const bool asks =
+          has_values && !access.is_blind && (event.kind == AccessKind::Load || access.is_addition);
       access.ask = asks ? &ask : nullptr;
       // The elements of a vector are operations of their own, which nothing orders.
       access.is_element = element < event.bytes;
@@ -125,7 +128,7 @@ void Checker::meet_in_global(const BlockState& block, ActorId actor, Access acce
   if (region != nullptr && region->kind == Region::Kind::Guard)
     return report_beyond(*region, actor, access);
   races_.access(actor, access);
-  if (access.kind == AccessKind::Store) return;
+  if (access.kind == AccessKind::Store || access.is_blind) return;
   block_records_[block.record].waits = true;
   if (region != nullptr && region->kind == Region::Kind::Signals) see_signal(block, actor, access);
 }

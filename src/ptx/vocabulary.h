@@ -65,7 +65,7 @@ namespace cuco::ptx {
   X(Up,"up") X(Down,"down") X(Bfly,"bfly") X(Idx,"idx") X(Exch,"exch") X(Cas,"cas") X(Inc,"inc") X(Dec,"dec") \
   X(Min,"min") X(Max,"max") X(Add,"add") X(And,"and") X(Or,"or") X(Xor,"xor") X(Popc,"popc") \
   X(Async,"async") X(Bulk,"bulk") X(Tensor,"tensor") X(CommitGroup,"commit_group") X(WaitGroup,"wait_group") X(WaitAll,"wait_all") \
-  X(Read,"read") X(BulkGroup,"bulk_group") X(Mbarrier,"mbarrier") X(MbarrierInit,"mbarrier_init") X(TryWait,"try_wait") \
+  X(Read,"read") X(BulkGroup,"bulk_group") X(Reduce,"reduce") X(Mbarrier,"mbarrier") X(MbarrierInit,"mbarrier_init") X(TryWait,"try_wait") \
   X(TestWait,"test_wait") X(ExpectTx,"expect_tx") X(CompleteTx,"complete_tx") X(ArriveDrop,"arrive_drop") X(Init,"init") \
   X(Inval,"inval") X(Noinc,"noinc") X(NoComplete,"noComplete") X(PendingCount,"pending_count") X(Parity,"parity") X(Proxy,"proxy") \
   X(Alias,"alias") X(ProxyTensormap,"tensormap::generic") X(MbarrierCompleteTxBytes,"mbarrier::complete_tx::bytes") \

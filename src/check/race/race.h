@@ -74,6 +74,7 @@ struct Access {
   bool is_addition = false;  ///< Atomic.
   bool is_constant = false;  ///< A load of what the kernel takes for constant (ld.global.nc).
   bool goes_on = false;      ///< Elsewhere, as one operation: what comes next is no later.
+  bool is_blind = false;     ///< A reduction by nobody who goes on: what it found tells nobody.
   bool is_element = false;   ///< Of a vector: it does not publish the others, nor itself.
   // Strong ones: what the location holds, what it will hold, and what a reader makes of it. Without
   // them, whatever was published there counts as awaited.

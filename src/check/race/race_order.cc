@@ -73,7 +73,7 @@ void RaceDetector::meet_on(ActorId actor, Access access) {
 void RaceDetector::synchronise(Me& me, const Access& access) {
   SyncHistory* history = flags_.find(access.address, access.bytes);
   // An addition from outside of a kernel (NIC) gives nothing back.
-  const bool loads = access.kind != AccessKind::Store && !access.after;
+  const bool loads = access.kind != AccessKind::Store && !access.after && !access.is_blind;
   bool polls = false;
   if (history != nullptr) {
     catch_up(*history, access);

@@ -103,6 +103,8 @@ void account_range(Warp& w, const Op& op, AccessKind kind, Address start, std::u
 /// When a copy of a contiguous range of anybody's memory, which a lane has only begun, is there.
 [[nodiscard]] VTime bulk_time(
     Warp& w, const Op& op, AccessKind kind, Address start, std::uint32_t bytes);
+/// When the L2 has reduced a range, word by word, as if a reduction had been sent for each.
+[[nodiscard]] VTime bulk_reduce_time(Warp& w, Address start, std::uint32_t bytes, bool is_float);
 
 /// Passes of shared memory for these lanes.
 void count_bank_conflicts(Warp& w,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// cp.async.bulk of one dimension: copies that a thread only begins. They take effect when they
-/// arrive, not before: a program that does not wait for them gets old data here.
+/// cp.async.bulk and cp.reduce.async.bulk of one dimension: copies that a thread only begins. They
+/// take effect when they arrive, not before: a program that does not wait for them gets old data
+/// here.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "vgpu/lower/lowering.h"
@@ -15,6 +17,11 @@ namespace cuco::vgpu {
 
 struct Block;
 struct Warp;
+
+/// Combines one element of global memory with another, which it replaces.
+using Reduction = void (*)(std::byte* to, const std::byte* from);
+/// Of red and cp.reduce; null: there is none of this kind and type.
+[[nodiscard]] Reduction reduction_of(const ptx::Instruction& instruction);
 
 /// One copy under way between global memory, anybody's, and the block's shared memory.
 struct BulkCopy {
@@ -30,6 +37,9 @@ struct BulkCopy {
   bool performed = false;
   bool parity = false;      ///< Of the mbarrier's phase that it has arrived in.
   std::uint64_t group = 0;  ///< Of copies to global memory: the lane's commit number.
+  /// Of cp.reduce: what becomes of each element of the target; null: it is overwritten.
+  Reduction reduce = nullptr;
+  std::uint8_t element = 0;
   VTime read = 0;           ///< When the source has been read.
   VTime done = 0;           ///< When it has arrived.
 };

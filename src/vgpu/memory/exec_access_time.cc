@@ -407,6 +407,11 @@ VTime unit_time(const Timing& timing, const Op& op, const OneLine& line) {
   return turns * unit;
 }
 
+/// The unit of an L2 that has the line's atomics.
+std::uint64_t atomic_unit_of(std::uint64_t line) {
+  return line * 0x9E37'79B9'7F4A'7C15ULL >> (64 - Timing::kAtomicUnitBits);
+}
+
 /// Atomics on one word come one after the other, wherever they come from. Places of the table are
 /// shared by words that hash alike, as the units of an L2 are.
 VTime serialise_atomics(Warp& w,
@@ -424,8 +429,8 @@ VTime serialise_atomics(Warp& w,
       open &= ~(1U << l);
       line.add(addresses[l]);
     });
-    const std::uint64_t unit = number * 0x9E37'79B9'7F4A'7C15ULL >> (64 - Timing::kAtomicUnitBits);
-    const VTime done = timing.atomic_units[unit].reserve(w.clock, unit_time(timing, op, line));
+    const VTime done =
+        timing.atomic_units[atomic_unit_of(number)].reserve(w.clock, unit_time(timing, op, line));
     ready = std::max(ready, done + timing.atomic_latency);
   }
   return ready;
@@ -597,6 +602,21 @@ VTime bulk_time(Warp& w, const Op& op, AccessKind kind, Address start, std::uint
   }
   w.block->last_exit = std::max(w.block->last_exit, ready);
   ++(store ? w.grid->counters.global_stores : w.grid->counters.global_loads);
+  return ready;
+}
+
+VTime bulk_reduce_time(Warp& w, Address start, std::uint32_t bytes, bool is_float) {
+  Timing& timing = *w.sm->timing;
+  const VTime unit = is_float ? timing.atomic_float_unit : timing.atomic_unit;
+  VTime ready = 0;
+  for (Address at = start, end = start + bytes; at < end;) {
+    const Address next = std::min(end, (at | 127U) + 1);
+    const std::uint64_t sectors = ((next - 1) >> 5U) - (at >> 5U) + 1;
+    const VTime done = timing.atomic_units[atomic_unit_of(at >> 7U)].reserve(w.clock, sectors * unit);
+    ready = std::max(ready, done + timing.atomic_latency);
+    at = next;
+  }
+  ++w.grid->counters.atomics;
   return ready;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "ptx/flow/register_access.h"
@@ -14,6 +15,7 @@
 #include "vgpu/exec/exec.h"
 #include "vgpu/lower/lowering.h"
 #include "vgpu/memory/access.h"
+#include "vgpu/memory/bulk.h"
 #include "vgpu/memory/release.h"
 #include "vgpu/numbers/float_kinds.h"
 #include "vgpu/numbers/rounding.h"
@@ -190,23 +192,41 @@ void exec_atomic(Warp& w, const Op& op) {
   }
 }
 
-template <typename T, typename F>
-Handler either(bool returns) {
-  return returns ? exec_atomic<T, F, true> : exec_atomic<T, F, false>;
-}
+/// What is made of an operation: the instruction's handler…
+struct AsInstruction {
+  bool returns = false;
+  template <typename T, typename F>
+  [[nodiscard]] Handler make() const {
+    return returns ? exec_atomic<T, F, true> : exec_atomic<T, F, false>;
+  }
+};
+/// …or the reduction of one element in global memory.
+struct AsReduction {
+  template <typename T, typename F>
+  [[nodiscard]] Reduction make() const {
+    return [](std::byte* to, const std::byte* from) {
+      T b;
+      T old;
+      std::memcpy(&b, from, sizeof b);
+      update<T, F>(to, b, b, Place{}, old);
+    };
+  }
+};
+template <typename As>
+using Made = decltype(std::declval<As>().template make<std::uint32_t, Add>());
 
-template <typename F>
-Handler for_bits(Type type, bool returns) {
+template <typename F, typename As>
+Made<As> for_bits(Type type, const As& as) {
   switch (ptx::size_of(type)) {
     case 2:
-      return either<std::uint16_t, F>(returns);
+      return as.template make<std::uint16_t, F>();
     case 4:
-      return either<std::uint32_t, F>(returns);
+      return as.template make<std::uint32_t, F>();
     case 8:
-      return either<std::uint64_t, F>(returns);
+      return as.template make<std::uint64_t, F>();
     case 16:
       if constexpr (std::is_same_v<F, Exchange> || std::is_same_v<F, CompareAndSwap>) {
-        return either<Wide, F>(returns);
+        return as.template make<Wide, F>();
       }
       return nullptr;
     default:
@@ -214,70 +234,72 @@ Handler for_bits(Type type, bool returns) {
   }
 }
 
-template <typename F>
-Handler for_ordered(Type type, bool returns) {
+template <typename F, typename As>
+Made<As> for_ordered(Type type, const As& as) {
   switch (type) {
     case Type::U32:
-      return either<std::uint32_t, F>(returns);
+      return as.template make<std::uint32_t, F>();
     case Type::S32:
-      return either<std::int32_t, F>(returns);
+      return as.template make<std::int32_t, F>();
     case Type::U64:
-      return either<std::uint64_t, F>(returns);
+      return as.template make<std::uint64_t, F>();
     case Type::S64:
-      return either<std::int64_t, F>(returns);
+      return as.template make<std::int64_t, F>();
     default:
       return nullptr;
   }
 }
 
-Handler addition(Type type, bool returns) {
+template <typename As>
+Made<As> addition(Type type, const As& as) {
   switch (type) {
     case Type::F32:
-      return either<std::uint32_t, AddF32>(returns);
+      return as.template make<std::uint32_t, AddF32>();
     case Type::F64:
-      return either<std::uint64_t, AddF64>(returns);
+      return as.template make<std::uint64_t, AddF64>();
     case Type::F16:
-      return either<std::uint16_t, AddHalf<KindF16>>(returns);
+      return as.template make<std::uint16_t, AddHalf<KindF16>>();
     case Type::Bf16:
-      return either<std::uint16_t, AddHalf<KindBf16>>(returns);
+      return as.template make<std::uint16_t, AddHalf<KindBf16>>();
     case Type::F16x2:
-      return either<std::uint32_t, AddPair<KindF16>>(returns);
+      return as.template make<std::uint32_t, AddPair<KindF16>>();
     case Type::Bf16x2:
-      return either<std::uint32_t, AddPair<KindBf16>>(returns);
+      return as.template make<std::uint32_t, AddPair<KindBf16>>();
     case Type::U32:
     case Type::S32:
-      return either<std::uint32_t, Add>(returns);
+      return as.template make<std::uint32_t, Add>();
     case Type::U64:
     case Type::S64:
-      return either<std::uint64_t, Add>(returns);
+      return as.template make<std::uint64_t, Add>();
     default:
       return nullptr;
   }
 }
 
-Handler choose(const ptx::Instruction& instruction, Type type, bool returns) {
+template <typename As>
+Made<As> choose(const ptx::Instruction& instruction, Type type, const As& as) {
   for (const Modifier modifier : instruction.modifiers) {
     switch (modifier) {
       case Modifier::Add:
-        return addition(type, returns);
+        return addition(type, as);
       case Modifier::Min:
-        return for_ordered<Min>(type, returns);
+        return for_ordered<Min>(type, as);
       case Modifier::Max:
-        return for_ordered<Max>(type, returns);
+        return for_ordered<Max>(type, as);
       case Modifier::Inc:
-        return type == Type::U32 ? either<std::uint32_t, Inc>(returns) : nullptr;
+        return type == Type::U32 ? as.template make<std::uint32_t, Inc>() : nullptr;
       case Modifier::Dec:
-        return type == Type::U32 ? either<std::uint32_t, Dec>(returns) : nullptr;
+        return type == Type::U32 ? as.template make<std::uint32_t, Dec>() : nullptr;
       case Modifier::And:
-        return for_bits<And>(type, returns);
+        return for_bits<And>(type, as);
       case Modifier::Or:
-        return for_bits<Or>(type, returns);
+        return for_bits<Or>(type, as);
       case Modifier::Xor:
-        return for_bits<Xor>(type, returns);
+        return for_bits<Xor>(type, as);
       case Modifier::Exch:
-        return for_bits<Exchange>(type, returns);
+        return for_bits<Exchange>(type, as);
       case Modifier::Cas:
-        return for_bits<CompareAndSwap>(type, returns);
+        return for_bits<CompareAndSwap>(type, as);
       default:
         break;
     }
@@ -311,11 +333,17 @@ std::uint8_t price_of(const ptx::Function& function,
 
 }  // namespace
 
+Reduction reduction_of(const ptx::Instruction& instruction) {
+  if (instruction.types.empty() || instruction.has(Modifier::Exch) || instruction.has(Modifier::Cas))
+    return nullptr;
+  return choose(instruction, instruction.types.back(), AsReduction{});
+}
+
 bool lower_atomic(Lowering& lowering, const ptx::Instruction& instruction) {
   if (instruction.types.empty() || instruction.has(Modifier::Async)) return false;
   const Type type = instruction.types.back();
   const bool returns = instruction.opcode == ptx::Opcode::Atom;
-  const Handler handler = choose(instruction, type, returns);
+  const Handler handler = choose(instruction, type, AsInstruction{returns});
   const std::size_t first = returns ? 1 : 0;  // operand index of the address
   const bool is_cas = instruction.has(Modifier::Cas);
   const auto& operands = instruction.operands;

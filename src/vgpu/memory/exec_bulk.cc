@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cp.async.bulk of one dimension (PTX ISA 9.7.9.25.4), its groups, and the arrival of its copies.
+// cp.async.bulk and cp.reduce.async.bulk of one dimension (PTX ISA 9.7.9.25.4), their groups, and the
+// arrival of their copies.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -53,9 +54,15 @@ void report(const BulkCopy& copy, Space space, AccessKind kind, Address at, std:
   Op access = *copy.op;
   MemoryAux aux;
   aux.space = space;
-  if (kind == AccessKind::Atomic) {
-    aux.order = Order::AcqRel;
+  if (kind == AccessKind::Atomic && space == Space::Shared) {
+    aux.order = Order::AcqRel;  // the mbarrier's
     aux.scope = Scope::Cta;
+  } else if (kind == AccessKind::Atomic) {
+    // Each element is reduced by an operation of its own (PTX ISA: .relaxed.gpu).
+    aux.order = Order::Relaxed;
+    aux.scope = Scope::Gpu;
+    aux.bytes = copy.element;
+    aux.vector = static_cast<std::uint8_t>(bytes / copy.element);
   }
   access.aux = aux.pack();
   LaneAddresses addresses{};
@@ -98,15 +105,22 @@ void perform(Block& block, BulkCopy& copy) {
   Warp& w = *copy.warp;
   note_progress(w);
   if (copy.bytes != 0 && w.memory->valid(copy.global, copy.bytes)) {
+    const AccessKind outer = copy.to_shared             ? AccessKind::Load
+                             : copy.reduce != nullptr ? AccessKind::Atomic
+                                                      : AccessKind::Store;
     for (std::uint32_t at = 0; at < copy.bytes; at += kPart) {
-      report(copy, Space::Global, copy.to_shared ? AccessKind::Load : AccessKind::Store,
-             copy.global + at, kPart);
+      report(copy, Space::Global, outer, copy.global + at, kPart);
       report(copy, Space::Shared, copy.to_shared ? AccessKind::Store : AccessKind::Load,
              copy.shared + at, kPart);
     }
     std::byte* outside = Memory::at(copy.global);
     std::byte* inside = block.shared.data() + copy.shared;
-    std::memcpy(copy.to_shared ? inside : outside, copy.to_shared ? outside : inside, copy.bytes);
+    if (copy.reduce == nullptr) {
+      std::memcpy(copy.to_shared ? inside : outside, copy.to_shared ? outside : inside, copy.bytes);
+    } else {
+      for (std::uint32_t at = 0; at < copy.bytes; at += copy.element)
+        copy.reduce(outside + at, inside + at);
+    }
     if (copy.to_shared) {
       notify_shared(block, static_cast<std::uint32_t>(copy.shared), copy.bytes, copy.done);
     } else {
@@ -115,6 +129,24 @@ void perform(Block& block, BulkCopy& copy) {
   }
   if (copy.to_shared) complete_bytes(block, copy);
   if (w.observer != nullptr) block.unseen_copies.push_back(copy);
+}
+
+/// What one of them reduces with, by the place that the op has it in.
+struct Element {
+  Reduction reduce = nullptr;
+  std::uint8_t bytes = 0;
+  bool is_float = false;
+};
+
+bool is_float(Type type) {
+  return type == Type::F16 || type == Type::Bf16 || type == Type::F32 || type == Type::F64;
+}
+
+Element element_of(const Warp& w, const Op& op) {
+  const ptx::Instruction* in = w.kernel->origins[op.source].instruction;
+  if (!in->has(Modifier::Reduce)) return {};
+  const Type type = in->types.back();
+  return {reduction_of(*in), static_cast<std::uint8_t>(ptx::size_of(type)), is_float(type)};
 }
 
 template <bool ToShared>
@@ -127,6 +159,7 @@ void exec_copy(Warp& w, const Op& op) {
   const std::uint8_t user = MemoryAux::unpack(op.aux).user;
   const Side shared = side_of(w, op, kSharedBase, (user & SharedNarrow) != 0);
   const Side object = side_of(w, op, kObjectBase, (user & ObjectNarrow) != 0);
+  const Element element = ToShared ? Element{} : element_of(w, op);
   LaneAddresses outside;
   gather_addresses(w, op, outside);
   for_active(w.active, [&](unsigned l) {
@@ -140,12 +173,18 @@ void exec_copy(Warp& w, const Op& op) {
                   .bytes = w.slots<std::uint32_t>(op.c)[l],
                   .lane = static_cast<std::uint8_t>(l),
                   .to_shared = ToShared,
-                  .group = kUncommitted};
+                  .group = kUncommitted,
+                  .reduce = element.reduce,
+                  .element = element.bytes};
     if (!check(w, copy)) return;
     copy.done = w.clock;
     if (copy.bytes != 0) {
       copy.done = bulk_time(w, op, ToShared ? AccessKind::Load : AccessKind::Store, copy.global,
                             copy.bytes);
+      if (copy.reduce != nullptr) {
+        copy.done = std::max(copy.done,
+                             bulk_reduce_time(w, copy.global, copy.bytes, element.is_float));
+      }
     }
     copy.read = std::min(copy.done, w.clock + copy.bytes / kReadBytes * w.sm->timing->cycle);
     if (!ToShared) w.block->stored = std::max(w.block->stored, copy.done);
@@ -234,6 +273,7 @@ bool lower_bulk(Lowering& lowering, const ptx::Instruction& in) {
   const bool to_shared = in.has(Modifier::MbarrierCompleteTxBytes) && in.has(Modifier::Global);
   const bool to_global = in.has(Modifier::BulkGroup) && in.has(Modifier::Global);
   if ((!to_shared && !to_global) || operands.size() < (to_shared ? 4U : 3U)) return false;
+  if (in.has(Modifier::Reduce) && (to_shared || reduction_of(in) == nullptr)) return false;
   const MemoryOperand inside = lowering.memory_operand(operands[to_shared ? 0 : 1], Type::B128);
   MemoryOperand outside = lowering.memory_operand(operands[to_shared ? 1 : 0], Type::B128);
   const MemoryOperand object =

@@ -25,6 +25,13 @@
 // CASE overwrites_unfenced shared-race
 // CASE in_stored_fenced none
 // CASE in_stored_unfenced global-race
+// CASE reduced none
+// CASE reduced_not_waited global-race
+// CASE reduced_beside_store global-race
+// CASE reduced_stored_fenced none
+// CASE reduced_stored_unfenced global-race
+// CASE out_stored_fenced none
+// CASE out_stored_unfenced global-race
 // CASE plain_read none
 // CASE read_only_read global-race
 // CASE device_scope none
@@ -183,6 +190,54 @@ __global__ void refill(unsigned* data, unsigned* out, bool in_shared, bool fence
   out[kWords + thread] = tile[thread];
 }
 
+__device__ void reduce_out(void* to, const void* from, unsigned bytes) {
+  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], %2;" ::"l"(to),
+               "r"(shared_address(from)), "r"(bytes)
+               : "memory");
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+enum Sum { Waited, NotWaited, BesideStore };
+
+// Two blocks add to the same words; the one that ends last reads the sums.
+__global__ void sums(unsigned* to, unsigned* ended, unsigned* out, Sum way) {
+  __shared__ __align__(16) unsigned tile[kWords];
+  __shared__ bool last;
+  const unsigned thread = threadIdx.x;
+  tile[thread] = thread;
+  asm volatile("fence.proxy.async;" ::: "memory");
+  __syncthreads();
+  if (way == BesideStore && blockIdx.x == 1) {
+    to[thread] = 0;
+  } else if (thread == 0) {
+    reduce_out(to, tile, kBytes);
+    if (way != NotWaited) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  }
+  __syncthreads();
+  if (thread == 0) last = Flag(*ended).fetch_add(1, cuda::memory_order_acq_rel) == 1;
+  __syncthreads();
+  if (last) out[thread] = to[thread];
+  if (thread == 0) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+// What threads have stored to global memory is added to, or overwritten, by a bulk copy.
+__global__ void stored_target(unsigned* to, bool reduces, bool fences) {
+  __shared__ __align__(16) unsigned tile[kWords];
+  const unsigned thread = threadIdx.x;
+  tile[thread] = thread;
+  to[thread] = 1;
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  if (fences) asm volatile("fence.proxy.async.global;" ::: "memory");
+  __syncthreads();
+  if (thread != 0) return;
+  if (reduces) {
+    reduce_out(to, tile, kBytes);
+  } else {
+    copy_out(to, tile, kBytes);
+  }
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
 __global__ void pass(unsigned* data, const unsigned* same, unsigned* flag, unsigned* out, bool constant, bool cluster) {
   const unsigned thread = threadIdx.x;
   if (blockIdx.x == 0) {
@@ -232,6 +287,13 @@ int main(int argc, char** argv) {
   if (which.is("overwrites_unfenced")) refill<<<1, kWords>>>(data, out, true, false);
   if (which.is("in_stored_fenced")) refill<<<1, kWords>>>(data, out, false, true);
   if (which.is("in_stored_unfenced")) refill<<<1, kWords>>>(data, out, false, false);
+  if (which.is("reduced")) sums<<<2, kWords>>>(data, flag, out, Waited);
+  if (which.is("reduced_not_waited")) sums<<<2, kWords>>>(data, flag, out, NotWaited);
+  if (which.is("reduced_beside_store")) sums<<<2, kWords>>>(data, flag, out, BesideStore);
+  if (which.is("reduced_stored_fenced")) stored_target<<<1, kWords>>>(data, true, true);
+  if (which.is("reduced_stored_unfenced")) stored_target<<<1, kWords>>>(data, true, false);
+  if (which.is("out_stored_fenced")) stored_target<<<1, kWords>>>(data, false, true);
+  if (which.is("out_stored_unfenced")) stored_target<<<1, kWords>>>(data, false, false);
   if (which.is("plain_read")) pass<<<2, kWords>>>(data, data, flag, out, false, false);
   if (which.is("read_only_read")) pass<<<2, kWords>>>(data, data, flag, out, true, false);
   if (which.is("device_scope")) pass<<<2, kWords>>>(data, data, flag, out, false, false);

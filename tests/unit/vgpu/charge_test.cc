@@ -55,6 +55,10 @@ const std::vector<Opcode>& opcodes() {
        "cp.async.bulk.global.shared::cta.bulk_group [%rd4], [%r20], 16;"
        "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
        16, false, false},
+      {"cp.async.bulk that reduces",
+       "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd4], [%r20], 16;"
+       "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
+       16, false, false},
   };
   return kAll;
 }

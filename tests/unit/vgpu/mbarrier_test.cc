@@ -91,6 +91,44 @@ TEST(Mbarrier, BulkCopiesBringTheirBytes) {
     EXPECT_EQ(values[i], i * i + 1);
 }
 
+/// Two blocks reduce 256 words each, of which word i is i, into the same place.
+std::string reduction(std::string_view operation) {
+  return mbarrier_kernel(R"(
+    st.shared.u32 [%r23], %r1; fence.proxy.async.shared::cta; bar.sync 0;
+    @%p0 bra END;
+    cp.reduce.async.bulk.global.shared::cta.bulk_group.)" +
+                         std::string(operation) + R"( [%rd1], [%r21], 1024;
+    cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+  END: ret;)");
+}
+
+TEST(Mbarrier, BulkReductionsCombineTheirElements) {
+  const auto reduced = [](std::string_view operation, std::uint32_t before) {
+    const auto gpu = load(reduction(operation));
+    const Address out = gpu->upload<std::uint32_t>(std::vector<std::uint32_t>(256, before));
+    run_ok(*gpu, "k", {.grid = {2, 1, 1}, .block = {256, 1, 1}}, out, out);
+    return gpu->download<std::uint32_t>(out, 256);
+  };
+  const auto sums = reduced("add.u32", 7);
+  const auto largest = reduced("max.s32", 100);
+  const auto bits = reduced("or.b64", 1);
+  for (unsigned i = 0; i < 256; ++i) {
+    EXPECT_EQ(sums[i], 7 + 2 * i);
+    EXPECT_EQ(largest[i], std::max(100U, i));
+    EXPECT_EQ(bits[i], 1U | i);
+  }
+}
+
+TEST(Mbarrier, BulkReductionsOfHalvesRoundAsTheirTypeDoes) {
+  const auto gpu = load(reduction("add.noftz.bf16"));
+  // Small numbers as bits are subnormal; twice 2^-133 is 2^-132.
+  const Address out = gpu->upload<std::uint32_t>(std::vector<std::uint32_t>(256, 0));
+  run_ok(*gpu, "k", {.grid = {2, 1, 1}, .block = {256, 1, 1}}, out, out);
+  const auto values = gpu->download<std::uint32_t>(out, 64);
+  for (unsigned i = 0; i < 64; ++i)
+    EXPECT_EQ(values[i], 2 * i);
+}
+
 TEST(Mbarrier, CopiesOfThreadsArrive) {
   const auto gpu = load(mbarrier_kernel(R"(
     add.s64 %rd5, %rd9, %rd2;
