@@ -217,6 +217,20 @@ TEST(Traps, UnsupportedOpcodesOnlyWhenExecuted) {
   EXPECT_THAT(trap.message, HasSubstr("wgmma.fence.sync.aligned"));
 }
 
+TEST(Hints, WhatWasDiscardedIsLost) {
+  const auto kept = run_kernel(kernel("st.global.u32 [%rd3], %r1; ret;"));
+  const auto lost =
+      run_kernel(kernel("st.global.u32 [%rd3], %r1; discard.global.L2 [%rd1], 128; ret;"));
+  EXPECT_EQ(kept[3], 3U);
+  EXPECT_NE(lost[3], 3U);
+}
+
+TEST(Traps, WordsThatNobodyKnowsMakeAnInstructionAnother) {
+  const Trap trap = trap_of(kernel("st.global.sideways.u32 [%rd3], %r1; ret;"));
+  EXPECT_EQ(trap.kind, TrapKind::Unsupported);
+  EXPECT_THAT(trap.message, HasSubstr("st.global.sideways.u32"));
+}
+
 TEST(Traps, EndlessLoopsMeetTheBudget) {
   const Trap trap = trap_of(kernel("L: add.u32 %r2, %r2, 1; bra L;"),
                             {.block = {32, 1, 1}, .instruction_budget = 100'000});
