@@ -80,6 +80,12 @@ class Unfinished {
 
 class OrderedSteps;
 
+/// What was seen of a timed shape beside its time.
+struct Watched {
+  Profile profile;
+  double seconds = 0;  ///< Of an iteration under the eyes of the checker; 0: there was none.
+};
+
 class Judge final : public ProgramJudge {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Judge>> create(const JudgeOptions& options);
@@ -149,14 +155,16 @@ class Judge final : public ProgramJudge {
   void add_checks_of_timed(const system::Path& object,
                            const PlannedTime& planned,
                            OrderedSteps* steps,
-                           Profile* profile,
+                           Watched* watched,
                            Unfinished* unfinished);
   /// Plain, or under adversarial schedule 1, 2, …; one on a large shape may fail to end in time.
+  /// `seconds`: of an undisturbed iteration.
   Result<OptionalOutcome> check_shape(const system::Path& object,
                                       const workload::Shape& shape,
                                       int schedule,
                                       Scrutiny scrutiny,
-                                      Unfinished* unfinished);
+                                      Unfinished* unfinished,
+                                      double* seconds = nullptr);
   /// Every element against the reference.
   Result<OptionalOutcome> check_full_shape(const system::Path& object,
                                            const workload::Shape& shape);

@@ -28,14 +28,14 @@ Result<Outcome> Judge::run_on_virtual(const system::Path& object,
   scored.left_out = left_out(effort);
   CUCO_TRY_ASSIGN(const auto plan, plan_times(effort));
   scored.shapes.resize(plan.size());
-  std::vector<Profile> profiles(plan.size());  // apart: steps run side by side
+  std::vector<Watched> watched(plan.size());  // apart: steps run side by side
   Unfinished unfinished;
   OrderedSteps steps;
   add_checks(object, effort, &steps, &scored, &unfinished);
   for (std::size_t i = 0; i < plan.size(); ++i)
-    steps.add([&, i] { return time_shape(object, plan[i], &scored.shapes[i], &profiles[i]); });
+    steps.add([&, i] { return time_shape(object, plan[i], &scored.shapes[i], &watched[i].profile); });
   for (std::size_t i = 0; i < plan.size(); ++i)
-    add_checks_of_timed(object, plan[i], &steps, &profiles[i], &unfinished);
+    add_checks_of_timed(object, plan[i], &steps, &watched[i], &unfinished);
   if (effort.hidden_shapes) {
     for (const workload::Shape* shape : workload().shapes_for(workload::Use::Near)) {
       const Scrutiny scrutiny{.watch = watches(effort), .large = true};
@@ -50,8 +50,16 @@ Result<Outcome> Judge::run_on_virtual(const system::Path& object,
   for (const std::string& name : unfinished.names())
     scored.left_out.push_back(
         fmt::format("an adversarial schedule on {}, which did not end in time", name));
-  for (std::size_t i = 0; i < plan.size(); ++i)
-    show_profile(std::move(profiles[i]), &scored.shapes[i]);
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    show_profile(std::move(watched[i].profile), &scored.shapes[i]);
+    const double slower = watched[i].seconds / scored.shapes[i].seconds;
+    auto warning = count_watched(watched[i].seconds, &scored.shapes[i]);
+    if (!warning) continue;
+    scored.warnings.push_back(*std::move(warning));
+    // Nobody watches the larger of two scale models: what the smaller one does counts for both.
+    if (!plan[i].full.empty() && i > 0 && plan[i - 1].full == plan[i].full)
+      (void)count_watched(slower * scored.shapes[i - 1].seconds, &scored.shapes[i - 1]);
+  }
   join_scale_models(plan, &scored);
   // The last one is a full shape's, if those are timed.
   if (!parts_.timeline.empty()) CUCO_TRY(write_timeline(object, plan.back().shape));
@@ -95,7 +103,7 @@ void Judge::add_checks(const system::Path& object,
 void Judge::add_checks_of_timed(const system::Path& object,
                                 const PlannedTime& planned,
                                 OrderedSteps* steps,
-                                Profile* profile,
+                                Watched* watched,
                                 Unfinished* unfinished) {
   const Effort& effort = planned.effort;
   for (int i = 0; effort.recheck_timed && i <= effort.few_schedules; ++i) {
@@ -103,7 +111,7 @@ void Judge::add_checks_of_timed(const system::Path& object,
       CUCO_TRY_ASSIGN(const SeedTime* known, seed(planned.shape, planned.effort.surprises()));
       return check_shape(object, planned.shape, i,
                          {.watch = watches(planned.effort), .large = true, .like = &known->outputs},
-                         unfinished);
+                         unfinished, i == 0 ? &watched->seconds : nullptr);
     });
   }
   if (!effort.profile || effort.profiles_while_timing()) return;
@@ -111,7 +119,7 @@ void Judge::add_checks_of_timed(const system::Path& object,
     const Stages::Lap lap(&stages_, "profile");
     CUCO_TRY_ASSIGN(TrialResult result, trials_.profile(object, planned.shape));
     if (auto* times = std::get_if<TrialTimes>(&result))  // or it does not pass every time
-      *profile = std::move(times->profile);
+      watched->profile = std::move(times->profile);
     return OptionalOutcome();
   });
 }
@@ -145,7 +153,8 @@ Result<std::optional<Outcome>> Judge::check_shape(const system::Path& object,
                                                   const workload::Shape& shape,
                                                   int schedule,
                                                   Scrutiny scrutiny,
-                                                  Unfinished* unfinished) {
+                                                  Unfinished* unfinished,
+                                                  double* seconds) {
   // Which schedules is a secret of the run, too; 0 is the plain one.
   if (schedule > 0) {
     scrutiny.schedule_seed =
@@ -153,7 +162,10 @@ Result<std::optional<Outcome>> Judge::check_shape(const system::Path& object,
   }
   CUCO_TRY_ASSIGN(TrialResult result, trials_.check(object, shape, scrutiny));
   auto* outcome = std::get_if<Outcome>(&result);
-  if (outcome == nullptr) return OptionalOutcome();
+  if (outcome == nullptr) {
+    if (seconds != nullptr) *seconds = std::get<TrialTimes>(result).undisturbed;
+    return OptionalOutcome();
+  }
   const bool late = std::holds_alternative<candidate::TimedOut>(*outcome);
   if (late && scrutiny.large && schedule > 0) {
     unfinished->add(shape.name);

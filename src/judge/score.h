@@ -31,6 +31,11 @@ namespace cuco::judge {
 /// Of the geometric mean of values that lie in these.
 [[nodiscard]] candidate::Interval mean_of(const std::vector<candidate::Interval>& intervals);
 
+/// A program that is slower under the eyes of the checker does something else there, whatever it
+/// knows them by: then that time counts, and the warning says so.
+[[nodiscard]] std::optional<std::string> count_watched(double watched_seconds,
+                                                       candidate::ShapeTime* time);
+
 /// Fills in what follows from the shapes: geometric means, and the score.
 void sum_up(candidate::Scored* scored);
 

@@ -166,9 +166,10 @@ Disturbance Trial::disturb(int iteration) const {
     return extra % 2 == 1 ? delay_deliveries()
                           : hold_back(2 * extra + 2, spec_.workload.ranks, spec_.key("late", 1));
   }
-  if (!probes() || iteration == 0) return {};
+  // The last but the probe is as a timed one is: it is no program's first, which loads code.
+  if (!probes() || extra == -1) return {};
   if (extra == 0) return delay_deliveries();
-  return hold_back(iteration, spec_.workload.ranks, spec_.key("late", 0));
+  return hold_back(iteration + 1, spec_.workload.ranks, spec_.key("late", 0));
 }
 
 double Trial::run_limit() const {
@@ -250,11 +251,11 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
   if (!outcome && disturbance_.is_probe) {
     // The host's time is not the same twice; the probe asks how long the GPUs waited.
     const std::uint64_t deliveries = all.ranks.front().deliveries;
-    const auto finding = judge_probe(deliveries, first_on_gpus_, on_gpus);
+    const auto finding = judge_probe(deliveries, times_.undisturbed, on_gpus);
     return finding ? std::optional<Outcome>(candidate::Findings{{*finding}, disturbance_.name})
                    : std::nullopt;
   }
-  if (times_.seconds.empty()) first_on_gpus_ = on_gpus;
+  if (disturbance_.name.empty()) times_.undisturbed = on_gpus;
   const double seconds = on_gpus + (target_.is_measured() ? 0 : host.charged.count());
   times_.seconds.push_back(seconds);
   const auto& longest = *std::ranges::max_element(all.ranks, {}, &targets::RankState::kernel_ps);

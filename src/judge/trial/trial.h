@@ -75,7 +75,6 @@ class Trial {
   std::unique_ptr<targets::Ranks> ranks_;
   TrialMemory memory_;
   TrialTimes times_;
-  double first_on_gpus_ = 0;  ///< Seconds of the first timed iteration, without the host's.
   Disturbance disturbance_;   ///< Of this iteration.
 };
 

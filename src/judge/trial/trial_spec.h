@@ -34,8 +34,8 @@ struct TrialSpec {
   system::Path candidate;        ///< The shared object.
   targets::VirtualSpec machine;  ///< What virtual GPUs imitate.
   system::Tier tier = system::Tier::Hostile;
-  /// Hold a rank back in every iteration but the first: one that does not wait for it is done
-  /// before its data is there; and once deliver everything late. Not for timing.
+  /// Hold a rank back in every iteration but the last: one that does not wait for it is done
+  /// before its data is there; and once more deliver everything late. Not for timing.
   bool hold_back = false;
   /// The same for timing: so many iterations more, at secret places among the timed ones, in which
   /// a rank is held back or deliveries are late. They are checked, not timed.
@@ -70,6 +70,7 @@ struct TrialSpec {
 struct TrialTimes {
   std::vector<double> seconds;
   std::vector<measure::Sample> samples;  ///< The same on a real GPU, with what was seen around it.
+  double undisturbed = 0;                ///< Of the last one that nothing disturbed, on the GPUs.
   TrialOutputs outputs;                  ///< If they were to be kept.
   candidate::Filling filling;            ///< Of all ranks' kernels, the longest.
   Profile profile;                       ///< Of the last iteration, if it was to be profiled.
