@@ -15,6 +15,9 @@ import tempfile
 
 # Of the hazards between kernels that send, what they send and what comes.
 LANE_MUTANTS = {
+    "kernels that send wait for nobody who reads what comes": (
+        "  for (const Message& message : planned->planned().receives) {\n",
+        "  for (const Message& message : std::vector<Message>()) {\n"),
     "kernels that send do not wait for the communication before": (
         "  touches.list.push_back({Exchanges::order(), true, together});\n", ""),
 }
