@@ -90,9 +90,9 @@ void Checker::check_global(BlockState& block,
     if (strong) {
       asking = lane;
       // A read-modify-write that changes the value takes it (a lock): it goes by what it found.
-      access.is_addition = adds || (has_values && !access.is_blind &&
-                                    event.kind == AccessKind::Atomic &&
-                                    what_if_.leaves_values(warp, op, lane));
+      access.is_addition =
+          adds || (has_values && !access.is_blind && event.kind == AccessKind::Atomic &&
+                   what_if_.leaves_values(warp, op, lane));
       const bool asks =
           has_values && !access.is_blind && (event.kind == AccessKind::Load || access.is_addition);
       access.ask = asks ? &ask : nullptr;

@@ -14,20 +14,6 @@ Value find(const std::vector<std::pair<Id, Value>>& list, Id id) {
   return at != list.end() && at->first == id ? at->second : Value{0};
 }
 
-/// Does `a` hold everything that `b` holds?
-template <typename Id, typename Value>
-bool includes(const std::vector<std::pair<Id, Value>>& a,
-              const std::vector<std::pair<Id, Value>>& b) {
-  auto at = a.begin();
-  for (const auto& [id, value] : b) {
-    while (at != a.end() && at->first < id) {
-      ++at;
-    }
-    if (at == a.end() || at->first != id || at->second < value) return false;
-  }
-  return true;
-}
-
 template <typename Id, typename Value>
 std::vector<std::pair<Id, Value>> merge(const std::vector<std::pair<Id, Value>>& a,
                                         const std::vector<std::pair<Id, Value>>& b) {
@@ -66,11 +52,19 @@ std::uint64_t Clock::operation_of(ChainId chain) const {
 ClockPtr Clock::join(const ClockPtr& a, const ClockPtr& b) {
   if (a == b || !b) return a;
   if (!a) return b;
-  if (includes(a->actors_, b->actors_) && includes(a->chains_, b->chains_)) return a;
-  if (includes(b->actors_, a->actors_) && includes(b->chains_, a->chains_)) return b;
+  const auto unknown = [](auto) { return false; };
+  const auto has = [&](const Clock& all, const Clock& part) {
+    return holds(all.actors_, part.actors_, unknown) && holds(all.chains_, part.chains_, unknown);
+  };
+  if (has(*a, *b)) return a;
+  if (has(*b, *a)) return b;
+  return merged(*a, *b);
+}
+
+ClockPtr Clock::merged(const Clock& a, const Clock& b) {
   auto fresh = std::make_shared<Clock>();
-  fresh->actors_ = merge(a->actors_, b->actors_);
-  fresh->chains_ = merge(a->chains_, b->chains_);
+  fresh->actors_ = merge(a.actors_, b.actors_);
+  fresh->chains_ = merge(a.chains_, b.chains_);
   return fresh;
 }
 

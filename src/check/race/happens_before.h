@@ -42,6 +42,27 @@ class Clock {
 
   /// Both clocks' knowledge. Returns one of the arguments when it already has it all.
   static ClockPtr join(const ClockPtr& a, const ClockPtr& b);
+  /// The same without what other chains of the same clock say anyway: see meet for `speaks` and
+  /// `covers`. Actors of work that has ended would come back for ever from flags that were raised
+  /// then.
+  template <typename Speaks, typename Covers>
+  [[nodiscard]] static ClockPtr join(const ClockPtr& a,
+                                     const ClockPtr& b,
+                                     Speaks&& speaks,
+                                     Covers&& covers) {
+    if (a == b || !b) return a;
+    if (!a) return b;
+    const auto has = [&](const Clock& all, const Clock& part) {
+      return holds(all.chains_, part.chains_, [&](ChainId chain) { return covers(all, chain); }) &&
+             holds(all.actors_, part.actors_, [&](ActorId actor) { return speaks(all, actor); });
+    };
+    if (has(*a, *b)) return a;
+    if (has(*b, *a)) return b;
+    const ClockPtr both = merged(*a, *b);
+    return without(
+        both, [&](ActorId actor) { return speaks(*both, actor); },
+        [&](ChainId chain) { return covers(*both, chain); });
+  }
   /// What both know. `speaks(clock, actor)`, `covers(clock, chain)`: the clock knows all of it by
   /// another of its chains.
   template <typename Speaks, typename Covers>
@@ -100,6 +121,22 @@ class Clock {
     } else {
       list.insert(at, {id, value});
     }
+  }
+
+  [[nodiscard]] static ClockPtr merged(const Clock& a, const Clock& b);
+  /// Is all of `part` in the list, or `known` otherwise?
+  template <typename Id, typename Value, typename Known>
+  static bool holds(const std::vector<std::pair<Id, Value>>& list,
+                    const std::vector<std::pair<Id, Value>>& part,
+                    Known&& known) {
+    auto at = list.begin();
+    for (const auto& [id, value] : part) {
+      while (at != list.end() && at->first < id)
+        ++at;
+      const bool is_there = at != list.end() && at->first == id && at->second >= value;
+      if (!is_there && !known(id)) return false;
+    }
+    return true;
   }
 
   // Sorted by id. Small in practice: the streams of a run, and the blocks of the grids in flight.

@@ -308,7 +308,7 @@ ClockPtr RaceDetector::publish(ActorId actor) {
 void RaceDetector::learn(ActorId actor, const ClockPtr& clock) {
   if (!clock) return;
   Me me = me_of(actor);
-  me.live.clock = Clock::join(me.live.clock, clock);
+  me.live.clock = join(me.live.clock, clock);
   if (me.group.order == nullptr) return;
   // Another block may know more about warps of our own.
   BlockOrder::Epochs told{};
@@ -363,16 +363,8 @@ ClockPtr RaceDetector::told_by(Address address) {
 ClockPtr RaceDetector::prune(const ClockPtr& clock) const {
   if (!clock) return clock;
   return Clock::without(
-      clock,
-      [&](ActorId actor) {
-        const ActorInfo& who = info(actor);
-        return who.operation != 0 && clock->operation_of(who.chain) >= who.operation;
-      },
-      [&](ChainId chain) {
-        const auto cover = covers_.find(chain);
-        return cover != covers_.end() &&
-               clock->operation_of(cover->second.by) >= cover->second.operation;
-      });
+      clock, [&](ActorId actor) { return speaks_for(*clock, actor); },
+      [&](ChainId chain) { return is_covered(*clock, chain); });
 }
 
 void RaceDetector::forget(Address address, std::uint64_t bytes) {

@@ -281,12 +281,21 @@ class RaceDetector {
                                           SyncHistory::Set writes,
                                           const ActorInfo& reader,
                                           const Access& access) const;
+  /// What either knows, without what chains that it knows speak for.
+  [[nodiscard]] ClockPtr join(const ClockPtr& a, const ClockPtr& b) const;
+  void join(ByScope& to, const ByScope& from) const;
   /// What both know, by the wider scope.
   [[nodiscard]] ByScope meet(const ByScope& a, const ByScope& b) const;
   [[nodiscard]] ClockPtr meet(const ClockPtr& a, const ClockPtr& b) const;
   void take(ActorId actor, ByScope& from, Scope scope);
   /// The clock knows that it is over.
   [[nodiscard]] bool has_ended(ActorId actor, const Clock& clock) const;
+  /// …by the chain of its work.
+  [[nodiscard]] bool speaks_for(const Clock& clock, ActorId actor) const {
+    const ActorInfo& who = info(actor);
+    return who.operation != 0 && clock.operation_of(who.chain) >= who.operation;
+  }
+  [[nodiscard]] bool is_covered(const Clock& clock, ChainId chain) const;
   /// A lane raises a flag: what it may speak for besides its own.
   void open_releases(Me& me, std::uint32_t lane);
 

@@ -154,11 +154,19 @@ bool RaceDetector::read_flag(Me& me, SyncHistory& history, const Access& access)
   const SyncHistory::Set known = known_writes(history, me, access.of_library);
   const SyncHistory::Reading reading = history.read(known, access.before, access.ask);
   if (reading.is_poll) return true;
+  // Who comes after a write knows what it tells; the first stands for many, by anybody.
+  SyncHistory::Set untold = 1;
+  Stamp stamp;
+  for (std::size_t w = 1; w < history.writes().size(); ++w) {
+    stamp.actor = history.writes()[w].actor;
+    stamp.epoch = history.writes()[w].epoch;
+    if (stamp.actor == kNoActor || !happened_before(stamp, me)) untold |= SyncHistory::Set{1} << w;
+  }
   // What was published with the writes that must have come, by the scope that an acquire needs.
   SyncHistory::Word seen;
   bool is_first = true;
   for (const SyncHistory::Set way : reading.ways) {
-    const SyncHistory::Word here = told_by(history, way, me.group.info, access);
+    const SyncHistory::Word here = told_by(history, way & untold, me.group.info, access);
     if (std::exchange(is_first, false)) {
       seen = here;
       continue;
@@ -209,13 +217,13 @@ SyncHistory::Word RaceDetector::told_by(const SyncHistory& history,
     if ((writes >> w & 1U) == 0) continue;
     const SyncHistory::Write& write = history.writes()[w];
     const ActorInfo& writer = info(write.actor);
-    if (access.of_library) told.start = Clock::join(told.start, write.word.start);
+    if (access.of_library) told.start = join(told.start, write.word.start);
     if (!scope_includes(access.scope, reader, writer)) continue;
     const std::size_t needed = needed_level(writer, reader);
     for (std::size_t i = 0; i < write.word.clocks.size(); ++i) {
       if (!scope_includes(scope_of(i), writer, reader)) continue;
-      told.clocks[needed] = Clock::join(told.clocks[needed], write.word.clocks[i]);
-      told.sequential[needed] = Clock::join(told.sequential[needed], write.word.sequential[i]);
+      told.clocks[needed] = join(told.clocks[needed], write.word.clocks[i]);
+      told.sequential[needed] = join(told.sequential[needed], write.word.sequential[i]);
     }
   }
   return told;
@@ -233,6 +241,7 @@ void RaceDetector::write_flag(Me& me,
   const bool counts = write.kind == SyncHistory::Kind::Add;
   history.add(std::move(write),
               counts ? known_writes(history, me, access.of_library) : SyncHistory::Set{0});
+  history.prune([&](const ClockPtr& clock) { return prune(clock); });
   if (!access.after) return;
   history.set_value(*access.after);
   if (!stand_in_ || !counts) return;
@@ -264,18 +273,27 @@ std::optional<std::uint64_t> RaceDetector::demanded(ActorId actor, Address addre
   return look == looks.end() ? std::nullopt : look->least;
 }
 
+bool RaceDetector::is_covered(const Clock& clock, ChainId chain) const {
+  const auto cover = covers_.find(chain);
+  return cover != covers_.end() &&
+         clock.operation_of(cover->second.by) >= cover->second.operation;
+}
+
+ClockPtr RaceDetector::join(const ClockPtr& a, const ClockPtr& b) const {
+  return Clock::join(
+      a, b, [&](const Clock& clock, ActorId actor) { return speaks_for(clock, actor); },
+      [&](const Clock& clock, ChainId chain) { return is_covered(clock, chain); });
+}
+
+void RaceDetector::join(ByScope& to, const ByScope& from) const {
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to[i] = join(to[i], from[i]);
+}
+
 ClockPtr RaceDetector::meet(const ClockPtr& a, const ClockPtr& b) const {
   return Clock::meet(
-      a, b,
-      [&](const Clock& clock, ActorId actor) {
-        const ActorInfo& who = info(actor);
-        return who.operation != 0 && clock.operation_of(who.chain) >= who.operation;
-      },
-      [&](const Clock& clock, ChainId chain) {
-        const auto cover = covers_.find(chain);
-        return cover != covers_.end() &&
-               clock.operation_of(cover->second.by) >= cover->second.operation;
-      });
+      a, b, [&](const Clock& clock, ActorId actor) { return speaks_for(clock, actor); },
+      [&](const Clock& clock, ChainId chain) { return is_covered(clock, chain); });
 }
 
 ByScope RaceDetector::meet(const ByScope& a, const ByScope& b) const {

@@ -48,6 +48,14 @@ class SyncHistory {
       check::join(sequential, other.sequential);
       start = Clock::join(start, other.start);
     }
+    [[nodiscard]] std::size_t size() const {
+      std::size_t size = start ? start->size() : 0;
+      for (const ByScope* scopes : {&clocks, &sequential}) {
+        for (const ClockPtr& clock : *scopes)
+          size += clock ? clock->size() : 0;
+      }
+      return size;
+    }
   };
   struct Write {
     Kind kind = Kind::Store;
@@ -99,6 +107,18 @@ class SyncHistory {
                              std::optional<std::uint64_t> value,
                              const AskDemand* ask) const;
   void remember(Look look);
+  /// What is known of the writes that are not remembered apart grows; `prune` makes it smaller.
+  template <typename Prune>
+  void prune(Prune&& prune) {
+    Word& word = writes_.front().word;
+    if (word.size() < 2 * pruned_size_ + kSmall) return;
+    for (ByScope* clocks : {&word.clocks, &word.sequential}) {
+      for (ClockPtr& clock : *clocks)
+        clock = prune(clock);
+    }
+    word.start = prune(word.start);
+    pruned_size_ = word.size();
+  }
 
   /// Writes that come before these whatever happens, and these.
   [[nodiscard]] Set closure(Set set) const;
@@ -127,7 +147,10 @@ class SyncHistory {
   [[nodiscard]] Set with_followers(std::size_t write, std::size_t end) const;
   void drop_first();
 
+  static constexpr std::size_t kSmall = 64;
+
   std::uint32_t bytes_;
+  std::size_t pruned_size_ = 0;  ///< Of the first write's word, when it was last pruned.
   std::vector<Write> writes_;  ///< [0]: what was there before the others.
   std::vector<Look> looks_;
 };

@@ -2,6 +2,7 @@
 // Message passing in every form: which patterns order the data, and which only seem to.
 #include "check/race/race.h"
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -436,6 +437,24 @@ TEST_F(RaceTest, AnArrivalSeenInOneWordOfABarrierCameBeforeTheNextInAll) {
   arrive(ranks[2]);
   look(0);
   load(ranks[0], kData + 4);
+  EXPECT_EQ(races, 0);
+}
+
+TEST_F(RaceTest, WhatIsKnownDoesNotGrowWithTheWorkThatHasEnded) {
+  constexpr std::uint32_t kWorks = 40;
+  constexpr std::uint32_t kActors = 16;
+  std::size_t most = 0;
+  for (std::uint32_t work = 1; work <= kWorks; ++work) {
+    const ClockPtr start = Clock::with_chain(Clock::zero(), 1, work - 1);
+    const ActorId first = detector.add_actors({work, 0, 1, work}, kActors, start);
+    for (ActorId who = first; who < first + kActors; ++who) {
+      add(who, kFlag, Order::AcqRel);
+      most = std::max(most, detector.knowledge(who)->size());
+    }
+    detector.retire(first);
+  }
+  EXPECT_GE(most, kActors - 1) << "those beside it are known";
+  EXPECT_LE(most, 3 * kActors) << "those of earlier work are known by its end";
   EXPECT_EQ(races, 0);
 }
 
