@@ -102,6 +102,8 @@ class Checker final : public vgpu::AccessObserver {
   void read_out(WorkId work, Address address, std::uint64_t bytes);
   /// The work decides over the bytes (allocates or frees them): whoever uses them must be ordered.
   void claim(WorkId work, Address address, std::uint64_t bytes);
+  /// Whoever has written there since the rank's entry had no business to, whatever is there now.
+  void expect_untouched(Address address, std::uint64_t bytes);
   /// Reports what is wrong with an access that will not be made.
   void check_bounds(WorkId work, Address address, std::uint64_t bytes);
   /// Returns what is known once the work is done.

@@ -7,6 +7,7 @@
 
 #include "check/block_state.h"
 #include "check/checker.h"
+#include "check/entry.h"
 #include "check/spelling.h"
 #include "vgpu/lower/code.h"
 
@@ -274,6 +275,34 @@ void Checker::report_leak(Address base) {
 void Checker::report_leaks() {
   for (const MemoryState::Block* block : memory_.live())
     report_leak(block->base);
+}
+
+void Checker::expect_untouched(Address address, std::uint64_t bytes) {
+  if (!options_.global_races) return;
+  std::uint32_t fine = ~0U;  // the place of the last write that was nobody's fault
+  for (Address word = address & ~Address{3}; word < address + bytes; word += 4) {
+    const Stamp last = races_.last_write(word);
+    if (last.actor == kNoActor || last.site == fine) continue;
+    const std::string& what = sites_[last.site].place.what;
+    if (what == kEntry || what == kEnd) {
+      fine = last.site;
+      continue;
+    }
+    const std::uint64_t key = std::uint64_t{sites_[last.site].line} << 32U | 0xFFF00000U;
+    if (const auto known = reported_.find(key); known != reported_.end())
+      return findings_.count(known->second);
+    Finding finding;
+    finding.kind = Kind::OutOfBounds;
+    finding.where = describe(last.site, last.actor, last.lane);
+    finding.address = word;
+    locate(finding, word);
+    finding.message =
+        "a write to a buffer that this call of cuco_run may not write: an input, or a buffer of "
+        "another set";
+    finding.hint = "allocate scratch memory in cuco_setup";
+    if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
+    return;
+  }
 }
 
 }  // namespace cuco::check

@@ -234,15 +234,17 @@ Result<std::vector<check::Finding>> ServedTarget::findings() {
 
 Result<void> ServedTarget::order_snapshot(int rank,
                                           const std::vector<MemoryRange>& ranges,
-                                          const std::vector<MemoryRange>& given) {
+                                          const std::vector<MemoryRange>& given,
+                                          const std::vector<MemoryRange>& closed) {
   std::vector<std::byte> tail;
-  for (const auto* list : {&ranges, &given}) {
+  for (const auto* list : {&ranges, &given, &closed}) {
     for (const MemoryRange& range : *list)
       wire::append(tail, range);
   }
   const wire::JudgeSnapshot request{.rank = rank,
                                     .count = static_cast<std::uint32_t>(ranges.size()),
-                                    .given = static_cast<std::uint32_t>(given.size())};
+                                    .given = static_cast<std::uint32_t>(given.size()),
+                                    .closed = static_cast<std::uint32_t>(closed.size())};
   CUCO_TRY(call(wire::JudgeSnapshot::kType, wire::bytes_of(request), tail));
   return {};
 }

@@ -26,7 +26,8 @@ class ServedTarget : public Target {
   Result<std::int64_t> run_all(int set, const Handicap& handicap) override;
   Result<void> order_snapshot(int rank,
                               const std::vector<MemoryRange>& ranges,
-                              const std::vector<MemoryRange>& given) override;
+                              const std::vector<MemoryRange>& given,
+                              const std::vector<MemoryRange>& closed) override;
   Result<std::string> read_snapshot(int rank, std::size_t index, std::size_t bytes) override;
   Result<void> write(std::uint64_t address, std::string_view bytes) override;
   Result<std::string> read(std::uint64_t address, std::size_t bytes) override;

@@ -141,7 +141,8 @@ class Target {
   /// that memory, nor in what the rank is `given` besides, before it has entered and after its end.
   [[nodiscard]] virtual Result<void> order_snapshot(int rank,
                                                     const std::vector<MemoryRange>& ranges,
-                                                    const std::vector<MemoryRange>& given) = 0;
+                                                    const std::vector<MemoryRange>& given,
+                                                    const std::vector<MemoryRange>& closed) = 0;
   [[nodiscard]] virtual Result<std::string> read_snapshot(int rank,
                                                           std::size_t index,
                                                           std::size_t bytes) = 0;

@@ -186,7 +186,8 @@ class FakeTarget final : public targets::Target {
 
   Result<void> order_snapshot(int rank,
                               const std::vector<targets::MemoryRange>& ranges,
-                              const std::vector<targets::MemoryRange>& /*given*/) override {
+                              const std::vector<targets::MemoryRange>& /*given*/,
+                              const std::vector<targets::MemoryRange>& /*closed*/) override {
     snapshots_[rank] = ranges;
     return {};
   }

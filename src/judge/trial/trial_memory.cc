@@ -83,7 +83,15 @@ Result<void> TrialMemory::place(int iteration, int set) {
     std::vector<targets::MemoryRange> given;
     for (std::size_t i = 0; i < inputs_.size(); ++i)
       given.push_back({input_at(rank, set, i), inputs_[i].bytes()});
-    CUCO_TRY(target_.order_snapshot(rank, ranges, given));
+    std::vector<targets::MemoryRange> closed;
+    for (int other = 0; other < spec_.workload.budget.sets; ++other) {
+      if (other == set) continue;
+      for (std::size_t i = 0; i < inputs_.size(); ++i)
+        closed.push_back({input_at(rank, other, i), inputs_[i].bytes()});
+      for (std::size_t i = 0; i < outputs_.size(); ++i)
+        closed.push_back({output_at(rank, other, i), outputs_[i].bytes()});
+    }
+    CUCO_TRY(target_.order_snapshot(rank, ranges, given, closed));
   }
   return {};
 }

@@ -86,16 +86,16 @@ struct JudgeCommand {
   std::int64_t delivery_delay_ps = 0;
 };
 
-/// From the judge: what to copy when this rank arrives next, and what else it is given until then.
-/// Tail: `count` and `given` pairs of u64 (address, bytes). A rank that is done too early is seen
-/// as it was then, not as its peers left it later.
+/// From the judge: what to copy when this rank arrives next, what else it is given until then, and
+/// what not. Tail: `count`, `given` and `closed` pairs of u64 (address, bytes). A rank that is done
+/// too early is seen as it was then, not as its peers left it later.
 struct JudgeSnapshot {
   static constexpr std::uint16_t kType = kJudgeSubject + 6;
   using Reply = Nothing;
   std::int32_t rank = 0;
   std::uint32_t count = 0;
-  std::uint32_t given = 0;  ///< Peers may use these, too, between its entry and its end.
-  std::uint32_t reserved = 0;
+  std::uint32_t given = 0;   ///< To read; peers may, too, between its entry and its end.
+  std::uint32_t closed = 0;  ///< Its buffers that are for other calls.
 };
 
 /// From the judge: device memory as it is now, or as it was when a rank arrived. Reply tail: the

@@ -206,12 +206,20 @@ check::ClockPtr JudgeSeat::change_hands(std::string_view what,
     checker.claim(id, parts_.check->canonical(output.address), output.bytes.size());
   for (const Seat::Given& input : seat.given)
     checker.claim(id, parts_.check->canonical(input.address), input.bytes);
+  if (what == check::kEntry) {
+    for (const Seat::Given& other : seat.closed)
+      checker.claim(id, parts_.check->canonical(other.address), other.bytes);
+  }
   return checker.end(id);
 }
 
 void JudgeSeat::leave(const Seat& seat, const Session& session) {
   if (parts_.check == nullptr) return;
   check::ClockPtr known = session.known;
+  for (const auto* others : {&seat.given, &seat.closed}) {
+    for (const Seat::Given& other : *others)
+      parts_.check->checker.expect_untouched(parts_.check->canonical(other.address), other.bytes);
+  }
   for (const Seat::Copy& copy : seat.copies) {
     const auto read = parts_.check->on_result_read(session, copy.address, copy.bytes.size());
     known = check::Clock::join(known, read);
@@ -238,7 +246,7 @@ void JudgeSeat::enter(std::int32_t rank, Session& session, VTime time) {
 }
 
 void JudgeSeat::order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail) {
-  const std::size_t ranges = std::size_t{request.count} + request.given;
+  const std::size_t ranges = std::size_t{request.count} + request.given + request.closed;
   const auto words = wire::read_array<std::uint64_t>(tail, ranges * 2);
   const auto seat = seats_.find(request.rank);
   if (!words || seat == seats_.end()) {
@@ -246,6 +254,7 @@ void JudgeSeat::order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes t
   }
   seat->second.copies.clear();
   seat->second.given.clear();
+  seat->second.closed.clear();
   for (std::size_t i = 0; i < words->size(); i += 2) {
     if (!parts_.devices.memory().valid((*words)[i], (*words)[i + 1])) {
       return answer(wire::JudgeSnapshot::kType, wire::kInvalidValue, {});
@@ -253,7 +262,9 @@ void JudgeSeat::order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes t
     if (i < std::size_t{request.count} * 2) {
       seat->second.copies.push_back({(*words)[i], std::vector<std::byte>((*words)[i + 1])});
     } else {
-      seat->second.given.push_back({(*words)[i], (*words)[i + 1]});
+      const bool is_given = i < (std::size_t{request.count} + request.given) * 2;
+      (is_given ? seat->second.given : seat->second.closed)
+          .push_back({(*words)[i], (*words)[i + 1]});
     }
   }
   answer(wire::JudgeSnapshot::kType, wire::kSuccess, {});

@@ -72,7 +72,8 @@ class JudgeSeat {
       std::uint64_t address = 0;
       std::uint64_t bytes = 0;
     };
-    std::vector<Given> given;  ///< What else it has for one run: inputs.
+    std::vector<Given> given;   ///< What else it has for one run, to read: inputs.
+    std::vector<Given> closed;  ///< What is for other runs.
   };
 
   void report(Session& session, const wire::JudgeReport& request, wire::Bytes tail);
