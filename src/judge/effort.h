@@ -14,12 +14,16 @@ struct Effort {
   int few_schedules = 1;      ///< On each other shape: hidden, near and timed.
   bool recheck_timed = true;  ///< Timed shapes are checked like hidden ones.
   bool watch = true;          ///< The checker sees every access, on every shape.
+  bool long_run = true;       ///< Many iterations of a check shape: counts and epochs go on.
   bool profile = true;        ///< Where the time of each timed shape goes.
   bool device_only = false;   ///< Only what differs from the seed may be compiled.
   bool scaled = true;         ///< Full shapes as scale models: they are the score.
 
   /// On shapes of the size of the timed ones: plain, a rank held back, and late deliveries.
   static constexpr int kLargeIterations = 2;
+
+  /// Of a long run: at least so many, and fewer than twice as many, which nobody knows before.
+  static constexpr int kLongIterations = 16;
 
   /// Of a full shape as a scale model: the first loads the code, the second is its time.
   static constexpr int kScaledIterations = 2;
@@ -55,6 +59,7 @@ struct Effort {
             .few_schedules = 0,
             .recheck_timed = false,
             .watch = false,
+            .long_run = false,
             .profile = false,
             .device_only = true,
             .scaled = false};
@@ -65,6 +70,7 @@ struct Effort {
             .few_schedules = 0,
             .recheck_timed = false,
             .watch = false,
+            .long_run = false,
             .device_only = true,
             .scaled = fidelity == Fidelity::Scaled};
   }

@@ -33,7 +33,8 @@ Result<Outcome> Judge::run_on_virtual(const system::Path& object,
   OrderedSteps steps;
   add_checks(object, effort, &steps, &scored, &unfinished);
   for (std::size_t i = 0; i < plan.size(); ++i)
-    steps.add([&, i] { return time_shape(object, plan[i], &scored.shapes[i], &watched[i].profile); });
+    steps.add(
+        [&, i] { return time_shape(object, plan[i], &scored.shapes[i], &watched[i].profile); });
   for (std::size_t i = 0; i < plan.size(); ++i)
     add_checks_of_timed(object, plan[i], &steps, &watched[i], &unfinished);
   if (effort.hidden_shapes) {
@@ -90,6 +91,13 @@ void Judge::add_checks(const system::Path& object,
   };
   for (const workload::Shape* shape : checks)
     add(shape, effort.schedules);
+  if (effort.long_run) {
+    const int more = static_cast<int>(parts_.secret.key("long run") % Effort::kLongIterations);
+    steps->add([=, this, &object, shape = checks.front()] {
+      return check_shape(object, *shape, 0, {.iterations = Effort::kLongIterations + more},
+                         unfinished);
+    });
+  }
   for (const workload::Shape* shape : hidden)
     add(shape, effort.few_schedules);
   if (!parts_.reference) return;

@@ -65,6 +65,7 @@ Result<TrialResult> Trials::check(const system::Path& object,
   wanted.check_limit = scaled ? kFullCheckLimit : scrutiny.large ? kTimedCheckLimit : kCheckAll;
   wanted.like = scrutiny.like;
   const bool adversarial = scrutiny.schedule_seed != 0;
+  wanted.iterations = scrutiny.iterations;
   if (scrutiny.large) wanted.iterations = adversarial ? 1 : Effort::kLargeIterations;
   if (adversarial) {
     // The relation of what is ordered does not depend on the schedule: it is watched once.

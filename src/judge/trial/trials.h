@@ -29,6 +29,7 @@ struct Scrutiny {
   /// The shape is as large as a timed one: fewer iterations, a sample of the elements.
   bool large = false;
   const TrialOutputs* like = nullptr;  ///< The seed's outputs, if they are known.
+  int iterations = 0;                  ///< 0: as many as are usual for such a shape.
 };
 
 /// How a timed trial is run.
