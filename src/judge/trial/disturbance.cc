@@ -6,10 +6,11 @@
 namespace cuco::judge {
 namespace {
 
-/// Far longer than any honest iteration on a check shape.
-constexpr std::int64_t kLatePs = 2'000'000'000;  // 2 ms
+/// Far longer than any honest iteration on a check shape, and than who waits for a while has
+/// patience.
+constexpr std::int64_t kLatePs = 200'000'000'000;  // 200 ms
 constexpr std::int32_t kSlowdown = 64;
-constexpr std::int64_t kProbePs = 1'000'000'000;  // 1 ms
+constexpr std::int64_t kProbePs = 100'000'000'000;  // 100 ms
 
 }  // namespace
 
