@@ -2,10 +2,12 @@
 #include "search/forecast/design_forecast.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <numbers>
+#include <limits>
 
 #include "design/dimensions.h"
+#include "search/forecast/normal.h"
 
 namespace cuco::search {
 namespace {
@@ -33,18 +35,11 @@ double kernel(const Directive& a, const Directive& b) {
   return sum + kTogether * product;
 }
 
-/// How much one verdict says about another design's correctness.
-double closeness(const Directive& a, const Directive& b) {
-  return std::exp(-0.5 * design::distance(a, b));
-}
-
-double density(double z) {
-  return std::exp(-0.5 * z * z) / std::sqrt(2 * std::numbers::pi);
-}
-
-double cumulative(double z) {
-  return 0.5 * std::erfc(-z / std::numbers::sqrt2);
-}
+/// Decays of likeness in correctness: from "all designs alike" to "nothing but the nearest".
+constexpr std::array kReaches = {0.0, 0.1, 0.25, 0.5, 1.0};
+constexpr double kUsualReach = 0.5;
+constexpr std::size_t kMostJudged = 64;  ///< Verdicts that a reach is chosen by.
+constexpr std::size_t kLeastJudged = 6;
 
 std::size_t row(std::size_t i) {
   return i * (i + 1) / 2;
@@ -152,12 +147,12 @@ const DesignForecast::Fit& DesignForecast::fit() const {
     varying += varies ? 1 : 0;
   }
   fit_.variance = std::max(spread, kLeastDeviation * kLeastDeviation) / std::max(varying, 1.0);
-  const double noise = kNoise * fit_.variance * std::max(varying, 1.0);
+  fit_.noise = kNoise * fit_.variance * std::max(varying, 1.0);
   fit_.factor.resize(row(size));
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t j = 0; j <= i; ++j) {
       fit_.factor[row(i) + j] =
-          fit_.variance * kernel(fit_.designs[i], fit_.designs[j]) + (i == j ? noise : 0);
+          fit_.variance * kernel(fit_.designs[i], fit_.designs[j]) + (i == j ? fit_.noise : 0);
     }
   }
   factorise(&fit_.factor, size);
@@ -180,14 +175,52 @@ DesignForecast::Normal DesignForecast::gain(const Directive& directive) const {
   solve_lower(known.factor, &shared);
   for (const double part : shared)
     variance -= part * part;
-  return {mean, std::sqrt(std::max(variance, 1e-8))};
+  return {mean, std::sqrt(std::max(variance, 0.0) + known.noise)};
+}
+
+double DesignForecast::reach() const {
+  if (known_.size() < kLeastJudged) return kUsualReach;
+  // It changes slowly: no need to look after every verdict.
+  if (reach_of_ > 0 && learnt_ < reach_of_ + std::max<std::size_t>(reach_of_ / 8, 1)) return reach_;
+  reach_of_ = learnt_;
+  std::vector<std::pair<const Directive*, const Known*>> judged;
+  for (const auto& [directive, known] : known_)
+    judged.emplace_back(&directive, &known);
+  if (judged.size() > kMostJudged) {
+    std::ranges::nth_element(
+        judged, judged.begin() + kMostJudged,
+        [](const auto& a, const auto& b) { return a.second->age > b.second->age; });
+    judged.resize(kMostJudged);
+  }
+  // What each verdict's chance was, told by all the others.
+  double best = -std::numeric_limits<double>::infinity();
+  for (const double reach : kReaches) {
+    double likelihood = 0;
+    for (const auto& [one, mine] : judged) {
+      double tries = kDoubt;
+      double correct = kBelief * kDoubt;
+      for (const auto& [other, theirs] : judged) {
+        if (one == other) continue;
+        const double alike = std::exp(-reach * design::distance(*one, *other));
+        tries += alike * theirs->tries;
+        correct += alike * theirs->correct;
+      }
+      const double chance = std::clamp(correct / tries, 0.01, 0.99);
+      likelihood += mine->correct > 0 ? std::log(chance) : std::log(1 - chance);
+    }
+    if (likelihood <= best) continue;
+    best = likelihood;
+    reach_ = reach;
+  }
+  return reach_;
 }
 
 double DesignForecast::chance(const Directive& directive) const {
   double tries = kDoubt;
   double correct = kBelief * kDoubt;
+  const double decay = reach();
   for (const auto& [other, known] : known_) {
-    const double alike = closeness(directive, other);
+    const double alike = std::exp(-decay * design::distance(directive, other));
     tries += alike * known.tries;
     correct += alike * known.correct;
   }
@@ -202,11 +235,10 @@ candidate::Forecast DesignForecast::expect(const Directive& directive) const {
           .works = chance(directive)};
 }
 
-double DesignForecast::promise(const Directive& directive, double speedup) const {
+double DesignForecast::promise(const Directive& directive, double speedup, double unnamed) const {
   const Normal expected = gain(directive);
-  const double above = expected.mean - std::log(speedup);
-  const double z = above / expected.deviation;
-  return chance(directive) * (above * cumulative(z) + expected.deviation * density(z));
+  return chance(directive) *
+         expected_above(expected.mean, std::hypot(expected.deviation, unnamed), std::log(speedup));
 }
 
 }  // namespace cuco::search

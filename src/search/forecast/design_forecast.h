@@ -7,6 +7,10 @@
 /// does by itself, and of what all of them do together. So few verdicts are enough to tell which
 /// values help, and how sure that is comes with it: a design that resembles nothing known has a
 /// wide interval.
+///
+/// Whether a design works at all is a model of its own: the share of those like it that did. How
+/// far that likeness reaches is what would have foretold the verdicts so far best; where failures
+/// strike at random, all designs count alike.
 #pragma once
 
 #include <cstddef>
@@ -41,8 +45,11 @@ class DesignForecast {
   [[nodiscard]] candidate::Forecast expect(const design::Directive& directive) const;
 
   /// How much more than `speedup` may be hoped for: the mean of what lies above it, as a logarithm,
-  /// times the chance that it works.
-  [[nodiscard]] double promise(const design::Directive& directive, double speedup) const;
+  /// times the chance that it works. `unnamed`: how far it may be off by what designs do not name,
+  /// beside what programs of one design have differed by.
+  [[nodiscard]] double promise(const design::Directive& directive,
+                               double speedup,
+                               double unnamed = 0) const;
 
   [[nodiscard]] const std::map<design::Directive, Known>& known() const { return known_; }
 
@@ -54,6 +61,7 @@ class DesignForecast {
     std::vector<double> weights;  ///< Of the designs, for the mean.
     double variance = 0;          ///< Of one dimension's part.
     double mean = 0;
+    double noise = 0;  ///< Variance of what a design does not name.
   };
   struct Normal {
     double mean = 0;
@@ -65,12 +73,16 @@ class DesignForecast {
   [[nodiscard]] double prior(const design::Directive& directive) const;
   [[nodiscard]] Normal gain(const design::Directive& directive) const;
   [[nodiscard]] double chance(const design::Directive& directive) const;
+  /// By which likeness in correctness decays with the distance of two designs.
+  [[nodiscard]] double reach() const;
 
   Prior prior_;
   std::map<design::Directive, Known> known_;
   std::size_t learnt_ = 0;
   mutable Fit fit_;
   mutable bool is_fitted_ = false;
+  mutable double reach_ = 0;
+  mutable std::size_t reach_of_ = 0;  ///< Verdicts that it was chosen by.
 };
 
 }  // namespace cuco::search

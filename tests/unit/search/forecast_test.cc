@@ -89,6 +89,29 @@ TEST(DesignForecast, DoubtsWhatFailedNearby) {
   EXPECT_LT(forecast.promise(wanted, 1.5), promise);
 }
 
+TEST(DesignForecast, LearnsHowFarAFailureReaches) {
+  // All of GIN fails: one more of it will, and nothing else is doubted for it.
+  DesignForecast by_kind;
+  // Every second one fails, whatever it is.
+  DesignForecast at_random;
+  candidate::Number number = 1;
+  for (const int issuers : {1, 2, 4, 8, 16, 32}) {
+    for (const Backend backend : {Backend::Lsa, Backend::Gin, Backend::Multimem}) {
+      const Directive directive = made(backend, Placement::HostOrdered, issuers);
+      by_kind.learn(directive, number, backend == Backend::Gin ? 0 : 1.2);
+      at_random.learn(directive, number, number % 2 == 0 ? 0 : 1.2);
+      ++number;
+    }
+  }
+  const auto works = [](const DesignForecast& forecast, Backend backend) {
+    return forecast.expect(made(backend, Placement::HostOrdered, 64)).works;
+  };
+  EXPECT_LT(works(by_kind, Backend::Gin), 0.3);
+  EXPECT_GT(works(by_kind, Backend::Lsa), 0.8);
+  EXPECT_NEAR(works(at_random, Backend::Gin), 0.5, 0.1);
+  EXPECT_NEAR(works(at_random, Backend::Lsa), 0.5, 0.1);
+}
+
 TEST(DesignForecast, StartsFromWhatEarlierRunsSay) {
   const DesignForecast forecast(
       [](const Directive& directive) { return directive.backend == Backend::Gin ? 2.0 : 1.0; });
