@@ -78,6 +78,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ShapeTime,
                                                 limits,
                                                 phases,
                                                 hot_spots,
+                                                wire_bytes,
                                                 scale_model)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ProposalRejected, reason, detail)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ScreenRejected, rule, reason, where)

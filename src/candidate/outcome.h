@@ -95,6 +95,7 @@ struct ShapeTime {
   std::vector<PhaseTime> limits;  ///< What each resource alone would take.
   std::vector<PhaseTime> phases;  ///< Where the slowest rank's time went; empty when not profiled.
   std::vector<HotSpot> hot_spots;
+  double wire_bytes = -1;  ///< That the links carried between GPUs; negative when not profiled.
   ScaleModel scale_model;
   bool operator==(const ShapeTime&) const = default;
 };

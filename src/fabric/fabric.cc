@@ -49,6 +49,7 @@ Transfer Fabric::transfer(
     const Time end = start + kLocalLatency + serialisation_time(size, kLocalGigabytesPerSecond);
     return {end, end};
   }
+  carried_ += size;
   // Two nodes without NICs still have sockets; a host-driven program may use them.
   const Link fallback{5, 30'000'000, 1'000'000, "socket"};
   const Link& link =
@@ -90,6 +91,8 @@ Time Fabric::collective(std::span<const int> gpus, Time start, Time duration, Ti
     if (spans_nodes) begins = std::max({begins, ports.nic_out.free_at, ports.nic_in.free_at});
   }
   const Time end = begins + duration;
+  const Link& link = spans_nodes && topology_.nic ? *topology_.nic : topology_.load_store;
+  carried_ += static_cast<double>(gpus.size()) * static_cast<double>(wire) * link.rate() / 1000;
   for (const int gpu : gpus) {
     Ports& ports = ports_[static_cast<std::size_t>(gpu)];
     ports.load_store_out.free_at = ports.load_store_in.free_at = begins + wire;

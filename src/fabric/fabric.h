@@ -50,6 +50,11 @@ class Fabric {
   [[nodiscard]] const Lateness& lateness() const { return lateness_; }
   /// Transfers between GPUs and collectives so far: what lateness applies to.
   [[nodiscard]] std::uint64_t deliveries() const { return deliveries_; }
+  /// Bytes that left a GPU for another so far. Collectives count as what their links could carry in
+  /// the time that they were busy.
+  [[nodiscard]] double carried_bytes() const { return carried_; }
+  /// What kernels have sent or fetched, which is booked elsewhere.
+  void note_carried(std::uint64_t bytes) { carried_ += static_cast<double>(bytes); }
   /// How late the next thing comes that is carried between GPUs. Once for each.
   Time draw_lateness();
 
@@ -92,6 +97,7 @@ class Fabric {
   std::vector<Ports> ports_;
   Lateness lateness_;
   std::uint64_t deliveries_ = 0;
+  double carried_ = 0;
   Rng rng_{0};
 };
 

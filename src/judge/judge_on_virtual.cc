@@ -17,6 +17,7 @@ namespace {
 void show_profile(Profile profile, candidate::ShapeTime* time) {
   time->phases = std::move(profile.phases);
   time->hot_spots = std::move(profile.hot_spots);
+  time->wire_bytes = profile.wire_bytes;
 }
 
 }  // namespace
@@ -257,6 +258,7 @@ void Judge::join_scale_models(const std::vector<PlannedTime>& plan,
       joined.back().scale_model.smaller_filling = time.scale_model.filling;
       joined.back().phases = std::move(time.phases);
       joined.back().hot_spots = std::move(time.hot_spots);
+      joined.back().wire_bytes = time.wire_bytes;
       continue;
     }
     if (!full.empty()) {

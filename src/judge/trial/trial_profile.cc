@@ -157,7 +157,9 @@ std::vector<HotSpot> hot_spots_of(const Json& report) {
 
 Result<Profile> read_profile(std::string_view report, const ProfiledSpan& span) {
   CUCO_TRY_ASSIGN(const Json json, parse_json(report));
-  return Profile{.phases = phases_of(json, span), .hot_spots = hot_spots_of(json)};
+  return Profile{.phases = phases_of(json, span),
+                 .hot_spots = hot_spots_of(json),
+                 .wire_bytes = json.value("wire_bytes", -1.0)};
 }
 
 }  // namespace cuco::judge

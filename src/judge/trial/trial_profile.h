@@ -16,6 +16,7 @@ namespace cuco::judge {
 struct Profile {
   std::vector<candidate::PhaseTime> phases;  ///< They add up to the iteration.
   std::vector<candidate::HotSpot> hot_spots;
+  double wire_bytes = -1;  ///< Negative: nobody looked.
   // For a timeline only.
   std::string report;
   std::int64_t begin_ps = 0;

@@ -21,6 +21,7 @@ KernelPorts::KernelPorts(fabric::Fabric& fabric)
 VTime KernelPorts::access(unsigned gpu, const vgpu::RemoteRequest& request) {
   Ports& own = ports_[gpu];
   const bool is_host = request.owners.size() == 1 && request.owners[0] >= ports_.size();
+  if (!is_host) fabric_.note_carried(request.bytes);
   const VTime done = is_host         ? host_access(own, request)
                      : request.store ? store(own, request)
                                      : load(own, request);

@@ -155,9 +155,13 @@ Json json_of(const TimelineLog& timeline) {
 }  // namespace
 
 std::string report_of(const RunRecord& record) {
-  Json out = {
-      {"gpu", record.gpu},      {"kernels", Json::array()},      {"phases", Json::array()},
-      {"works", Json::array()}, {"transfers", record.transfers}, {"deliveries", Json::array()}};
+  Json out = {{"gpu", record.gpu},
+              {"kernels", Json::array()},
+              {"phases", Json::array()},
+              {"works", Json::array()},
+              {"transfers", record.transfers},
+              {"wire_bytes", record.wire_bytes},
+              {"deliveries", Json::array()}};
   for (const auto& [name, kernel] : record.profiler.kernels())
     out["kernels"].push_back(json_of(name, kernel));
   for (const vgpu::Phase& phase : record.profiler.phases())

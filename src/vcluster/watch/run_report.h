@@ -17,7 +17,7 @@
 ///                  "waits": [{"file", "line", "polls", "waited_ps", "first_ps", "last_ps",
 ///                             "addresses": [...], "repeated", "accept_the_last"}]}],
 ///      "works": [{"what", "device", "stream", "started_ps", "finished_ps"}],
-///      "transfers": 12,
+///      "transfers": 12, "wire_bytes": 4096,
 ///      "deliveries": [{"address", "bytes", "sent_ps", "arrived_ps", "is_completion", "from",
 ///      "to"}], "timeline": {
 ///        "calls": [{"process", "rank", "thread", "name", "wait", "started_ps", "finished_ps",
@@ -30,9 +30,10 @@
 ///
 /// A phase is a launch, as its device saw it; a work is anything that a stream was given: kernels,
 /// copies, collectives, each from when its turn had come. Transfers are all that the links carried
-/// between GPUs; deliveries are those that kernels sent, and the completions that they can poll.
-/// Timeline and blocks are there where they were asked for: see timeline_log.h. `place`, and `from`
-/// and `to` of an arrow, count in places; `delivery` counts in deliveries.
+/// between GPUs, and wire_bytes how much that was (see fabric::Fabric); deliveries are those that
+/// kernels sent, and the completions that they can poll. Timeline and blocks are there where they
+/// were asked for: see timeline_log.h. `place`, and `from` and `to` of an arrow, count in places;
+/// `delivery` counts in deliveries.
 #pragma once
 
 #include <string>
@@ -51,6 +52,7 @@ struct RunRecord {
   const vgpu::Profiler& profiler;
   const std::vector<FinishedWork>& works;
   std::uint64_t transfers = 0;
+  double wire_bytes = 0;
   const std::vector<vgpu::Delivery>* deliveries = nullptr;  ///< Null: neither these nor addresses.
   const TimelineLog* timeline = nullptr;
   const BlockRecord* blocks = nullptr;

@@ -45,29 +45,36 @@ const BlockRecord* Watchers::blocks_record() const {
   return blocks_ != nullptr ? &blocks_->record() : nullptr;
 }
 
+RunRecord Watchers::record(const std::vector<vgpu::Delivery>* deliveries) const {
+  const fabric::Fabric& fabric = devices_.fabric();
+  return {.gpu = options_.gpu.key,
+          .profiler = *profiler_,
+          .works = works_,
+          .transfers = deliveries == nullptr ? 0 : fabric.deliveries(),
+          .wire_bytes = fabric.carried_bytes() - carried_before_,
+          .deliveries = deliveries,
+          .timeline = timeline_.get(),
+          .blocks = blocks_record()};
+}
+
 Result<void> Watchers::write_report() const {
   if (profiler_ == nullptr || options_.report == kForTheJudge) return {};
   std::vector<vgpu::Delivery> all = deliveries_;
   if (weak_ != nullptr) {
     all.insert(all.end(), weak_->remote_stores().begin(), weak_->remote_stores().end());
   }
-  return system::write_file(options_.report, report_of({options_.gpu.key, *profiler_, works_,
-                                                        devices_.fabric().deliveries(), &all,
-                                                        timeline_.get(), blocks_record()}));
+  return system::write_file(options_.report, report_of(record(&all)));
 }
 
 std::string Watchers::brief_report() const {
   if (profiler_ == nullptr) return "{}";
-  if (timeline_ == nullptr) {
-    return report_of({options_.gpu.key, *profiler_, works_, 0, nullptr, nullptr, blocks_record()});
-  }
-  return report_of({options_.gpu.key, *profiler_, works_, devices_.fabric().deliveries(),
-                    &deliveries_, timeline_.get(), blocks_record()});
+  return report_of(record(timeline_ == nullptr ? nullptr : &deliveries_));
 }
 
 void Watchers::forget() {
   works_.clear();
   deliveries_.clear();
+  carried_before_ = devices_.fabric().carried_bytes();
   if (profiler_ != nullptr) profiler_->forget();
   if (timeline_ != nullptr) timeline_->forget();
   if (blocks_ != nullptr) blocks_->forget();

@@ -11,6 +11,7 @@
 #include "vcluster/core/cluster_options.h"
 #include "vcluster/core/work.h"
 #include "vcluster/watch/block_trace.h"
+#include "vcluster/watch/run_report.h"
 #include "vcluster/watch/timeline_log.h"
 #include "vgpu/gpu/gpu.h"
 #include "vgpu/gpu/observer_list.h"
@@ -44,12 +45,15 @@ class Watchers {
 
  private:
   [[nodiscard]] const BlockRecord* blocks_record() const;
+  /// Null: neither deliveries nor addresses.
+  [[nodiscard]] RunRecord record(const std::vector<vgpu::Delivery>* deliveries) const;
 
   const ClusterOptions& options_;
   Devices& devices_;
   std::unique_ptr<vgpu::Profiler> profiler_;
   std::vector<vgpu::Delivery> deliveries_;
   std::vector<FinishedWork> works_;
+  double carried_before_ = 0;  ///< By the links, up to the last forget().
   std::unique_ptr<TimelineLog> timeline_;
   std::unique_ptr<BlockTrace> blocks_;
   std::unique_ptr<vgpu::WeakMemory> weak_;

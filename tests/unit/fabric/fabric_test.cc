@@ -60,6 +60,20 @@ TEST(Fabric, PortsAreFreeWhileACollectiveOnlyWaits) {
   EXPECT_EQ(fabric.transfer(Route::LoadStore, 1, 0, 0, 0).source_consumed, 2000);
 }
 
+TEST(Fabric, CountsWhatTheLinksCarry) {
+  Fabric fabric(two_by_two());
+  fabric.transfer(Route::Local, 0, 0, 500, 0);
+  EXPECT_EQ(fabric.carried_bytes(), 0);
+  fabric.transfer(Route::LoadStore, 0, 1, 100, 0);
+  fabric.transfer(Route::Nic, 0, 2, 50, 0);
+  fabric.note_carried(25);
+  EXPECT_EQ(fabric.carried_bytes(), 175);
+  // 2000 ps of 10 ps a byte on two links.
+  const std::vector<int> both = {0, 1};
+  fabric.collective(both, 0, 7000, 2000);
+  EXPECT_EQ(fabric.carried_bytes(), 175 + 400);
+}
+
 TEST(Fabric, SlowSendersShareAPort) {
   Fabric fabric(two_by_two());
   const Fabric::Limits limits{.gigabytes_per_second = 10, .port_gigabytes_per_second = 50};
