@@ -53,24 +53,22 @@ Memory::Memory(candidate::Run& run,
       run_(run),
       rung_(rung),
       policy_(policy),
-      prior_(std::move(prior)) {}
-
-candidate::Rung Memory::full() const {
-  return {rung_.target, candidate::Fidelity::Scaled};
-}
+      prior_(std::move(prior)),
+      speed_(run, rung) {}
 
 double Memory::fitness(Number number) const {
-  if (number == candidate::kSeed) return 1;
-  if (const double scaled = run_.speedup(number, full()); scaled > 0) return scaled;
-  const double small = run_.speedup(number, rung_);
-  return small > 0 ? forecast_.expect(region_of(run_.entry(number).candidate.directive), small) : 0;
+  return speed_.of(number);
 }
 
 std::optional<Member> Memory::member(Number number) const {
-  const candidate::Scored* scored = run_.scored(number, full());
-  if (scored == nullptr) scored = run_.scored(number, rung_);
-  if (scored == nullptr) return std::nullopt;
-  return Member{number, cell_of(run_.entry(number).candidate.directive, *scored), fitness(number)};
+  for (const candidate::Rung rung : {speed_.full(), rung_}) {
+    if (const candidate::Scored* scored = run_.scored(number, rung)) {
+      const auto& directive = run_.entry(number).candidate.directive;
+      return Member{number, cell_of(directive, *scored, run_.scored(candidate::kSeed, rung)),
+                    fitness(number)};
+    }
+  }
+  return std::nullopt;
 }
 
 Result<void> Memory::start() {
@@ -168,14 +166,8 @@ void Memory::take_failure(Number number, const Pending& pending) {
 }
 
 void Memory::reassess() {
-  forecast_ = {};
+  speed_.learn();
   designs = DesignForecast(prior_);
-  for (Number number = candidate::kSeed + 1; number < run_.candidates(); ++number) {
-    const double small = run_.speedup(number, rung_);
-    const double scaled = run_.speedup(number, full());
-    if (small > 0 && scaled > 0)
-      forecast_.learn(region_of(run_.entry(number).candidate.directive), small, scaled);
-  }
   designs.learn(run_.entry(candidate::kSeed).candidate.directive, candidate::kSeed, 1);
   for (Number number = candidate::kSeed + 1; number < run_.candidates(); ++number)
     learn_design(number);

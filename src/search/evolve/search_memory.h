@@ -14,7 +14,7 @@
 #include "search/plans/plan_book.h"
 #include "search/policy.h"
 #include "search/population/islands.h"
-#include "search/race/forecast.h"
+#include "search/race/full_speed.h"
 #include "search/selection/bandit.h"
 
 namespace cuco::search {
@@ -79,13 +79,12 @@ class Memory {
   /// What could not be implemented at the first try stays to be tried again.
   Result<void> keep_open(candidate::Plan plan, candidate::Number number);
   void take_failure(candidate::Number number, const Pending& pending);
-  [[nodiscard]] candidate::Rung full() const;
 
   candidate::Run& run_;
   candidate::Rung rung_;
   Policy policy_;
   DesignForecast::Prior prior_;
-  Forecast forecast_;
+  FullSpeed speed_;
   std::map<candidate::Number, int> children_;
   std::map<candidate::Number, candidate::PlanNumber> plan_of_;
   std::vector<NearMiss> near_misses_;

@@ -5,6 +5,8 @@
 
 #include <limits>
 #include <optional>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "candidate/run.h"
@@ -14,15 +16,16 @@ namespace cuco::search {
 
 class Race {
  public:
-  /// `finalists` as in SearchOptions. The run must outlive it.
-  Race(candidate::Run& run, int finalists);
+  /// `finalists` as in SearchOptions; `survey`: all get full shapes. The run must outlive it.
+  Race(candidate::Run& run, int finalists, bool survey = false);
 
-  /// Halves the field until few enough are left, and gives those full shapes. Verdicts that are
-  /// known are not made again: it may be run again when there are more candidates. `most` can only
-  /// be less than the finalists.
+  /// Gives full shapes to the best of every region that has none yet, then, two at a time, to those
+  /// that may be expected to gain most by what the two rungs have agreed on so far. It may be run
+  /// again when there are more candidates. `most` can only be less than the finalists.
   Result<void> promote(int most = std::numeric_limits<int>::max());
 
-  /// The first in rank that the highest rung accepts, as the run's best.
+  /// The first in rank that the highest rung accepts, as the run's best. If it accepts none, a few
+  /// more get full shapes.
   Result<std::optional<candidate::Number>> confirm();
 
   [[nodiscard]] candidate::Rung rung(candidate::Fidelity fidelity) const {
@@ -32,9 +35,19 @@ class Race {
  private:
   /// All with a time at that rung.
   [[nodiscard]] std::vector<Standing> peers(candidate::Fidelity fidelity) const;
+  /// Those of a field that full shapes say nothing about yet, as they are expected to do there.
+  struct Open {
+    std::vector<Challenger> challengers;
+    std::set<Region> regions;  ///< With a time on full shapes.
+    double fastest = 1;        ///< On full shapes.
+    double leader = 0;         ///< Judged or expected.
+  };
+  [[nodiscard]] Open open(std::span<const Standing> field) const;
+  Result<std::optional<candidate::Number>> confirm_one(std::set<candidate::Number>* tried);
 
   candidate::Run& run_;
   PromotionRules rules_;
+  bool survey_;
   candidate::TargetKind target_;
 };
 

@@ -22,16 +22,35 @@ std::vector<Number> numbers(const std::vector<Member>& members) {
 TEST(Cell, HasTheShareOfTimeThatNothingHides) {
   candidate::Scored scored;
   EXPECT_LT(exposed_share(scored), 0);
-  EXPECT_EQ(cell_of({}, scored).exposed, Exposed::Unknown);
+  EXPECT_EQ(cell_of({}, scored, nullptr).exposed, Exposed::Unknown);
   candidate::ShapeTime shape;
   shape.phases = {{"instructions", 8},
                   {std::string(candidate::kNotHidden), 1},
                   {std::string(candidate::kPolling), 1}};
   scored.shapes = {shape};
   EXPECT_DOUBLE_EQ(exposed_share(scored), 0.2);
-  EXPECT_EQ(cell_of({}, scored).exposed, Exposed::Some);
+  EXPECT_EQ(cell_of({}, scored, nullptr).exposed, Exposed::Some);
   design::Directive directive{.backend = Backend::Gin};
-  EXPECT_EQ(cell_of(directive, scored).region, (Region{.backend = Backend::Gin}));
+  EXPECT_EQ(cell_of(directive, scored, nullptr).region, (Region{.backend = Backend::Gin}));
+}
+
+TEST(Cell, HasWhatTheLinksCarryBesideTheSeed) {
+  candidate::Scored seed;
+  seed.shapes = {{.shape = "a", .wire_bytes = 100}, {.shape = "b", .wire_bytes = 300}};
+  candidate::Scored other = seed;
+  EXPECT_EQ(cell_of({}, other, &seed).wire, Wire::Same);
+  other.shapes[1].wire_bytes = 200;
+  EXPECT_DOUBLE_EQ(wire_share(other, seed), 0.75);
+  EXPECT_EQ(cell_of({}, other, &seed).wire, Wire::Fewer);
+  // A shape that was not profiled says nothing, nor does a seed that sends nothing.
+  other.shapes[0].wire_bytes = -1;
+  other.shapes[1].wire_bytes = 600;
+  EXPECT_DOUBLE_EQ(wire_share(other, seed), 2);
+  EXPECT_EQ(cell_of({}, other, &seed).wire, Wire::More);
+  EXPECT_EQ(cell_of({}, other, nullptr).wire, Wire::Unknown);
+  for (auto& shape : seed.shapes)
+    shape.wire_bytes = 0;
+  EXPECT_EQ(cell_of({}, other, &seed).wire, Wire::Unknown);
 }
 
 TEST(Archive, KeepsTheBestOfEveryCellHoweverFastTheOthersAre) {
