@@ -12,6 +12,15 @@ namespace cuco::expert::kernels {
 using candidate::History;
 using design::KernelDesign;
 
+namespace {
+
+constexpr std::size_t kMostListed = 160;
+constexpr double kAll = 1.2;         ///< What all that fits at once may be hoped to gain,
+constexpr double kAsked = 1.1;       ///< and what the profile asks for.
+constexpr double kAStepMore = 0.97;  ///< A design that is further away gains as much, at best.
+
+}  // namespace
+
 std::vector<Moves::Known> Moves::known_designs(const History& history) {
   std::vector<Known> known;
   for (const candidate::Judged& judged : history) {
@@ -66,6 +75,37 @@ std::optional<Move> Moves::best_step(std::span<const Known> known, Offered& offe
     }
   }
   return std::nullopt;
+}
+
+const std::vector<Listed>& Moves::list(const candidate::Judged& seed) {
+  const std::lock_guard lock(mutex_);
+  if (!list_.empty()) return list_;
+  const Limit limit = seed.outcome ? limit_of(*seed.outcome) : Limit::Unknown;
+  std::set<KernelDesign> known = {{}};
+  std::set<std::string> hashes = {seed.candidate.code_hash};
+  const auto add_from = [&](const Listed& from, bool first) {
+    for (const Step& step : steps_from(from.design, limit, facts_)) {
+      if (list_.size() >= kMostListed) return;
+      if (!known.insert(step.design).second) continue;
+      const Rewritten& made = rewritten(step.design);
+      if (!made.refusal.empty() || !hashes.insert(made.hash).second) continue;
+      const bool all = list_.empty() && step.asked;
+      const double promise = !first       ? kAStepMore * from.promise
+                             : all        ? kAll
+                             : step.asked ? kAsked
+                                          : 1;
+      list_.push_back({step.design, step.because, promise, made.hash});
+    }
+  };
+  add_from({}, true);
+  for (std::size_t i = 0; i < list_.size() && list_.size() < kMostListed; ++i)
+    add_from(Listed(list_[i]), false);
+  return list_;
+}
+
+std::string Moves::source_of(const KernelDesign& design) {
+  const std::lock_guard lock(mutex_);
+  return rewritten(design).source;
 }
 
 std::optional<Move> Moves::next(const History& history, int unseen) {

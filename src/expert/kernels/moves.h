@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Which kernel design to try next: the neighbours of the best one so far, those first that its
-/// profile asks for.
+/// The kernel designs that are worth a try: a list of those a few steps from the seed, and then the
+/// neighbours of the best so far, those first that its profile asks for.
 #pragma once
 
 #include <map>
@@ -26,12 +26,27 @@ struct Move {
   std::string source;
 };
 
+/// A design of the list.
+struct Listed {
+  design::KernelDesign design;
+  std::string because;
+  double promise = 1;  ///< Speed-up over the seed that may be hoped for.
+  std::string hash;    ///< Of its normalised code.
+};
+
 class Moves {
  public:
   Moves(analysis::CommunicationGraph graph, std::string text)
       : graph_(std::move(graph)),
         text_(std::move(text)),
         facts_(find_launch_facts(graph_, text_)) {}
+
+  /// All designs that a few steps lead to from the seed, the nearest first, whatever they turn out
+  /// to gain; each is another program. What its verdict asks for promises more. Made once.
+  [[nodiscard]] const std::vector<Listed>& list(const candidate::Judged& seed);
+
+  /// That design as a program; it must be of the list.
+  [[nodiscard]] std::string source_of(const design::KernelDesign& design);
 
   /// The next design, as the history has it; the moves of the last `unseen` turns have no verdict
   /// yet. Nothing when all designs near the best are known.
@@ -64,6 +79,7 @@ class Moves {
   LaunchFacts facts_;
   std::mutex mutex_;  ///< Proposers are asked from several threads.
   std::map<design::KernelDesign, Rewritten> rewritten_;
+  std::vector<Listed> list_;
 };
 
 }  // namespace cuco::expert::kernels

@@ -186,13 +186,9 @@ Limit limit_of(const candidate::Outcome& outcome) {
 }
 
 std::vector<Step> steps_from(const KernelDesign& design, Limit limit, const LaunchFacts& facts) {
-  struct Ranked {
-    Step step;
-    bool asked;  ///< The profile asks for it.
-  };
-  std::vector<Ranked> steps;
+  std::vector<Step> steps;
   const auto add = [&](const KernelDesign& next, std::string_view why, bool asked) {
-    if (!(next == design)) steps.push_back({{next, std::string(why)}, asked});
+    if (!(next == design)) steps.push_back({next, std::string(why), asked});
   };
   KernelDesign wide = design;
   wide.vector_bytes = kWidest;
@@ -222,12 +218,8 @@ std::vector<Step> steps_from(const KernelDesign& design, Limit limit, const Laun
   KernelDesign narrow = design;
   narrow.vector_bytes = kWidest / 2;
   add(narrow, kNarrow, false);
-  std::ranges::stable_sort(steps,
-                           [](const Ranked& a, const Ranked& b) { return a.asked > b.asked; });
-  std::vector<Step> result;
-  for (auto& ranked : steps)
-    result.push_back(std::move(ranked.step));
-  return result;
+  std::ranges::stable_sort(steps, std::ranges::greater(), &Step::asked);
+  return steps;
 }
 
 }  // namespace cuco::expert::kernels

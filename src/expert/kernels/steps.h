@@ -26,6 +26,7 @@ enum class Limit {
 struct Step {
   design::KernelDesign design;
   std::string because;
+  bool asked = false;  ///< The profile asks for it, or the kernels allow it for certain.
 };
 
 /// The most promising first. Geometry comes alone and together with vectors: fewer accesses want
