@@ -2,6 +2,8 @@
 // Policies on the same budget: medians over seeds on synthetic landscapes of several kinds, and
 // what each part of the search adds. For recorded runs there is `cuco replay`.
 //
+// In a list all designs are of one proposer that enumerates them.
+//
 //   bench_policies [CANDIDATES [SEEDS [LANDSCAPES [POLICY…]]]]   (default: 30, 10, 5, all)
 #include <cstdlib>
 #include <string>
@@ -26,7 +28,9 @@ const std::vector<Kind>& kinds() {
       {"parts add up", {}},
       {"parts interact", {.together = 0.15}},
       {"full shapes differ", {.together = 0.05, .full_differs = 0.15}},
+      {"regions differ", {.together = 0.05, .full_differs = 0.05, .regions_differ = 0.5}},
       {"half of it fails", {.together = 0.05, .failing = 0.5}},
+      {"a list", {.together = 0.05, .full_differs = 0.05, .listed = true}},
   };
   return kAll;
 }

@@ -21,6 +21,14 @@ struct Proposal {
   Lineage lineage;
 };
 
+/// One program that a proposer can make, before it has made it.
+struct Offer {
+  design::Directive directive;
+  std::string kind;       ///< What else tells it from others of its design.
+  double promise = 1;     ///< Speed-up over the seed that its author expects.
+  std::string code_hash;  ///< What the candidate will be known by; empty: not known yet.
+};
+
 /// A usable proposal, or why the answer was none. Either costs one candidate.
 using ProposerAnswer = std::variant<Proposal, ProposalRejected>;
 
@@ -34,6 +42,11 @@ class Proposer {
   /// Its ideas are a finite list of its own, whatever the task says: all of them are raced before
   /// anybody is asked to go on from one.
   [[nodiscard]] virtual bool enumerates() const { return false; }
+
+  /// That list as far as it can be told before anything but the seed is judged: a task may name one
+  /// by its place (Task::offer). The same for the same seed. Empty: it is asked for what comes
+  /// next.
+  [[nodiscard]] virtual std::vector<Offer> offers(const Judged& /*seed*/) { return {}; }
 
   /// What it can be asked to do with a parent.
   [[nodiscard]] virtual std::vector<Operation> operations() const {

@@ -3,6 +3,7 @@
 /// Task: what a proposer is asked for.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,6 +41,7 @@ struct Task {
   std::vector<Number> inspirations;  ///< Others worth a look, instructive failures among them.
   std::optional<Plan> plan;          ///< What to implement; nothing: the proposer decides.
   std::vector<std::string> notes;    ///< What was learnt so far, for people and models.
+  std::optional<std::size_t> offer;  ///< Which of its offers to make; nothing: what comes next.
   int turn = 0;                      ///< How often this proposer was asked before in this phase.
   Decision as_of = 0;                ///< The history holds what decisions before this one gave.
   std::uint64_t seed = 0;

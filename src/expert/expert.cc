@@ -22,15 +22,25 @@ candidate::Number parent_of(const Idea& idea, const candidate::History& history)
   return candidate::kSeed;
 }
 
+using Kind = std::tuple<std::string, design::Backend, design::Placement, design::SyncScope>;
+
+Kind kind_of(const Idea& idea) {
+  const Directive& directive = idea.directive;
+  return {idea.family, directive.backend, directive.placement, directive.sync};
+}
+
+/// The second of a kind is what may be right where the first is not.
+constexpr double kLaterOfItsKind = 0.97;
+/// Of what is alike otherwise, what comes first is what fits the program best.
+constexpr double kLaterInOrder = 0.999;
+
 }  // namespace
 
 std::vector<Idea> by_turns(std::vector<Idea> ideas) {
-  using Kind = std::tuple<std::string, design::Backend, design::Placement, design::SyncScope>;
   std::map<Kind, int> seen;
   std::vector<std::pair<int, Idea>> turns;
   for (Idea& idea : ideas) {
-    const Directive& directive = idea.directive;
-    const int turn = seen[{idea.family, directive.backend, directive.placement, directive.sync}]++;
+    const int turn = seen[kind_of(idea)]++;
     turns.emplace_back(turn, std::move(idea));
   }
   std::ranges::stable_sort(turns, {}, &std::pair<int, Idea>::first);
@@ -68,8 +78,40 @@ std::string code_hash(const Idea& idea) {
   return program::normalised_hash(program::single_file("program.cu", idea.source));
 }
 
+std::vector<candidate::Offer> Expert::offers(const candidate::Judged& seed) {
+  std::vector<candidate::Offer> list;
+  std::map<Kind, double> promise;
+  double order = 1;
+  for (const Idea& idea : ideas_.ideas) {
+    double& kind = promise.try_emplace(kind_of(idea), 1).first->second;
+    list.push_back({idea.directive, idea.family, kind * order, code_hash(idea)});
+    kind *= kLaterOfItsKind;
+    order *= kLaterInOrder;
+  }
+  if (ideas_.kernels == nullptr) return list;
+  for (const kernels::Listed& listed : ideas_.kernels->list(seed)) {
+    list.push_back({{.kernel = listed.design}, "kernel", listed.promise * order, listed.hash});
+    order *= kLaterInOrder;
+  }
+  return list;
+}
+
+candidate::Proposal Expert::offered(std::size_t offer, const candidate::Task& task) {
+  if (offer < ideas_.ideas.size()) {
+    const Idea& idea = ideas_.ideas[offer];
+    return proposal(program::single_file(path_, idea.source), idea.directive,
+                    parent_of(idea, task.history), idea.because);
+  }
+  const kernels::Listed& listed =
+      ideas_.kernels->list(task.history.seed())[offer - ideas_.ideas.size()];
+  return proposal(program::single_file(path_, ideas_.kernels->source_of(listed.design)),
+                  {.kernel = listed.design}, candidate::kSeed,
+                  fmt::format("{}: {}", to_text(listed.design), listed.because));
+}
+
 Result<std::optional<candidate::ProposerAnswer>> Expert::propose(const candidate::Task& task,
                                                                  candidate::ExchangeLog& /*log*/) {
+  if (task.offer) return std::optional(candidate::ProposerAnswer{offered(*task.offer, task)});
   // By turn, not by what is new: several of its ideas may be on their way unseen.
   int left = task.turn;
   for (const auto& idea : ideas_.ideas) {

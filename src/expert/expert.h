@@ -66,14 +66,18 @@ class Expert final : public candidate::Proposer {
     return {candidate::Operation::Rewrite};
   }
 
-  /// One idea a turn, in order, without those that an earlier phase has tried; then a move from the
-  /// best kernel design.
+  /// The ideas, the first of each kind above all; then the list of kernel designs.
+  [[nodiscard]] std::vector<candidate::Offer> offers(const candidate::Judged& seed) override;
+
+  /// What is asked for of its offers. Otherwise one idea a turn, in order, without those that an
+  /// earlier phase has tried; then a move from the best kernel design.
   Result<std::optional<candidate::ProposerAnswer>> propose(const candidate::Task& task,
                                                            candidate::ExchangeLog& log) override;
 
   [[nodiscard]] const Ideas& ideas() const { return ideas_; }
 
  private:
+  [[nodiscard]] candidate::Proposal offered(std::size_t offer, const candidate::Task& task);
   [[nodiscard]] candidate::Proposal proposal(program::Source source,
                                              const design::Directive& directive,
                                              candidate::Number parent,

@@ -14,8 +14,8 @@ namespace {
 /// Neither learns from what it has seen: what is left is the proposers' own merit.
 Policy baseline(std::string name, ParentRule parents) {
   Policy policy{.name = std::move(name), .parents = parents};
-  policy.enumerate = policy.bandit = policy.plans = policy.repair = policy.inspirations =
-      policy.forecast = false;
+  policy.bandit = policy.plans = policy.repair = policy.inspirations = policy.forecast = false;
+  policy.draws = true;
   policy.islands = 1;
   return policy;
 }
@@ -24,10 +24,20 @@ Policy with_parents(std::string name, ParentRule parents) {
   return Policy{.name = std::move(name), .parents = parents};
 }
 
+/// Not to find anything: recorded runs that policies are compared on.
+Policy survey() {
+  Policy policy = baseline("survey", ParentRule::Random);
+  policy.survey = true;
+  return policy;
+}
+
 std::vector<Policy> all_policies() {
-  return {Policy{}, with_parents("greedy", ParentRule::Best),
-          with_parents("power-law", ParentRule::PowerLaw), baseline("random", ParentRule::Random),
-          baseline("best-of-n", ParentRule::Start)};
+  return {Policy{},
+          with_parents("greedy", ParentRule::Best),
+          with_parents("power-law", ParentRule::PowerLaw),
+          baseline("random", ParentRule::Random),
+          baseline("best-of-n", ParentRule::Start),
+          survey()};
 }
 
 constexpr auto kParts = std::to_array<std::pair<std::string_view, bool Policy::*>>({

@@ -25,6 +25,8 @@ struct Policy {
   std::string name = "search";
   ParentRule parents = ParentRule::Weighted;
   bool enumerate = true;       ///< Finite spaces of proposers are raced first.
+  bool draws = false;          ///< Of listed spaces any is raced next, not what promises most.
+  bool survey = false;         ///< All that is correct gets full shapes: for replays to draw from.
   bool bandit = true;          ///< Off: proposers and operations take turns.
   bool plans = true;           ///< Tree search over plans; off: every rewrite starts from a parent.
   bool repair = true;          ///< Near misses get another try, with the finding.
@@ -37,8 +39,8 @@ struct Policy {
   int round = 8;               ///< Candidates between two promotions to the next rung.
 };
 
-/// "search", "greedy", "power-law", "random" or "best-of-n", then parts to switch off: "search,
-/// no-bandit,no-plans". The error lists what there is.
+/// "search", "greedy", "power-law", "random", "best-of-n" or "survey", then parts to switch off:
+/// "search, no-bandit,no-plans". The error lists what there is.
 [[nodiscard]] Result<Policy> parse_policy(std::string_view text);
 
 /// The names that parse_policy() takes, without parts.

@@ -22,7 +22,7 @@ class Search {
   Search(Run& run, std::span<Proposer* const> proposers, const SearchOptions& options)
       : run_(run),
         options_(options),
-        race_(run, options.finalists),
+        race_(run, options.finalists, options.policy.survey),
         spending_(options.budget, run.clock(), run.candidates()),
         incumbent_(run, race_.rung(Fidelity::Quick), options.incumbent, options.start) {
     for (Proposer* proposer : proposers)
@@ -50,8 +50,14 @@ class Search {
     const int most = others_.empty() ? std::numeric_limits<int>::max()
                      : only_tune     ? spending_.left() - spending_.left() / 4
                                      : spending_.left() / 2;
-    Enumeration enumeration(run_, roster, spending_, incumbent_, most, "enumerate");
-    CUCO_TRY(run_.pursue(enumeration, incumbent_.rung()));
+    Enumeration enumeration(run_, roster, spending_, incumbent_, most, options_.policy,
+                            options_.background.prior);
+    for (;;) {
+      CUCO_TRY(run_.pursue(enumeration, incumbent_.rung()));
+      if (enumeration.is_over() || run_.stop_requested()) break;
+      CUCO_TRY(race_.promote(kPerRound));
+      enumeration.end_round();
+    }
     reason_ = enumeration.reason();
     if (others_.empty() || run_.stop_requested()) return {};
     return race_.promote();

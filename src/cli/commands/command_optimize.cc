@@ -49,7 +49,7 @@ class OptimizeCommand final : public Command {
           .completes(Completion::File);
     }
     arguments.option("--policy", policy_, "NAME",
-                     "search (default), greedy, power-law, random or best-of-n");
+                     "search (default), greedy, power-law, random, best-of-n or survey");
     arguments.flag("--knowledge", knowledge_, "start from what earlier runs have taught");
     arguments
         .option("--topology", topology_, "NAME", "search on another cluster than the workload's")

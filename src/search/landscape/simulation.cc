@@ -16,39 +16,30 @@ using candidate::Operation;
 
 constexpr double kWithin = 0.99;
 
-/// The baselines do not: for them a finite space is a bag to draw from.
-bool learns(const Policy& policy) {
-  return policy.bandit || policy.plans || policy.forecast || policy.inspirations;
-}
-
 /// Points of one recorded proposer that the history does not hold. One who has enumerated them is
 /// asked like any other author where the policy does not enumerate.
 class LandscapeProposer final : public candidate::Proposer {
  public:
-  LandscapeProposer(const Landscape& landscape,
-                    std::string name,
-                    bool finite,
-                    const Policy& policy,
-                    const DesignForecast::Prior& prior)
-      : landscape_(landscape),
-        name_(std::move(name)),
-        enumerates_(finite && policy.enumerate),
-        draws_(finite && !learns(policy)) {
+  LandscapeProposer(const Landscape& landscape, std::string name, bool finite, bool enumerates)
+      : landscape_(landscape), name_(std::move(name)), enumerates_(enumerates) {
     for (std::size_t i = 0; i < landscape.points().size(); ++i) {
       const Point& point = landscape.points()[i];
       if (point.proposer == name_ && point.finite == finite) mine_.push_back(i);
     }
-    if (!enumerates_ || !prior) return;
-    std::ranges::stable_sort(mine_, std::greater<>(), [&](std::size_t point) {
-      return prior(landscape.points()[point].directive);
-    });
   }
 
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] bool enumerates() const override { return enumerates_; }
   [[nodiscard]] std::vector<Operation> operations() const override {
-    if (enumerates_ || draws_) return {Operation::Rewrite};
+    if (enumerates_) return {Operation::Rewrite};
     return Proposer::operations();
+  }
+  [[nodiscard]] std::vector<candidate::Offer> offers(const candidate::Judged& /*seed*/) override {
+    std::vector<candidate::Offer> list;
+    if (!enumerates_) return list;
+    for (const std::size_t point : mine_)
+      list.push_back({.directive = landscape_.points()[point].directive});
+    return list;
   }
 
   Result<std::optional<candidate::ProposerAnswer>> propose(const candidate::Task& task,
@@ -56,7 +47,9 @@ class LandscapeProposer final : public candidate::Proposer {
     std::vector<std::size_t> open = unseen(task.history);
     if (open.empty()) return std::optional<candidate::ProposerAnswer>();
     std::size_t chosen = open.front();
-    if (task.phase != "enumerate") {
+    if (task.offer) {
+      chosen = mine_[*task.offer];
+    } else {
       Rng rng = keyed_rng(task.seed, 0, Draw::Landscape);
       if (task.operation != Operation::Rewrite || task.plan) keep_nearest(task, &open);
       chosen = open[rng.below(open.size())];
@@ -99,7 +92,6 @@ class LandscapeProposer final : public candidate::Proposer {
   const Landscape& landscape_;
   std::string name_;
   bool enumerates_;
-  bool draws_;  ///< Any of them, whatever is asked.
   std::vector<std::size_t> mine_;
 };
 
@@ -173,7 +165,7 @@ Result<Simulated> simulate(const Landscape& landscape,
   for (const Point& point : landscape.points()) {
     if (!names.emplace(point.proposer, point.finite).second) continue;
     owned.push_back(std::make_unique<LandscapeProposer>(landscape, point.proposer, point.finite,
-                                                        policy, prior));
+                                                        point.finite && policy.enumerate));
     proposers.push_back(owned.back().get());
   }
   SearchOptions options;

@@ -19,6 +19,7 @@ enum class Draw : std::uint64_t {
   Landscape = 4,
   Knob = 5,
   Audit = 6,
+  Offer = 7,
 };
 
 [[nodiscard]] inline Rng keyed_rng(std::uint64_t seed, std::uint64_t decision, Draw what) {

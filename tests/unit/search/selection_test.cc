@@ -124,6 +124,21 @@ TEST(Forecast, BelievesTheSmallShapeUntilItIsTaughtOtherwise) {
   EXPECT_EQ(forecast.pairs(), 10);
 }
 
+TEST(Forecast, IsAsUnsureAsTheRungsHaveDisagreed) {
+  const Region lsa{.backend = design::Backend::Lsa};
+  const Region gin{.backend = design::Backend::Gin};
+  Forecast agrees;
+  Forecast disagrees;
+  for (int i = 0; i < 8; ++i) {
+    agrees.learn(gin, 1.0, 1.2);
+    disagrees.learn(gin, 1.0, i % 2 == 0 ? 0.8 : 1.6);
+  }
+  EXPECT_LT(agrees.deviation(gin), 0.07);
+  EXPECT_GT(disagrees.deviation(gin), 0.25);
+  // Of another region less is known.
+  EXPECT_GT(agrees.deviation(lsa), 2 * agrees.deviation(gin));
+}
+
 TEST(Policies, AreReadWithPartsSwitchedOff) {
   const auto policy = parse_policy("search, no-bandit,no-plans");
   ASSERT_TRUE(policy);
@@ -131,7 +146,8 @@ TEST(Policies, AreReadWithPartsSwitchedOff) {
   EXPECT_FALSE(policy->plans);
   EXPECT_TRUE(policy->repair);
   EXPECT_EQ(parse_policy("best-of-n")->parents, ParentRule::Start);
-  EXPECT_FALSE(parse_policy("random")->enumerate);
+  EXPECT_TRUE(parse_policy("random")->draws);
+  EXPECT_FALSE(parse_policy("search")->draws);
   const auto unknown = parse_policy("serch");
   ASSERT_FALSE(unknown);
   EXPECT_NE(unknown.error().message().find("did you mean 'search'?"), std::string::npos);
