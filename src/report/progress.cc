@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "candidate/event_json.h"
+#include "report/baselines.h"
 #include "report/forecast_record.h"
 
 namespace cuco::report {
@@ -265,6 +266,8 @@ std::vector<Line> closing(const RunState& state, std::string_view run, std::stri
       {"", fmt::format("#{}  {}{}", number, design_of(*best), not_repeatable(state))}};
   if (auto forecasts = forecast_text(forecast_record(state)); !forecasts.empty())
     lines.push_back({"forecast", std::move(forecasts)});
+  if (auto compared = baselines_text(baselines(state)); !compared.empty())
+    lines.push_back({"baselines", std::move(compared)});
   lines.push_back(
       {"", fmt::format("winner  {}     why  cuco explain {} {}     continue  cuco resume {}",
                        folder, run, number, run)});
@@ -321,6 +324,12 @@ std::string result_json(const RunState& state, std::string_view run, std::string
                         {"saved_seconds", forecasts.saved_seconds},
                         {"audited", forecasts.audited},
                         {"wrong", forecasts.wrong}};
+  const Baselines compared = baselines(state);
+  result["baselines"] = {{"candidates", compared.candidates},
+                         {"found_at", compared.found_at},
+                         {"drawn_at", compared.drawn_at},
+                         {"from_start", compared.from_start},
+                         {"best_from_start", compared.best_from_start}};
   result["repeatable"] = !state.finished || state.finished->repeatable;
   return to_text(Json{{"result", result}});
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "report/baselines.h"
 #include "report/detail.h"
 #include "report/export.h"
 #include "report/facts.h"
@@ -104,6 +105,28 @@ TEST_F(Reporting, GivesTheResultAsJson) {
   EXPECT_EQ(result.at("directive"), "LSA · producer-fused · per-chunk flag · warp · 64 KiB");
   EXPECT_EQ(result.at("code_hash"), "abcd");
   EXPECT_EQ(result.at("verdict"), "scored");
+}
+
+TEST_F(Reporting, PutsDrawingAtRandomBesideTheSearch) {
+  // #1 is the winner; of seven more none is as fast, one of them a child of it.
+  for (int number = 3; number <= 9; ++number) {
+    add(number, "int other;\n", "");
+    judge(number, Fidelity::Quick, Scored{.seconds = 1e-4, .baseline_seconds = 5e-4});
+  }
+  judge(3, Fidelity::Scaled, Scored{.seconds = 4e-4, .baseline_seconds = 5e-4});
+  candidate::Candidate child{.number = 10};
+  child.lineage = {.proposer = "expert", .phase = "explore", .parent = 1};
+  append(candidate::Proposed{child, std::nullopt});
+  const Baselines made = baselines(state);
+  EXPECT_EQ(made.candidates, 10);
+  EXPECT_EQ(made.found_at, 1);
+  EXPECT_EQ(made.drawn_at, 5);
+  EXPECT_EQ(made.from_start, 9);
+  EXPECT_NEAR(made.best_from_start, 1.572, 1e-3);
+  EXPECT_THAT(closing(state, "1", "")[2].text,
+              HasSubstr("after 1 of 10 candidates; drawn at random from the same, after 5"));
+  EXPECT_EQ(parse_json(result_json(state, "1", ""))->at("result").at("baselines").at("drawn_at"),
+            5);
 }
 
 TEST_F(Reporting, HasNoWinnerThatIsFasterByLessThanHalfAPercent) {
