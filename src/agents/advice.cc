@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "agents/answer_text.h"
 #include "agents/reply.h"
 #include "base/text.h"
 #include "llm/structured.h"
@@ -19,11 +20,13 @@ constexpr std::size_t kMostShapes = 6;
 constexpr std::size_t kMostNotes = 8;
 constexpr std::size_t kLongestNote = 500;
 constexpr std::size_t kLongestPlan = 4000;
+constexpr std::size_t kLongestWords = 4000;
 constexpr double kMostGain = 1000;
 
 /// The array of that name in the answer's object.
 Result<Json> list_of(std::string_view answer, const char* name) {
-  CUCO_TRY_ASSIGN(const Json json, llm::read_structured(answer));
+  CUCO_TRY_ASSIGN(const std::string plain, plain_answer(answer));
+  CUCO_TRY_ASSIGN(const Json json, llm::read_structured(plain));
   const auto list = json.find(name);
   if (list == json.end() || !list->is_array() || list->empty())
     return Error{ErrorKind::Protocol, fmt::format("the answer has no list of {}", name)};
@@ -34,7 +37,7 @@ Result<Json> list_of(std::string_view answer, const char* name) {
 std::string text_of(const Json& object, const char* name, std::size_t most) {
   const auto found = object.is_object() ? object.find(name) : object.end();
   if (!object.is_object() || found == object.end()) return {};
-  return (found->is_string() ? found->get<std::string>() : to_text(*found)).substr(0, most);
+  return shortened(found->is_string() ? found->get<std::string>() : to_text(*found), most);
 }
 
 Result<candidate::Plan> plan_of(const Json& json, const Problem& problem) {
@@ -61,7 +64,7 @@ Result<candidate::Plan> plan_of(const Json& json, const Problem& problem) {
   if (needs != json.end() && needs->is_array()) {
     for (const Json& need : *needs) {
       if (need.is_string() && plan.preconditions.size() < kMostNotes)
-        plan.preconditions.push_back(need.get<std::string>().substr(0, kLongestNote));
+        plan.preconditions.push_back(shortened(need.get<std::string>(), kLongestNote));
     }
   }
   return plan;
@@ -112,12 +115,17 @@ Result<std::vector<std::vector<long long>>> read_shapes(std::string_view answer)
   return shapes;
 }
 
+std::string read_words(std::string_view answer) {
+  const auto plain = plain_answer(answer);
+  return plain ? shortened(trim(*plain), kLongestWords) : std::string();
+}
+
 Result<std::vector<std::string>> read_notes(std::string_view answer) {
   CUCO_TRY_ASSIGN(const Json list, list_of(answer, "notes"));
   std::vector<std::string> notes;
   for (const Json& json : list) {
     if (json.is_string() && notes.size() < kMostNotes)
-      notes.push_back(json.get<std::string>().substr(0, kLongestNote));
+      notes.push_back(shortened(json.get<std::string>(), kLongestNote));
   }
   if (notes.empty()) return Error{ErrorKind::Protocol, "no note can be read"};
   return notes;

@@ -34,6 +34,10 @@ class RoleAdvisor final : public candidate::Advisor {
 /// The tester's shapes: values in the order of the parameters.
 [[nodiscard]] Result<std::vector<std::vector<long long>>> read_shapes(std::string_view answer);
 
+/// What others are told of an answer in words: its begin, without thoughts; empty where it has
+/// none.
+[[nodiscard]] std::string read_words(std::string_view answer);
+
 /// The summariser's sentences; few and short, whatever the answer has.
 [[nodiscard]] Result<std::vector<std::string>> read_notes(std::string_view answer);
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "agents/answer_text.h"
 #include "agents/reply.h"
 #include "base/text.h"
 
@@ -12,6 +13,7 @@ namespace {
 using candidate::ProposalRejected;
 
 constexpr std::size_t kShown = 600;
+constexpr std::size_t kLongestReason = 1000;  ///< It may quote the answer.
 
 Error unusable(std::string reason) {
   return {ErrorKind::InvalidInput, std::move(reason)};
@@ -59,8 +61,8 @@ Result<std::optional<candidate::ProposerAnswer>> ModelProposer::propose(
   }
   auto proposal = read(*answer, task);
   if (proposal) return std::optional(candidate::ProposerAnswer(*std::move(proposal)));
-  return std::optional(candidate::ProposerAnswer(
-      ProposalRejected{proposal.error().message(), answer->substr(0, kShown)}));
+  return std::optional(candidate::ProposerAnswer(ProposalRejected{
+      shortened(proposal.error().message(), kLongestReason), shortened(*answer, kShown)}));
 }
 
 }  // namespace cuco::agents

@@ -6,11 +6,16 @@
 
 #include <fmt/format.h>
 
+#include "agents/answer_text.h"
 #include "base/text.h"
 #include "program/tokens.h"
 
 namespace cuco::agents {
 namespace {
+
+constexpr std::size_t kLongestReason = 1000;
+/// It is shown to models again, whole.
+constexpr std::size_t kLargestProgram = std::size_t{256} << 10U;
 
 Error unusable(std::string reason) {
   return {ErrorKind::InvalidInput, std::move(reason)};
@@ -26,6 +31,7 @@ std::string lower(std::string_view text) {
 /// "**DIRECTIVE:** x", "### Directive: x" and "DIRECTIVE x" all give "x".
 std::optional<std::string_view> labelled(std::string_view line, std::string_view label) {
   constexpr std::string_view kMarks = "*#=->` \t";
+  constexpr std::string_view kWideColon = "\xEF\xBC\x9A";
   const auto begin = line.find_first_not_of(kMarks);
   if (begin == std::string_view::npos) return std::nullopt;
   auto rest = line.substr(begin);
@@ -33,26 +39,40 @@ std::optional<std::string_view> labelled(std::string_view line, std::string_view
     return std::nullopt;
   }
   rest.remove_prefix(label.size());
-  const auto value = rest.find_first_not_of(":*` \t");
+  const std::size_t before = rest.size();
+  if (rest.starts_with(kWideColon)) rest.remove_prefix(kWideColon.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(":*` \t"), rest.size()));
   // A word that merely begins with the label is none.
-  if (value == 0) return std::nullopt;
-  if (value == std::string_view::npos) return std::string_view();
-  rest = trim(rest.substr(value));
+  if (rest.size() == before) return std::nullopt;
+  rest = trim(rest);
   while (!rest.empty() && (rest.back() == '*' || rest.back() == '`'))
     rest.remove_suffix(1);
   return trim(rest);
 }
 
-bool is_fence(std::string_view line) {
-  return trim(line).starts_with("```");
+/// A line of three or more backticks or tildes.
+struct Fence {
+  char sign = '`';
+  std::size_t length = 0;
+  bool named = false;  ///< Words follow, as in "```cuda": it opens a block and closes none.
+};
+
+std::optional<Fence> fence(std::string_view line) {
+  const auto text = trim(line);
+  if (!text.starts_with("```") && !text.starts_with("~~~")) return std::nullopt;
+  const auto length = std::min(text.find_first_not_of(text.front()), text.size());
+  return Fence{text.front(), length, length < text.size()};
 }
 
-/// The lines of a fenced block that opens at `at`; moves `at` behind it. An unclosed block ends
-/// with the text: answers are cut off when they get too long.
+/// The lines of a fenced block that opens at `at`; moves `at` behind it. Where a block is not
+/// closed, the answer was cut off when it got too long, or the next one begins inside of it.
 Result<std::string> fenced(const std::vector<std::string_view>& lines, std::size_t& at) {
+  const Fence open = *fence(lines[at]);
   std::string body;
   for (++at; at < lines.size(); ++at) {
-    if (is_fence(lines[at])) {
+    const auto other = fence(lines[at]);
+    if (other && other->sign == open.sign && other->length >= open.length) {
+      if (other->named) return unusable("a code block begins before the one above it is closed");
       ++at;
       return body;
     }
@@ -60,6 +80,15 @@ Result<std::string> fenced(const std::vector<std::string_view>& lines, std::size
     body += '\n';
   }
   return unusable("the last code block is not closed: the answer was cut off");
+}
+
+/// Whether the fence at `at` only wraps the answer: the answer's own words come next, or nothing.
+bool wraps_answer(const std::vector<std::string_view>& lines, std::size_t at) {
+  for (++at; at < lines.size(); ++at) {
+    if (trim(lines[at]).empty()) continue;
+    return labelled(lines[at], "directive") || labelled(lines[at], "because");
+  }
+  return true;
 }
 
 /// Whether the first line of the fenced block that opens at `at` is the begin of an edit.
@@ -99,50 +128,107 @@ Result<design::Directive> parse_stated_directive(std::string_view text, bool com
   return made;
 }
 
-Result<ParsedReply> parse_reply(std::string_view text, bool communicates) {
-  const auto lines = split(text, '\n');
-  ParsedReply reply;
-  std::optional<design::Directive> directive;
-  std::optional<std::string> region;
-  bool among_edits = false;  // In a fenced block of them: the next fence closes it.
-  for (std::size_t at = 0; at < lines.size();) {
-    const auto line = lines[at];
+namespace {
+
+/// Reads an answer line by line.
+class ReplyReader {
+ public:
+  ReplyReader(std::string_view text, bool communicates)
+      : lines_(split(text, '\n')), communicates_(communicates) {}
+
+  Result<ParsedReply> read() {
+    while (at_ < lines_.size())
+      CUCO_TRY(read_line());
+    if (!directive_ && communicates_) {
+      if (wrong_directive_) return *wrong_directive_;
+      return unusable("the answer states no directive (DIRECTIVE: …)");
+    }
+    reply_.directive = directive_.value_or(design::Directive{});
+    if (!has_program())
+      return unusable("the answer replaces no region (REGION name, then a code block)");
+    return std::move(reply_);
+  }
+
+ private:
+  Result<void> read_line() {
+    const auto line = lines_[at_];
     if (program::opens_hunk(line)) {
-      CUCO_TRY_ASSIGN(program::Hunk edit, program::read_hunk(lines, &at));
-      reply.edits.push_back(std::move(edit));
-      continue;
+      CUCO_TRY_ASSIGN(program::Hunk edit, program::read_hunk(lines_, &at_));
+      reply_.edits.push_back(std::move(edit));
+      return {};
     }
-    if (is_fence(line) && (among_edits || opens_edits(lines, at))) {
-      among_edits = !among_edits;
-      region.reset();
-      ++at;
-      continue;
-    }
-    if (is_fence(line)) {
-      CUCO_TRY_ASSIGN(std::string body, fenced(lines, at));
-      if (region) {
-        reply.regions.push_back({*std::move(region), std::move(body)});
-        region.reset();
-      } else if (is_whole(body)) {
-        reply.whole = std::move(body);
-      }
-      continue;
-    }
-    if (const auto value = labelled(line, "directive"); value && !directive) {
-      CUCO_TRY_ASSIGN(directive, parse_stated_directive(*value, communicates));
-    } else if (const auto why = labelled(line, "because"); why && reply.because.empty()) {
-      reply.because = std::string(*why);
+    if (fence(line)) return read_block();
+    if (const auto value = labelled(line, "directive")) {
+      CUCO_TRY(read_directive(*value));
+    } else if (const auto why = labelled(line, "because"); why && reply_.because.empty()) {
+      reply_.because = shortened(*why, kLongestReason);
     } else if (const auto name = labelled(line, "region"); name && !name->empty()) {
-      region = std::string(*name);
+      region_ = std::string(*name);
     }
-    ++at;
+    ++at_;
+    return {};
   }
-  if (!directive && communicates) return unusable("the answer states no directive (DIRECTIVE: …)");
-  reply.directive = directive.value_or(design::Directive{});
-  if (reply.regions.empty() && reply.edits.empty() && !reply.whole) {
-    return unusable("the answer replaces no region (REGION name, then a code block)");
+
+  Result<void> read_block() {
+    if (among_edits_ || opens_edits(lines_, at_)) {
+      among_edits_ = !among_edits_;
+      region_.reset();
+      ++at_;
+      return {};
+    }
+    if (!region_ && wraps_answer(lines_, at_)) {
+      ++at_;
+      return {};
+    }
+    CUCO_TRY_ASSIGN(std::string body, fenced(lines_, at_));
+    if (region_) {
+      const auto same = [&](const program::Replacement& other) { return other.region == *region_; };
+      if (std::ranges::any_of(reply_.regions, same)) return several("region '" + *region_ + "'");
+      reply_.regions.push_back({*std::move(region_), std::move(body)});
+      region_.reset();
+    } else if (is_whole(body)) {
+      if (reply_.whole) return several("the whole program");
+      reply_.whole = std::move(body);
+    }
+    return {};
   }
-  return reply;
+
+  /// Until a program comes, a design may be thought over; behind one it would be another program's.
+  Result<void> read_directive(std::string_view value) {
+    auto stated = parse_stated_directive(value, communicates_);
+    if (!stated) {
+      if (!wrong_directive_) wrong_directive_ = std::move(stated).error();
+      return {};
+    }
+    if (has_program() && directive_ != *stated) return several("a directive");
+    directive_ = *stated;
+    return {};
+  }
+
+  [[nodiscard]] bool has_program() const {
+    return !reply_.regions.empty() || !reply_.edits.empty() || reply_.whole;
+  }
+
+  static Error several(std::string_view what) {
+    return unusable(
+        fmt::format("the answer gives {} twice: it must be one program", shortened(what, 80)));
+  }
+
+  std::vector<std::string_view> lines_;
+  bool communicates_;
+  std::size_t at_ = 0;
+  ParsedReply reply_;
+  std::optional<design::Directive> directive_;
+  std::optional<Error> wrong_directive_;
+  std::optional<std::string> region_;  ///< Whose block comes next.
+  bool among_edits_ = false;           ///< In a fenced block of them: the next fence closes it.
+};
+
+}  // namespace
+
+Result<ParsedReply> parse_reply(std::string_view text, bool communicates) {
+  CUCO_TRY_ASSIGN(const std::string plain, plain_answer(text));
+  return ReplyReader(plain, communicates).read();
 }
 
 Result<std::string> apply_reply(const ParsedReply& reply,
@@ -161,6 +247,16 @@ Result<std::string> apply_reply(const ParsedReply& reply,
   if (edit) {
     return unusable(fmt::format("frozen line {} was changed: '{}' instead of '{}'", edit->line,
                                 edit->is, edit->was));
+  }
+  const std::size_t most = std::max(kLargestProgram, 4 * seed.size());
+  if (edited.size() > most) {
+    return unusable(fmt::format("the program has {}, more than the {} that one may have",
+                                human_bytes(static_cast<double>(edited.size())),
+                                human_bytes(static_cast<double>(most))));
+  }
+  if (const auto line = line_that_reads_otherwise(edited)) {
+    return unusable(fmt::format(
+        "line {} has a character that changes the direction in which text is read", *line));
   }
   if (reply.directive.backend == design::Backend::Host) {
     if (const auto name = device_communication(edited))

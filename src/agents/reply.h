@@ -29,12 +29,13 @@ struct ParsedReply {
                                                                bool communicates);
 
 /// Reads what people and models write: any case, Markdown around the labels, text before and
-/// between. The error says what is missing. A program that does not communicate needs no directive,
-/// and of one that is given only what it says of kernels counts.
+/// between, thoughts before it, a fence around all of it. The error says what is missing, or what
+/// is there twice: an answer is one program. A program that does not communicate needs no
+/// directive, and of one that is given only what it says of kernels counts.
 [[nodiscard]] Result<ParsedReply> parse_reply(std::string_view text, bool communicates = true);
 
 /// The program that the reply makes of `parent`. Refuses edits of frozen bytes, of `seed`'s above
-/// all.
+/// all, programs that read otherwise than they are compiled, and huge ones.
 [[nodiscard]] Result<std::string> apply_reply(const ParsedReply& reply,
                                               std::string_view parent,
                                               std::string_view seed);

@@ -55,6 +55,7 @@ Result<search::SearchResult> tune_program(candidate::Run& run,
     team.read_plans = [&questioner](const std::string& answer) {
       return agents::read_plans(answer, questioner.problem());
     };
+    team.read_words = [](const std::string& answer) { return agents::read_words(answer); };
     team.read_notes = [](const std::string& answer) { return agents::read_notes(answer); };
     team.add_shapes = [&subject](const std::string& answer) { return add_shapes(answer, subject); };
   }

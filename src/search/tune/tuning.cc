@@ -74,7 +74,7 @@ class Tuning {
     const Number before = best_;
     Task about = task();
     CUCO_TRY_ASSIGN(const auto profile, consult(team_.profiler, about));
-    if (profile) about.notes.push_back("the profiler says: " + *profile);
+    if (profile) about.notes.push_back("the profiler says: " + team_.read_words(*profile));
     CUCO_TRY_ASSIGN(const auto plans, plans_for(about));
     int tried = 0;
     for (const auto& plan : plans) {
@@ -145,7 +145,7 @@ class Tuning {
       about.parent = *number;
       if (repair > 0) {
         CUCO_TRY_ASSIGN(const auto diagnosis, consult(team_.explainer, about));
-        if (diagnosis) about.notes.push_back("a diagnosis: " + *diagnosis);
+        if (diagnosis) about.notes.push_back("a diagnosis: " + team_.read_words(*diagnosis));
       }
       CUCO_TRY_ASSIGN(const auto mended, run_.ask(*team_.coder, about));
       if (!mended) break;

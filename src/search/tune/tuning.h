@@ -35,6 +35,8 @@ struct Team {
   candidate::Advisor* summariser = nullptr;
   std::function<Result<std::vector<candidate::Plan>>(const std::string&)> read_plans;
   std::function<Result<std::vector<std::string>>(const std::string&)> read_notes;
+  /// What others are told of the profiler's and the explainer's words.
+  std::function<std::string(const std::string&)> read_words;
   /// Adds the shapes that an answer names to what is checked; a sentence about them.
   std::function<Result<std::string>(const std::string&)> add_shapes;
 };

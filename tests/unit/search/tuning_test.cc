@@ -63,6 +63,7 @@ class TuningTeam : public testing::Test {
     coder = std::make_unique<fakes::ScriptedProposer>(std::move(programs));
     team.coder = coder.get();
     team.read_plans = plans_of;
+    team.read_words = [](const std::string& answer) { return answer; };
     team.read_notes = [](const std::string& answer) {
       return Result<std::vector<std::string>>({answer});
     };
