@@ -100,11 +100,13 @@ TEST_F(Endpoints, OfEveryProtocolStreamAnAnswer) {
 
 TEST_F(Endpoints, OfEveryProtocolAreTriedAgainWhenBusy) {
   const auto url = serve();
-  for (const auto* service : {"openai", "openai-responses", "anthropic", "azure", "bedrock"}) {
-    const bool bare =
-        std::string_view(service) == "azure" || std::string_view(service) == "bedrock";
-    const auto reply =
-        ask_service(service, bare ? url : url + "/v1", "busy", 2, std::chrono::seconds(20));
+  const std::pair<const char*, const char*> kServices[] = {
+      {"openai", "/v1"},    {"openai-responses", "/v1"},
+      {"anthropic", "/v1"}, {"gemini", "/v1beta"},
+      {"azure", ""},        {"bedrock", ""},
+  };
+  for (const auto& [service, base] : kServices) {
+    const auto reply = ask_service(service, url + base, "busy", 2, std::chrono::seconds(20));
     ASSERT_FALSE(reply) << service;
     EXPECT_EQ(reply.error().kind(), ErrorKind::Unavailable)
         << service << ": " << reply.error().message();

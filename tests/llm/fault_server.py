@@ -60,6 +60,14 @@ class Chat:
     def error(self, kind, text):
         return {"error": {"type": kind, "message": text}}
 
+    def broken(self):
+        """An event whose JSON ends too early."""
+        return event(b'{"choices":[{"delta":{"conte')
+
+    def overloaded(self):
+        """An error in the midst of a stream that began well."""
+        return event(self.error("overloaded_error", "too much to do"))
+
 
 class Responses(Chat):
     def head(self, model):
@@ -71,6 +79,9 @@ class Responses(Chat):
     def tail(self):
         return [event({"type": "response.completed", "response": {"status": "completed", "usage": {
             "input_tokens": 11, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": 5}}})]
+
+    def overloaded(self):
+        return event({"type": "error", "code": "server_error", "message": "too much to do"}, "error")
 
 
 class Messages(Chat):
@@ -105,6 +116,9 @@ class Gemini(Chat):
     def error(self, kind, text):
         return {"error": {"status": kind, "message": text, "code": 400}}
 
+    def overloaded(self):
+        return event({"error": {"status": "UNAVAILABLE", "message": "too much to do", "code": 503}})
+
 
 class Converse(Chat):
     mime = "application/vnd.amazon.eventstream"
@@ -121,6 +135,12 @@ class Converse(Chat):
 
     def error(self, kind, text):
         return {"__type": kind, "message": text}
+
+    def broken(self):
+        return frame("contentBlockDelta", b'{"delta":{"te')
+
+    def overloaded(self):
+        return frame("modelStreamErrorException", b'{"message":"too much to do"}', kind="exception")
 
 
 class Service(http.server.BaseHTTPRequestHandler):
@@ -303,6 +323,25 @@ class Service(http.server.BaseHTTPRequestHandler):
             return self.stream(model, words)
         self.stream(model, words, ["WRONG"], tail=False)
         self.chunk(b"")
+
+    def fault_truncated_event(self, model, words, turn):
+        if turn > 1:
+            return self.stream(model, words)
+        self.stream(model, words, ["WRONG"], tail=False)
+        self.chunk(words.broken())
+        self.chunk(b"")
+
+    def fault_overloaded_in_stream(self, model, words, turn):
+        if turn > 1:
+            return self.stream(model, words)
+        self.stream(model, words, ["WRONG"], tail=False)
+        self.chunk(words.overloaded())
+        self.chunk(b"")
+
+    def fault_passing_statuses(self, model, words, turn):
+        if turn > 3:
+            return self.stream(model, words)
+        self.refuse(words, (408, 409, 503)[turn - 1], "try_again", "not now")
 
     def fault_echoes_key(self, model, words, turn):
         self.refuse(words, 401, "authentication_error", "wrong headers: " + json.dumps(dict(self.headers.items())))

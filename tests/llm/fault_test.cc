@@ -113,6 +113,9 @@ TEST_P(Faults, ThatPassAreSurvivedWithoutCountingTwice) {
   expect_answer("reset", 2);
   expect_answer("reset-in-stream", 2);
   expect_answer("ends-early", 2);
+  expect_answer("truncated-event", 2);
+  expect_answer("overloaded-in-stream", 2);
+  expect_answer("passing-statuses", 4);
 }
 
 TEST_P(Faults, OfSilenceEndTheAttemptAndNotTheCall) {
