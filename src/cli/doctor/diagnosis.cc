@@ -124,13 +124,13 @@ targets::RealFacts real_facts(const Machine& machine) {
           .loopback_library = machine.has_loopback};
 }
 
-/// Two ranks, as threads; MPI programs need more.
+/// Ranks as threads; MPI programs need more.
 TargetState loopback_target(const Machine& machine) {
   const targets::RealFacts facts = real_facts(machine);
-  const targets::RealWish threads{.ranks = 2, .builds = false};
+  const targets::RealWish threads{.builds = false};
   if (std::string why = targets::missing_for_loopback(facts, threads); !why.empty())
     return {"loopback", false, std::move(why)};
-  const targets::RealWish processes{.ranks = 2, .builds = false, .uses_mpi = true};
+  const targets::RealWish processes{.builds = false, .uses_mpi = true};
   if (std::string why = targets::missing_for_loopback(facts, processes); !why.empty())
     return {"loopback", true, std::move(why)};
   return {"loopback", true, machine.nvcc ? "" : std::string(kOnlyBuilt)};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "targets/real/real_needs.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "toolchain/cuda_toolkit.h"
@@ -11,11 +9,6 @@ namespace cuco::targets {
 namespace {
 
 constexpr std::string_view kInstead = "use --on virtual, which predicts times";
-
-// A green context has at least 8 multiprocessors, in steps of 8; copies of the modelled network
-// must never wait for a rank's kernels, so some belong to nobody.
-constexpr int kRankMultiprocessors = 8;
-constexpr int kNetworkMultiprocessors = 4;
 
 std::string missing_gpu(const RealFacts& facts) {
   if (!facts.driver)
@@ -68,14 +61,6 @@ std::string missing_for_loopback(const RealFacts& facts, const RealWish& wish) {
     return "MPI programs share a GPU only under NVIDIA's Multi-Process "
            "Service: nvidia-cuda-mps-control is not in PATH";
   }
-  const GpuFacts& gpu = facts.driver->gpus.front();
-  if (const int most = most_loopback_ranks(gpu); wish.ranks > most) {
-    return fmt::format(
-        "{} ranks do not fit on {}: of its {} multiprocessors the modelled network needs {} and "
-        "each rank at least {}, so at most {} fit",
-        wish.ranks, gpu.name, gpu.multiprocessors, kNetworkMultiprocessors, kRankMultiprocessors,
-        most);
-  }
   return missing_tools(facts, wish);
 }
 
@@ -84,10 +69,6 @@ std::string missing_for_cluster(const RealFacts& facts, const RealWish& wish) {
   if (wish.builds && !wish.knows_gpu && !missing_gpu(facts).empty())
     return "there is no GPU here to build for: --topology NAME says which GPUs the cluster has";
   return {};
-}
-
-int most_loopback_ranks(const GpuFacts& gpu) {
-  return std::max(0, (gpu.multiprocessors - kNetworkMultiprocessors) / kRankMultiprocessors);
 }
 
 Result<system::Path> find_loopback_folder() {

@@ -26,7 +26,6 @@ struct RealFacts {
 
 /// What somebody wants to run.
 struct RealWish {
-  int ranks = 1;
   bool builds = true;  ///< The program is given as sources.
   bool uses_mpi = false;
   bool knows_gpu = false;  ///< Which GPU to build for is known from a topology.
@@ -35,13 +34,10 @@ struct RealWish {
 /// What is missing, and what to do, as one sentence; empty: nothing. On this machine's own GPUs,
 /// with the machine's NCCL.
 [[nodiscard]] std::string missing_for_gpus(const RealFacts& facts, const RealWish& wish);
-/// N ranks on one GPU of this machine.
+/// Several ranks on one GPU of this machine; whether so many fit, the library says.
 [[nodiscard]] std::string missing_for_loopback(const RealFacts& facts, const RealWish& wish);
 /// The GPUs of other machines: this one need not have any.
 [[nodiscard]] std::string missing_for_cluster(const RealFacts& facts, const RealWish& wish);
-
-/// So many ranks at most get multiprocessors of their own.
-[[nodiscard]] int most_loopback_ranks(const GpuFacts& gpu);
 
 /// The folder of the libnccl.so.2 that connects ranks on one GPU.
 [[nodiscard]] Result<system::Path> find_loopback_folder();

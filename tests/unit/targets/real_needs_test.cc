@@ -27,7 +27,7 @@ RealFacts full_machine() {
 
 TEST(RealNeeds, AMachineWithEverythingLacksNothing) {
   for (const bool uses_mpi : {false, true}) {
-    const RealWish wish{.ranks = 16, .uses_mpi = uses_mpi};
+    const RealWish wish{.uses_mpi = uses_mpi};
     EXPECT_THAT(missing_for_loopback(full_machine(), wish), IsEmpty());
     EXPECT_THAT(missing_for_cluster(full_machine(), wish), IsEmpty());
     EXPECT_THAT(missing_for_gpus(full_machine(), wish), IsEmpty());
@@ -62,12 +62,6 @@ TEST(RealNeeds, ThreadsNeedGreenContextsAndProcessesTheService) {
   facts.mps_control = false;
   EXPECT_THAT(missing_for_loopback(facts, {}), IsEmpty());
   EXPECT_THAT(missing_for_loopback(facts, {.uses_mpi = true}), HasSubstr("Multi-Process Service"));
-}
-
-TEST(RealNeeds, SaysHowManyRanksFit) {
-  EXPECT_EQ(most_loopback_ranks(full_machine().driver->gpus.front()), 16);
-  EXPECT_THAT(missing_for_loopback(full_machine(), {.ranks = 17}), HasSubstr("at most 16 fit"));
-  EXPECT_EQ(most_loopback_ranks({.multiprocessors = 2}), 0);
 }
 
 TEST(RealNeeds, AClusterNeedsNoGpuHereIfItsTopologySaysWhichItHas) {
