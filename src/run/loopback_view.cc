@@ -46,9 +46,7 @@ void tell(cli::Context& context, const LoopbackRun& run, const LoopbackOptions& 
 }
 
 cli::ExitCode code_of(cli::Context& context, const LoopbackRun& run) {
-  const cli::ExitCode code = exit_code(context, run.run.ending);
-  const bool found = code == cli::ExitCode::Done && !run.report.findings.empty();
-  return found ? cli::ExitCode::Findings : code;
+  return code_with(run.report, exit_code(context, run.run.ending));
 }
 
 /// The library's own time where there is one: it leaves out how long a process takes to start.
@@ -81,6 +79,12 @@ cli::ExitCode exit_code(cli::Context& context, const targets::RealEnding& ending
   }
   context.terminal.error("the program did not start: " + system::describe(program));
   return cli::ExitCode::Internal;
+}
+
+cli::ExitCode code_with(const targets::LoopbackReport& report, cli::ExitCode program) {
+  const bool is_kept =
+      program == cli::ExitCode::Interrupted || program == cli::ExitCode::Environment;
+  return report.findings.empty() || is_kept ? program : cli::ExitCode::Findings;
 }
 
 std::vector<std::string> describe(const LoopbackRun& run, const LoopbackOptions& options) {

@@ -16,6 +16,10 @@ namespace cuco::run {
 /// The program's own code is passed on, a signal as shells do.
 [[nodiscard]] cli::ExitCode exit_code(cli::Context& context, const targets::RealEnding& ending);
 
+/// The program's own, unless the library ended it or found something: then Findings (66), or
+/// Environment (3) where this GPU cannot do what the program wants.
+[[nodiscard]] cli::ExitCode code_with(const targets::LoopbackReport& report, cli::ExitCode program);
+
 /// With --json a report alone is on standard output.
 [[nodiscard]] Result<cli::ExitCode> run_loopback(cli::Context& context,
                                                  const targets::LoopbackOptions& options,

@@ -60,6 +60,15 @@ TEST(Describe, AProgramWithoutReportIsNotSaidToHaveSentNothing) {
   EXPECT_THAT(text_of({}, {}), HasSubstr("made no communicator"));
 }
 
+TEST(CodeWith, WhatTheLibraryFoundIsNoSuccessAndNoCodeOfTheProgram) {
+  targets::LoopbackReport report;
+  EXPECT_EQ(code_with(report, cli::passed_on(7)), cli::passed_on(7));
+  report.findings = {"rank 1 waits for signal 3"};
+  EXPECT_EQ(code_with(report, cli::ExitCode::Done), cli::ExitCode::Findings);
+  EXPECT_EQ(code_with(report, cli::passed_on(86)), cli::ExitCode::Findings);
+  EXPECT_EQ(code_with(report, cli::ExitCode::Environment), cli::ExitCode::Environment);
+}
+
 TEST(MultimemUse, FindsWhatAsksForItButNotWhatSwitchesItOff) {
   EXPECT_EQ(multimem_use("reqs.lsaMultimem = true;"), "lsaMultimem");
   EXPECT_EQ(multimem_use("reqs.lsaMultimem = wanted;"), "lsaMultimem");
