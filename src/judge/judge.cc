@@ -8,7 +8,6 @@
 #include "judge/ordered_steps.h"
 #include "judge/provenance.h"
 #include "judge/score.h"
-#include "targets/gpu/gpu_target.h"
 #include "targets/virtual/machine_files.h"
 #include "workload/bound.h"
 #include "workload/draw.h"
@@ -46,15 +45,6 @@ Result<system::Path> build_reference(const workload::Workload& workload, Builder
                            failed != nullptr ? failed->message : "it takes too long")};
 }
 
-Result<std::string> find_gpu(const workload::Workload& workload) {
-  if (workload.ranks != 1) {
-    return Error{ErrorKind::InvalidInput,
-                 fmt::format("{} has {} ranks: on a real GPU only workloads of one rank are judged",
-                             workload.name, workload.ranks)};
-  }
-  return targets::probe_gpu();
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
@@ -66,10 +56,12 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
   workload.shapes.insert(workload.shapes.end(), drawn.begin(), drawn.end());
   JudgeParts parts{.workload = std::move(workload), .secret = secret};
   CUCO_TRY(describe_machine(options, &parts));
-  if (options.on_gpu) {
-    CUCO_TRY_ASSIGN(parts.real_gpu, find_gpu(parts.workload));
+  const bool is_real = !candidate::is_predicted(options.on);
+  if (is_real) {
+    const RealWork work{options.on, parts.workload.name, parts.workload.ranks};
+    CUCO_TRY_ASSIGN(parts.real_gpu, claim_real_gpu(work, options.cache));
   }
-  parts.check = options.check && !options.on_gpu;
+  parts.check = options.check && !is_real;
   parts.tier = options.tier;
   parts.profile = options.profile;
   parts.small = options.small;
@@ -86,12 +78,12 @@ Result<std::unique_ptr<Judge>> Judge::create(const JudgeOptions& options) {
   CUCO_TRY_ASSIGN(
       parts.provenance,
       provenance_of({parts.workload.folder, parts.machine.gpu, parts.machine.topology}, cuda));
-  if (parts.real_gpu) parts.provenance.hardware = *parts.real_gpu;
+  if (parts.real_gpu) parts.provenance.hardware = parts.real_gpu->gpu;
   CUCO_TRY_ASSIGN(const system::Path oracle,
                   toolchain::build_oracle(parts.workload.folder / "oracle.cpp", settings));
-  parts.benches = make_benches(oracle, options.on_gpu);
+  parts.benches = make_benches(oracle, is_real);
   const bool has_reference = std::filesystem::exists(parts.workload.folder / "reference.cu");
-  if (options.full || (options.on_gpu && has_reference)) {
+  if (options.full || (is_real && has_reference)) {
     CUCO_TRY_ASSIGN(parts.reference, build_reference(parts.workload, *parts.builder));
   }
   return std::make_unique<Judge>(std::move(parts));
@@ -139,7 +131,9 @@ Result<Outcome> Judge::judge(const std::string& program, candidate::Fidelity fid
                                               effort.device_only, &stages_));
   if (auto* outcome = std::get_if<Outcome>(&built)) return std::move(*outcome);
   const auto& object = std::get<system::Path>(built);
-  return is_measured() ? run_on_gpu(object, effort) : run_on_virtual(object, effort, watch);
+  if (!is_measured()) return run_on_virtual(object, effort, watch);
+  const std::lock_guard one_at_a_time(gpu_mutex_);
+  return run_on_gpu(object, effort);
 }
 
 std::optional<candidate::MachineCode> Judge::build_only(const std::string& program,
@@ -167,7 +161,9 @@ Result<std::optional<Outcome>> Judge::check(const std::string& program) {
                          &unfinished);
     });
   }
-  return steps.run(parts_.threads, watch_of(program));
+  if (!is_measured()) return steps.run(parts_.threads, watch_of(program));
+  const std::lock_guard one_at_a_time(gpu_mutex_);
+  return steps.run(1, watch_of(program));
 }
 
 Result<system::Path> Judge::build_seed() {
@@ -206,7 +202,7 @@ Result<measure::Bound> Judge::bound(const workload::Shape& shape) const {
 Outcome Judge::score(candidate::Scored scored) const {
   sum_up(&scored);
   scored.predicted = !is_measured();
-  scored.hardware = parts_.real_gpu.value_or(parts_.gpu.key);
+  scored.hardware = parts_.real_gpu ? parts_.real_gpu->gpu : parts_.gpu.key;
   return scored;
 }
 

@@ -25,6 +25,7 @@
 #include "judge/builder.h"
 #include "judge/effort.h"
 #include "judge/program_judge.h"
+#include "judge/real_place.h"
 #include "judge/seed_times.h"
 #include "judge/trial/bench.h"
 #include "judge/trial/trials.h"
@@ -48,8 +49,8 @@ struct JudgeParts {
   int threads = 1;        ///< Trials at a time.
   system::Path timeline;  ///< A trace of seed and candidate goes there; empty: none.
   candidate::Provenance provenance;
-  std::optional<std::string> real_gpu;    ///< Its name; absent: times are predicted.
-  std::optional<system::Path> reference;  ///< Built, if full shapes are wanted.
+  std::optional<RealPlace> real_gpu = {};  ///< Absent: times are predicted.
+  std::optional<system::Path> reference;   ///< Built, if full shapes are wanted.
   std::unique_ptr<Builder> builder;
   std::unique_ptr<BenchMaker> benches;
   OnProgress on_progress = {};
@@ -203,6 +204,7 @@ class Judge final : public ProgramJudge {
   Stages stages_;
   Trials trials_;
   SeedTimes seeds_;
+  std::mutex gpu_mutex_;  ///< One trial at a time on a real GPU.
   mutable std::mutex measured_mutex_;
   std::vector<MeasuredShape> measured_;
 };

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "candidate/evaluator.h"
+#include "candidate/rung.h"
 #include "judge/judge_progress.h"
 #include "judge/trial/pairs.h"
 #include "system/jobs/job.h"
@@ -26,7 +27,8 @@ struct JudgeOptions {
   std::string secret;  ///< Instead of the machine's: a recorded run has the same on every machine.
   system::Tier tier = system::Tier::Hostile;
   std::string topology;  ///< Empty: the workload's.
-  bool on_gpu = false;   ///< This machine's GPU instead of virtual ones; single-GPU workloads.
+  /// Where candidates run. A real GPU is this machine's, for workloads of one rank.
+  candidate::TargetKind on = candidate::TargetKind::Virtual;
   bool full = false;     ///< Check the full shapes too; on a real GPU that is always done.
   bool check = false;    ///< Watch every access at lower fidelities, too; the highest always does.
   bool profile = false;  ///< Say where the time goes at every fidelity: models want to know.

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/journey/program_reading.h"
+#include "cli/journey/target_option.h"
 #include "cli/terminal/command.h"
 #include "judge/program_judge.h"
 
@@ -23,6 +24,7 @@ class CheckCommand final : public Command {
         .completes(Completion::Workload);
     arguments.flag("--no-run", no_run_,
                    "only read the files and test the oracle; do not run the seed");
+    declare_target(arguments, on_);
   }
 
   Result<ExitCode> run(Context& context) override {
@@ -35,8 +37,10 @@ class CheckCommand final : public Command {
     }
     const judge::JudgeOptions options{.workload = workload_,
                                       .cache = system::cache_folder(system::Environment::current()),
-                                      .tier = system::Tier::Own};
+                                      .tier = system::Tier::Own,
+                                      .on = target_of(on_)};
     const auto judge = judge::open_judge(options);
+    if (!judge && judge.error().kind() == ErrorKind::Unavailable) return judge.error();
     if (!judge) {
       // Everything that is wrong with the files, a line each.
       std::vector<WorkloadTest> failures;
@@ -77,6 +81,7 @@ class CheckCommand final : public Command {
   }
 
   std::filesystem::path workload_;
+  std::string on_ = "virtual";
   bool no_run_ = false;
 };
 

@@ -11,6 +11,7 @@
 #include "candidate/event_json.h"
 #include "cli/journey/judge_report.h"
 #include "cli/journey/program_reading.h"
+#include "cli/journey/target_option.h"
 #include "cli/live/live_judgement.h"
 #include "cli/terminal/command.h"
 #include "judge/program_judge.h"
@@ -32,9 +33,7 @@ class JudgeCommand final : public Command {
         .option("--topology", topology_, "NAME",
                 "judge on another cluster than the workload's: ib2x1, nvlink8 …")
         .completes(Completion::Topology);
-    arguments
-        .option("--on", on_, "TARGET", "virtual (default), or gpu: one rank on this machine's GPU")
-        .one_of({"virtual", "gpu"});
+    declare_target(arguments, on_);
     arguments.option("--seed", seed_, "N",
                      "seed for the inputs; the same seed gives the same verdict");
     arguments.option("--scale", scale_, "K",
@@ -71,7 +70,7 @@ class JudgeCommand final : public Command {
         .seed = seed_,
         .tier = own_ ? system::Tier::Own : system::Tier::Hostile,
         .topology = topology_,
-        .on_gpu = on_ == "gpu",
+        .on = target_of(on_),
         .full = full_,
         .check = check_,
         .exact = exact_,
@@ -123,8 +122,10 @@ class JudgeCommand final : public Command {
 
   [[nodiscard]] Result<void> check_timeline() const {
     if (timeline_.empty()) return {};
-    if (on_ == "gpu")
-      return Error{ErrorKind::InvalidInput, "--timeline shows virtual time: --on gpu has none"};
+    if (on_ != "virtual") {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("--timeline shows virtual time: --on {} has none", on_)};
+    }
     if (fidelity_ == "check") {
       return Error{ErrorKind::InvalidInput,
                    "--timeline shows what is timed: --fidelity check times nothing"};
@@ -182,10 +183,12 @@ class JudgeCommand final : public Command {
 
   /// Every sample, also those that were dropped, with what was seen around it.
   static Json as_json(const judge::MeasuredShape& measured) {
-    const auto list = [](const std::vector<measure::Sample>& samples) {
+    const auto list = [](const judge::TrialTimes& times) {
       Json items = Json::array();
-      for (const measure::Sample& sample : samples) {
+      for (std::size_t i = 0; i < times.samples.size(); ++i) {
+        const measure::Sample& sample = times.samples[i];
         items.push_back({{"seconds", sample.seconds},
+                         {"iterations", times.iterations[i]},
                          {"after_seconds", sample.after_seconds},
                          {"probe_seconds", sample.probe_seconds},
                          {"clock_mhz", sample.clock_mhz},
@@ -200,8 +203,8 @@ class JudgeCommand final : public Command {
             {"throttled", times.throttled},
             {"disturbed", times.disturbed},
             {"speedup", {times.speedup.low, times.speedup.high}},
-            {"incumbent", list(times.incumbent.samples)},
-            {"candidate", list(times.candidate.samples)}};
+            {"incumbent", list(times.incumbent)},
+            {"candidate", list(times.candidate)}};
   }
 
   std::filesystem::path workload_;

@@ -7,6 +7,7 @@
 
 #include "cli/journey/journey.h"
 #include "cli/journey/program_reading.h"
+#include "cli/journey/target_option.h"
 #include "cli/models/asking_options.h"
 #include "cli/models/recordings.h"
 #include "cli/programs/opened_program.h"
@@ -54,6 +55,7 @@ class OptimizeCommand final : public Command {
     arguments
         .option("--topology", topology_, "NAME", "search on another cluster than the workload's")
         .completes(Completion::Topology);
+    declare_target(arguments, on_);
     arguments.rest("ARGS", args_, "arguments for such a program");
   }
 
@@ -88,6 +90,7 @@ class OptimizeCommand final : public Command {
     options.flags = flags_;
     asking_.apply(config, &options);
     options.topology = topology_;
+    options.on = on_;
     if (candidates_ < 1) {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("--candidates {}: must be at least 1", candidates_)};
@@ -140,6 +143,7 @@ class OptimizeCommand final : public Command {
   AskingOptions asking_;
   std::string budget_;
   std::string topology_;
+  std::string on_ = "virtual";
   int candidates_ = 40;
   bool fast_path_;
   std::filesystem::path start_;

@@ -7,6 +7,7 @@
 
 #include "cli/journey/journey.h"
 #include "cli/journey/program_reading.h"
+#include "cli/journey/target_option.h"
 #include "cli/models/asking_options.h"
 #include "cli/models/recordings.h"
 #include "cli/terminal/command.h"
@@ -26,6 +27,7 @@ class TuneCommand final : public Command {
     arguments
         .option("--topology", topology_, "NAME", "tune for another cluster than the workload's")
         .completes(Completion::Topology);
+    declare_target(arguments, on_);
   }
 
   Result<ExitCode> run(Context& context) override {
@@ -51,6 +53,7 @@ class TuneCommand final : public Command {
     }
     options.rounds = rounds_;
     options.topology = topology_;
+    options.on = on_;
     options.seed =
         seed_.value_or(static_cast<std::uint64_t>(context.config.integer("search.seed")));
     const auto jobs = static_cast<int>(context.config.integer("search.jobs"));
@@ -66,6 +69,7 @@ class TuneCommand final : public Command {
   std::filesystem::path workload_;
   AskingOptions asking_;
   std::string topology_;
+  std::string on_ = "virtual";
   int rounds_ = 5;
   std::optional<std::uint64_t> seed_;
 };

@@ -38,6 +38,7 @@ struct JourneyOptions {
   std::string
       secret;  ///< The judge's, for runs that are recorded or replayed; empty: the machine's.
   std::string topology;
+  std::string on = "virtual";  ///< See target_option.h.
   int candidates = 40;
   int planned = 0;            ///< Of a resumed run that gets more: what it was started with.
   double budget_seconds = 0;  ///< 0: no limit of time.

@@ -8,6 +8,7 @@
 #include "cli/journey/journey.h"
 #include "cli/journey/program_reading.h"
 #include "cli/journey/proposers.h"
+#include "cli/journey/target_option.h"
 #include "cli/programs/opened_program.h"
 #include "expert/standalone/nccl_names.h"
 #include "judge/judge.h"
@@ -35,6 +36,7 @@ judge::JudgeOptions judge_options(const JourneyOptions& options,
   made.seed = options.seed;
   made.secret = options.secret;
   made.topology = options.topology;
+  made.on = target_of(options.on);
   made.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / options.jobs);
   // What the expert writes is ours; what a model or a program answers is anybody's.
   made.tier = is_self_contained(options) ? system::Tier::Own : system::Tier::Hostile;

@@ -64,8 +64,11 @@ double device_seconds(const std::string& report, bool trusted) {
 
 Result<std::unique_ptr<WholeProgramJudge>> WholeProgramJudge::create(WholeProgram program,
                                                                      const JudgeOptions& options) {
-  if (options.on_gpu) {
-    return Error{ErrorKind::InvalidInput, "whole programs are judged on the virtual cluster only"};
+  if (!candidate::is_predicted(options.on)) {
+    return Error{ErrorKind::Unavailable,
+                 fmt::format("--on {}: whole programs are judged on the virtual cluster only; on "
+                             "real GPUs time them with: cuco run --on {}",
+                             candidate::name(options.on), candidate::name(options.on))};
   }
   if (!options.topology.empty()) program.topology = options.topology;
   program.rules.exact = program.rules.exact || options.exact;

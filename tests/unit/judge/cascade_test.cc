@@ -35,7 +35,7 @@ class Cascade : public testing::Test {
     parts.scale = scale_;
     parts.small = small_;
     parts.threads = threads_;
-    if (on_gpu) parts.real_gpu = "NVIDIA H200";
+    if (on_gpu) parts.real_gpu = RealPlace{.gpu = "NVIDIA H200", .lock = {}};
     parts.builder = std::make_unique<fakes::FakeBuilder>();
     auto benches = std::make_unique<fakes::FakeBenches>(std::move(script), on_gpu);
     benches_ = benches.get();

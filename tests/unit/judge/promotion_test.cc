@@ -20,7 +20,7 @@ class Promotion : public testing::Test {
     parts.topology = fabric::single_node(1);
     parts.gpu = *hardware::load_gpu_description(
         (system::Path(CUCO_SOURCE_DIR) / "hardware/h200.toml").string(), {});
-    if (on_gpu) parts.real_gpu = "NVIDIA H200";
+    if (on_gpu) parts.real_gpu = RealPlace{.gpu = "NVIDIA H200", .lock = {}};
     parts.builder = std::make_unique<fakes::FakeBuilder>();
     parts.benches = std::make_unique<fakes::FakeBenches>(std::move(script), on_gpu);
     judge_ = std::make_unique<Judge>(std::move(parts));
