@@ -55,12 +55,13 @@ Result<std::optional<Outcome>> Judge::time_on_gpu(const system::Path& seed,
   if (auto* outcome = std::get_if<Outcome>(&result)) return std::optional(std::move(*outcome));
   auto& pairs = std::get<PairTimes>(result);
   CUCO_TRY_ASSIGN(const measure::Bound bound, this->bound(shape));
-  const double seconds = median(pairs.candidate.seconds);
+  const std::vector<double> times = deciding_seconds(pairs.candidate);
+  const double seconds = median(times);
   if (measure::is_too_fast(seconds, bound.seconds)) {
     return std::optional<Outcome>(candidate::Quarantined{seconds, bound.seconds, shape.name});
   }
-  auto time = shape_time(shape, seconds, median(pairs.incumbent.seconds), bound);
-  time.samples = pairs.candidate.seconds;
+  auto time = shape_time(shape, seconds, median(deciding_seconds(pairs.incumbent)), bound);
+  time.samples = times;
   time.speedup = {pairs.speedup.low, pairs.speedup.high};
   scored->shapes.push_back(std::move(time));
   const std::lock_guard lock(measured_mutex_);
@@ -85,6 +86,7 @@ Result<candidate::Comparison> Judge::compare(const candidate::Candidate& challen
   if (!is_measured()) return ProgramJudge::compare(challenger, incumbent, rung);
   CUCO_TRY_ASSIGN(const system::Path before, build_passed(incumbent));
   CUCO_TRY_ASSIGN(const system::Path after, build_passed(challenger));
+  const std::lock_guard one_at_a_time(gpu_mutex_);
   candidate::Comparison comparison;
   std::vector<candidate::Interval> intervals;
   bool promoted = false;
@@ -92,10 +94,10 @@ Result<candidate::Comparison> Judge::compare(const candidate::Candidate& challen
     CUCO_TRY_ASSIGN(PairResult result, trials_.pairs(before, after, *shape));
     const auto* pairs = std::get_if<PairTimes>(&result);
     if (pairs == nullptr) return comparison;  // it does not pass every time: no gain
-    const std::size_t count =
-        std::min(pairs->incumbent.seconds.size(), pairs->candidate.seconds.size());
-    for (std::size_t i = 0; i < count; ++i)
-      comparison.samples.push_back(pairs->incumbent.seconds[i] / pairs->candidate.seconds[i]);
+    const std::vector<double> then = deciding_seconds(pairs->incumbent);
+    const std::vector<double> now = deciding_seconds(pairs->candidate);
+    for (std::size_t i = 0; i < std::min(then.size(), now.size()); ++i)
+      comparison.samples.push_back(then[i] / now[i]);
     intervals.push_back({pairs->speedup.low, pairs->speedup.high});
     promoted = promoted || pairs->decision == measure::Decision::Promote;
   }

@@ -292,13 +292,19 @@ class Rank {
 
   void run() {
     const char* text = "";
+    std::vector<std::int32_t> sets = {command_.argument};
+    if (const auto several = wire::read_array<std::int32_t>(tail_, tail_.size() / 4);
+        several && !several->empty()) {
+      sets = *several;
+    }
     const auto work = [&] {
-      int code = run_(state_, command_.argument, stream_);
-      if (code != 0) {
+      for (const std::int32_t set : sets) {
+        const int failed = run_(state_, set, stream_);
+        if (failed == 0) continue;
         text = "cuco_run failed";
-        return code;
+        return failed;
       }
-      code = libraries_.synchronize(stream_);
+      const int code = libraries_.synchronize(stream_);
       if (code != 0) text = libraries_.error_text(code);
       return code;
     };

@@ -225,6 +225,13 @@ Result<std::int64_t> ServedTarget::run_all(int set, const Handicap& handicap) {
                       {});
 }
 
+Result<std::int64_t> ServedTarget::run_batch(const std::vector<int>& sets) {
+  std::vector<std::byte> tail;
+  for (const int set : sets)
+    wire::append(tail, static_cast<std::int32_t>(set));
+  return send_command({.command = wire::JudgeReport::kRun, .argument = sets.front()}, tail);
+}
+
 Result<std::vector<check::Finding>> ServedTarget::findings() {
   // It took with it what it had found; that it left is an outcome already.
   if (ended_) return std::vector<check::Finding>();

@@ -24,6 +24,7 @@ class ServedTarget : public Target {
                                wire::Bytes tail,
                                std::int32_t rank) override;
   Result<std::int64_t> run_all(int set, const Handicap& handicap) override;
+  Result<std::int64_t> run_batch(const std::vector<int>& sets) override;
   Result<void> order_snapshot(int rank,
                               const std::vector<MemoryRange>& ranges,
                               const std::vector<MemoryRange>& given,

@@ -136,6 +136,9 @@ class Target {
     return this->command(command, 0, tail, -1);
   }
   [[nodiscard]] virtual Result<std::int64_t> run_all(int set, const Handicap& handicap) = 0;
+  /// Several iterations between one "go" and one "done", so that what a launch and the end of it
+  /// cost does not hide a short kernel. Of a real GPU.
+  [[nodiscard]] virtual Result<std::int64_t> run_batch(const std::vector<int>& sets) = 0;
 
   /// What to keep of a rank's memory at the moment it has done its work. Peers have no business in
   /// that memory, nor in what the rank is `given` besides, before it has entered and after its end.

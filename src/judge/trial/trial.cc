@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/assert.h"
 #include "base/printable.h"
 #include "base/rng.h"
 #include "base/text.h"
@@ -141,7 +142,7 @@ Result<std::optional<Outcome>> Trial::allocate() {
     return Error{ErrorKind::Protocol, "cuco-rank: no unique id"};
   std::memcpy(job.unique_id.data(), id.data(), id.size());
   job.ranks = workload.ranks;
-  job.sets = workload.budget.sets;
+  job.sets = spec_.wanted_sets();
   job.params = spec_.shape.params;
   CUCO_TRY(memory_.describe(&job));
   CUCO_TRY(target_.command_all(JudgeReport::kAllocate, rank::encode_rank_job(job)));
@@ -204,20 +205,22 @@ std::optional<Outcome> Trial::check_copies(const targets::AllReported& all) cons
   return std::nullopt;
 }
 
-Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
+Result<std::optional<Outcome>> Trial::iterate(const std::vector<Turn>& turns) {
+  const int iteration = turns.front().iteration;
+  const auto count = static_cast<int>(turns.size());
   const workload::Budget& budget = spec_.workload.budget;
   {
     const Stages::Lap lap(spec_.stages, "inputs");
-    if (const auto placed = memory_.place(iteration, set); !placed)
-      return lost_buffers(placed.error());
+    if (const auto placed = memory_.place(turns); !placed) return lost_buffers(placed.error());
   }
   const auto cpu_before = ranks_->cpu_times();
-  const std::chrono::nanoseconds cpu_limit(static_cast<std::int64_t>(budget.host_seconds * 1e9));
+  const std::chrono::nanoseconds cpu_limit(
+      static_cast<std::int64_t>(budget.host_seconds * 1e9 * count));
   std::optional<Stages::Lap> lap(std::in_place, spec_.stages, "run");
   disturbance_ = disturb(iteration);
   if (spec_.machine.profile) CUCO_TRY(target_.forget_profile());
-  CUCO_TRY_ASSIGN(const std::int64_t begin, target_.run_all(set, disturbance_.handicap));
-  CUCO_TRY_ASSIGN(Step step, wait_for("cuco_run", run_limit(), cpu_limit));
+  CUCO_TRY_ASSIGN(const std::int64_t begin, start(turns));
+  CUCO_TRY_ASSIGN(Step step, wait_for("cuco_run", run_limit() * count, cpu_limit));
   if (auto* outcome = std::get_if<Outcome>(&step)) {
     // Why it stands still or was stopped; whoever takes too long may not be able to tell.
     if (std::holds_alternative<candidate::TimedOut>(*outcome)) return std::optional(*outcome);
@@ -243,7 +246,7 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
       times_.profile.begin_ps = begin;
     }
   }
-  auto checked = memory_.check(iteration, set, disturbance_.name);
+  auto checked = memory_.check(disturbance_.name);
   if (!checked) return lost_buffers(checked.error());
   std::optional<Outcome> outcome = *std::move(checked);
   if (spec_.surprises > 0 && iteration >= spec_.wanted_iterations()) return outcome;
@@ -256,8 +259,9 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
                    : std::nullopt;
   }
   if (disturbance_.name.empty()) times_.undisturbed = on_gpus;
-  const double seconds = on_gpus + (target_.is_measured() ? 0 : host.charged.count());
+  const double seconds = (on_gpus + (target_.is_measured() ? 0 : host.charged.count())) / count;
   times_.seconds.push_back(seconds);
+  times_.iterations.push_back(count);
   const auto& longest = *std::ranges::max_element(all.ranks, {}, &targets::RankState::kernel_ps);
   times_.filling = {longest.blocks_per_sm, longest.waves};
   if (target_.is_measured()) {
@@ -267,11 +271,27 @@ Result<std::optional<Outcome>> Trial::iterate(int iteration, int set) {
   return outcome;
 }
 
-Result<std::variant<double, Outcome>> Trial::time_one(int iteration) {
+Result<std::int64_t> Trial::start(const std::vector<Turn>& turns) {
+  if (turns.size() == 1) return target_.run_all(turns.front().set, disturbance_.handicap);
+  std::vector<int> sets;
+  for (const Turn& turn : turns)
+    sets.push_back(turn.set);
+  return target_.run_batch(sets);
+}
+
+Result<std::variant<double, Outcome>> Trial::time_batch(int first, int count) {
   using Timed = std::variant<double, Outcome>;
-  CUCO_TRY_ASSIGN(auto outcome, iterate(iteration, spec_.set_of(iteration)));
+  CUCO_ASSERT(count >= 1 && count <= spec_.wanted_sets());
+  std::vector<Turn> turns = turn_of(first);
+  for (int i = 1; i < count; ++i)
+    turns.push_back({first + i, (turns.front().set + i) % spec_.wanted_sets()});
+  CUCO_TRY_ASSIGN(auto outcome, iterate(turns));
   if (outcome) return Timed(*std::move(outcome));
   return Timed(times_.seconds.back());
+}
+
+Result<std::variant<double, Outcome>> Trial::time_one(int iteration) {
+  return time_batch(iteration, 1);
 }
 
 Result<TrialResult> Trial::run() {
@@ -281,7 +301,7 @@ Result<TrialResult> Trial::run() {
     if (trouble) return TrialResult(*std::move(trouble));
   }
   for (const int iteration : plan()) {
-    CUCO_TRY_ASSIGN(auto outcome, iterate(iteration, spec_.set_of(iteration)));
+    CUCO_TRY_ASSIGN(auto outcome, iterate(turn_of(iteration)));
     if (outcome) return TrialResult(*std::move(outcome));
   }
   CUCO_TRY_ASSIGN(auto trouble, finish());

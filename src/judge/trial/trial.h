@@ -37,6 +37,8 @@ class Trial {
   [[nodiscard]] Result<std::optional<candidate::Outcome>> begin();
   /// The iteration's seconds, or what went wrong.
   [[nodiscard]] Result<std::variant<double, candidate::Outcome>> time_one(int iteration);
+  /// The same of so many iterations from this one on, each on buffers of its own.
+  [[nodiscard]] Result<std::variant<double, candidate::Outcome>> time_batch(int first, int count);
   [[nodiscard]] const TrialTimes& times() const { return times_; }
 
  private:
@@ -60,8 +62,13 @@ class Trial {
   [[nodiscard]] Disturbance disturb(int iteration) const;
   /// Seconds that an iteration may take.
   [[nodiscard]] double run_limit() const;
-  /// One iteration: runs, checks, and notes its time.
-  Result<std::optional<candidate::Outcome>> iterate(int iteration, int set);
+  /// One iteration, or several between one "go" and one "done": runs, checks, and notes the time of
+  /// each.
+  Result<std::optional<candidate::Outcome>> iterate(const std::vector<Turn>& turns);
+  [[nodiscard]] std::vector<Turn> turn_of(int iteration) const {
+    return {{iteration, spec_.set_of(iteration)}};
+  }
+  [[nodiscard]] Result<std::int64_t> start(const std::vector<Turn>& turns);
   [[nodiscard]] std::optional<candidate::Outcome> check_copies(
       const targets::AllReported& all) const;
   [[nodiscard]] candidate::Outcome too_busy(std::chrono::nanoseconds cpu) const;
@@ -75,7 +82,7 @@ class Trial {
   std::unique_ptr<targets::Ranks> ranks_;
   TrialMemory memory_;
   TrialTimes times_;
-  Disturbance disturbance_;   ///< Of this iteration.
+  Disturbance disturbance_;  ///< Of this iteration.
 };
 
 /// Starts the candidate's ranks on the bench and runs the trial. The outcome is the candidate's; an

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "judge/trial/trial_memory.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -34,8 +35,7 @@ std::uint64_t TrialMemory::input_at(int rank, int set, std::size_t i) const {
 }
 
 std::uint64_t TrialMemory::output_at(int rank, int set, std::size_t i) const {
-  const std::size_t outputs_from =
-      static_cast<std::size_t>(spec_.workload.budget.sets) * inputs_.size();
+  const std::size_t outputs_from = static_cast<std::size_t>(spec_.wanted_sets()) * inputs_.size();
   return addresses_[static_cast<std::size_t>(rank)]
                    [outputs_from + static_cast<std::size_t>(set) * outputs_.size() + i];
 }
@@ -52,7 +52,7 @@ Result<void> TrialMemory::describe(rank::RankJob* job) {
 }
 
 Result<void> TrialMemory::add_rank(std::string_view addresses) {
-  const auto sets = static_cast<std::size_t>(spec_.workload.budget.sets);
+  const auto sets = static_cast<std::size_t>(spec_.wanted_sets());
   auto words = wire::read_array<std::uint64_t>(wire::bytes_of_text(addresses),
                                                sets * (inputs_.size() + outputs_.size()));
   if (!words) return Error{ErrorKind::Protocol, "cuco-rank: no addresses"};
@@ -60,38 +60,53 @@ Result<void> TrialMemory::add_rank(std::string_view addresses) {
   return {};
 }
 
-Result<void> TrialMemory::place(int iteration, int set) {
-  const std::uint64_t secret = spec_.key("input", iteration);
-  guard_ = poison(rank::kGuardBytes, spec_.key("guard", iteration));
+Result<std::string> TrialMemory::input(int iteration, int rank, std::size_t i) {
+  return oracle_.input(spec_.workload, spec_.shape, spec_.key("input", iteration), rank,
+                       static_cast<int>(i), inputs_[i].bytes());
+}
+
+Result<void> TrialMemory::place_on(int rank, Given* given) {
+  const auto [iteration, set] = given->turn;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    CUCO_TRY_ASSIGN(std::string bytes, input(iteration, rank, i));
+    CUCO_TRY(target_.write(input_at(rank, set, i), bytes));
+    CUCO_TRY(target_.write(input_at(rank, set, i) + bytes.size(), given->guard));
+    given->pristine[{rank, i}] = std::move(bytes);
+  }
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const std::string nothing = poison(outputs_[i].bytes(), spec_.key("poison", iteration));
+    CUCO_TRY(target_.write(output_at(rank, set, i), nothing));
+    CUCO_TRY(target_.write(output_at(rank, set, i) + nothing.size(), given->guard));
+  }
+  return {};
+}
+
+Result<void> TrialMemory::place(const std::vector<Turn>& turns) {
+  given_.clear();
+  for (const Turn& turn : turns) {
+    Given given{turn, poison(rank::kGuardBytes, spec_.key("guard", turn.iteration)), {}};
+    for (int rank = 0; rank < spec_.workload.ranks; ++rank)
+      CUCO_TRY(place_on(rank, &given));
+    given_.push_back(std::move(given));
+  }
   for (int rank = 0; rank < spec_.workload.ranks; ++rank) {
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      CUCO_TRY_ASSIGN(std::string bytes, oracle_.input(spec_.workload, spec_.shape, secret, rank,
-                                                       static_cast<int>(i), inputs_[i].bytes()));
-      CUCO_TRY(target_.write(input_at(rank, set, i), bytes));
-      CUCO_TRY(target_.write(input_at(rank, set, i) + bytes.size(), guard_));
-      pristine_[{rank, i}] = std::move(bytes);
-    }
-    for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      const std::string nothing = poison(outputs_[i].bytes(), spec_.key("poison", iteration));
-      CUCO_TRY(target_.write(output_at(rank, set, i), nothing));
-      CUCO_TRY(target_.write(output_at(rank, set, i) + nothing.size(), guard_));
-    }
-    std::vector<targets::MemoryRange> ranges;
-    for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      ranges.push_back({output_at(rank, set, i), outputs_[i].bytes()});
-    }
+    std::vector<targets::MemoryRange> kept;
     std::vector<targets::MemoryRange> given;
-    for (std::size_t i = 0; i < inputs_.size(); ++i)
-      given.push_back({input_at(rank, set, i), inputs_[i].bytes()});
+    for (const Turn& turn : turns) {
+      for (std::size_t i = 0; i < outputs_.size(); ++i)
+        kept.push_back({output_at(rank, turn.set, i), outputs_[i].bytes()});
+      for (std::size_t i = 0; i < inputs_.size(); ++i)
+        given.push_back({input_at(rank, turn.set, i), inputs_[i].bytes()});
+    }
     std::vector<targets::MemoryRange> closed;
-    for (int other = 0; other < spec_.workload.budget.sets; ++other) {
-      if (other == set) continue;
+    for (int other = 0; other < spec_.wanted_sets(); ++other) {
+      if (std::ranges::find(turns, other, &Turn::set) != turns.end()) continue;
       for (std::size_t i = 0; i < inputs_.size(); ++i)
         closed.push_back({input_at(rank, other, i), inputs_[i].bytes()});
       for (std::size_t i = 0; i < outputs_.size(); ++i)
         closed.push_back({output_at(rank, other, i), outputs_[i].bytes()});
     }
-    CUCO_TRY(target_.order_snapshot(rank, ranges, given, closed));
+    CUCO_TRY(target_.order_snapshot(rank, kept, given, closed));
   }
   return {};
 }
@@ -107,11 +122,13 @@ candidate::WrongResult TrialMemory::wrong(int iteration, int rank, std::size_t o
   return result;
 }
 
-Result<std::optional<Outcome>> TrialMemory::check_output(int iteration,
+Result<std::optional<Outcome>> TrialMemory::check_output(std::size_t turn,
                                                          int rank,
                                                          std::size_t output) {
+  const int iteration = given_[turn].turn.iteration;
   const workload::Buffer& buffer = outputs_[output];
-  CUCO_TRY_ASSIGN(std::string bytes, target_.read_snapshot(rank, output, buffer.bytes()));
+  CUCO_TRY_ASSIGN(std::string bytes,
+                  target_.read_snapshot(rank, turn * outputs_.size() + output, buffer.bytes()));
   const Oracle::Question question{rank, static_cast<int>(output), buffer.type,
                                   spec_.key("sample", iteration), spec_.check_limit};
   CUCO_TRY_ASSIGN(Comparison found, oracle_.check(spec_.workload, spec_.shape, question, bytes));
@@ -162,10 +179,11 @@ std::optional<Outcome> TrialMemory::compare_with_seed(
   return result;
 }
 
-Result<std::optional<Outcome>> TrialMemory::check_untouched(int rank, int set) {
+Result<std::optional<Outcome>> TrialMemory::check_untouched(int rank, const Given& given) {
+  const int set = given.turn.set;
   const auto guard_broken = [&](std::uint64_t address) -> Result<bool> {
     CUCO_TRY_ASSIGN(const std::string bytes, target_.read(address, rank::kGuardBytes));
-    return bytes != guard_;
+    return bytes != given.guard;
   };
   const auto finding = [&](std::string message) {
     candidate::Finding item{.kind = "out of bounds", .message = std::move(message)};
@@ -175,7 +193,7 @@ Result<std::optional<Outcome>> TrialMemory::check_untouched(int rank, int set) {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const std::uint64_t address = input_at(rank, set, i);
     CUCO_TRY_ASSIGN(const std::string bytes, target_.read(address, inputs_[i].bytes()));
-    if (bytes != pristine_[{rank, i}])
+    if (bytes != given.pristine.at({rank, i}))
       return finding(fmt::format("input {} was written to", inputs_[i].name));
     CUCO_TRY_ASSIGN(const bool broken, guard_broken(address + bytes.size()));
     if (broken)
@@ -189,19 +207,31 @@ Result<std::optional<Outcome>> TrialMemory::check_untouched(int rank, int set) {
   return std::optional<Outcome>();
 }
 
-Result<std::optional<Outcome>> TrialMemory::check(int iteration,
-                                                  int set,
-                                                  const std::string& schedule) {
-  schedule_ = schedule;
+Result<std::optional<Outcome>> TrialMemory::check_turn(std::size_t index) {
+  const Given& given = given_[index];
+  // The oracle answers for the inputs that it made last.
+  for (int rank = 0; given_.size() > 1 && rank < spec_.workload.ranks; ++rank) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+      CUCO_TRY(input(given.turn.iteration, rank, i));
+  }
   if (spec_.reference != nullptr) {
-    CUCO_TRY_ASSIGN(answers_, spec_.reference->answers(pristine_));
+    CUCO_TRY_ASSIGN(answers_, spec_.reference->answers(given.pristine));
   }
   for (int rank = 0; rank < spec_.workload.ranks; ++rank) {
     for (std::size_t output = 0; output < outputs_.size(); ++output) {
-      CUCO_TRY_ASSIGN(auto outcome, check_output(iteration, rank, output));
+      CUCO_TRY_ASSIGN(auto outcome, check_output(index, rank, output));
       if (outcome) return outcome;
     }
-    CUCO_TRY_ASSIGN(auto outcome, check_untouched(rank, set));
+    CUCO_TRY_ASSIGN(auto outcome, check_untouched(rank, given));
+    if (outcome) return outcome;
+  }
+  return std::optional<Outcome>();
+}
+
+Result<std::optional<Outcome>> TrialMemory::check(const std::string& schedule) {
+  schedule_ = schedule;
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    CUCO_TRY_ASSIGN(auto outcome, check_turn(i));
     if (outcome) return outcome;
   }
   return std::optional<Outcome>();

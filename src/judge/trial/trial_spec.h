@@ -47,6 +47,7 @@ struct TrialSpec {
   /// reference sees a sample.
   const TrialOutputs* like = nullptr;
   int iterations = 0;  ///< 0: as the workload's budget says.
+  int sets = 0;        ///< The same of the buffers.
   /// No run is waited for longer than this, whatever the budget says.
   std::chrono::duration<double> run_limit = std::chrono::hours(24);
   Stages* stages = nullptr;
@@ -55,14 +56,14 @@ struct TrialSpec {
   [[nodiscard]] int wanted_iterations() const {
     return iterations > 0 ? iterations : workload.budget.iterations;
   }
+  [[nodiscard]] int wanted_sets() const { return sets > 0 ? sets : workload.budget.sets; }
   [[nodiscard]] std::uint64_t key(std::string_view purpose, int iteration) const {
     return secret.key(fmt::format("{} {}/{} {}", purpose, workload.name, shape.name, iteration));
   }
   /// The buffers of an iteration: not known before, and the same for all programs, however their
   /// iterations are ordered.
   [[nodiscard]] int set_of(int iteration) const {
-    return static_cast<int>(key("order", iteration) %
-                            static_cast<std::uint64_t>(workload.budget.sets));
+    return static_cast<int>(key("order", iteration) % static_cast<std::uint64_t>(wanted_sets()));
   }
 };
 
@@ -71,10 +72,25 @@ struct TrialTimes {
   std::vector<double> seconds;
   std::vector<measure::Sample> samples;  ///< The same on a real GPU, with what was seen around it.
   double undisturbed = 0;                ///< Of the last one that nothing disturbed, on the GPUs.
+  std::vector<int> iterations;           ///< So many were timed together; `seconds` are of each.
   TrialOutputs outputs;                  ///< If they were to be kept.
   candidate::Filling filling;            ///< Of all ranks' kernels, the longest.
   Profile profile;                       ///< Of the last iteration, if it was to be profiled.
 };
+
+/// Of iterations that were timed alone, or of those that were timed together with others.
+[[nodiscard]] inline std::vector<double> seconds_of(const TrialTimes& times, bool together) {
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < times.seconds.size(); ++i) {
+    if ((times.iterations[i] > 1) == together) seconds.push_back(times.seconds[i]);
+  }
+  return seconds;
+}
+/// What decides: the time among others, where there is one, for it has less of the launch in it.
+[[nodiscard]] inline std::vector<double> deciding_seconds(const TrialTimes& times) {
+  auto together = seconds_of(times, true);
+  return together.empty() ? times.seconds : std::move(together);
+}
 
 using TrialResult = std::variant<TrialTimes, candidate::Outcome>;
 

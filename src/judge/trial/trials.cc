@@ -136,12 +136,32 @@ Result<TrialResult> Trials::watch(const system::Path& object, const workload::Sh
   return run_on_new_bench(wanted);
 }
 
+namespace {
+
+/// Small buffers are had many times, so that short kernels are timed many at a time.
+constexpr std::size_t kSmallSet = std::size_t{8} << 20U;
+constexpr int kSetsOfSmall = 16;
+
+Result<std::size_t> bytes_of_set(const TrialSpec& spec) {
+  std::size_t bytes = 0;
+  for (const auto* buffers : {&spec.workload.inputs, &spec.workload.outputs}) {
+    CUCO_TRY_ASSIGN(const auto described, spec.workload.buffers(*buffers, spec.shape));
+    for (const workload::Buffer& buffer : described)
+      bytes += buffer.bytes();
+  }
+  return bytes;
+}
+
+}  // namespace
+
 Result<PairResult> Trials::pairs(const system::Path& seed,
                                  const system::Path& object,
                                  const workload::Shape& shape) {
   TrialSpec incumbent = spec(seed, shape);
   TrialSpec candidate = spec(object, shape);
   incumbent.check_limit = candidate.check_limit = kTimedCheckLimit;
+  CUCO_TRY_ASSIGN(const std::size_t bytes, bytes_of_set(incumbent));
+  if (bytes <= kSmallSet) incumbent.sets = candidate.sets = kSetsOfSmall;
   PairRules rules;
   rules.test.maximum_pairs = kMostStarts;
   // Inputs of a full shape take some seconds to make.

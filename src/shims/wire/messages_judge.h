@@ -24,7 +24,7 @@ struct JudgeReport {
   enum Command : std::uint32_t { kMakeId = 1, kAllocate, kSetUpNow, kRun, kFinish };
   struct Reply {
     std::uint32_t command = 0;
-    std::int32_t argument = 0;  ///< kRun: the buffer set.
+    std::int32_t argument = 0;  ///< kRun: the buffer set; with a tail, all of its i32 in turn.
   };
   std::uint32_t phase = 0;
   std::int32_t rank = -1;

@@ -56,6 +56,49 @@ TEST_F(PairsTest, StopWhenDecided) {
   EXPECT_EQ(times.candidate.seconds.size(), times.starts * 4) << "the first pair only warms up";
 }
 
+/// 20 us of launch hide what is a third of 3 us.
+fakes::Script short_kernels(double candidate) {
+  return [candidate](const FakeRun& run) {
+    const double noise = 1e-8 * (run.number % 3);
+    const double kernel = (run.object == "candidate" ? candidate : 3e-6) + noise;
+    return Act{.seconds = 20e-6 + kernel, .in_batch = kernel};
+  };
+}
+
+TEST_F(PairsTest, ShortKernelsAreTimedSeveralAtATime) {
+  const auto result = run(short_kernels(2e-6));
+  ASSERT_TRUE(result) << result.error().message();
+  const auto& times = std::get<PairTimes>(*result);
+  EXPECT_EQ(times.decision, measure::Decision::Promote);
+  const auto together = seconds_of(times.candidate, true);
+  ASSERT_EQ(together.size(), times.starts * 4);
+  EXPECT_EQ(seconds_of(times.candidate, false).size(), together.size()) << "both figures are kept";
+  for (const int count : times.candidate.iterations)
+    EXPECT_LE(count, workload_.budget.sets);
+  EXPECT_EQ(times.candidate.iterations, times.incumbent.iterations);
+  EXPECT_GT(times.speedup.low, 1.05) << "alone it is 23 us against 22";
+  EXPECT_THAT(describe({"decode", times}), HasSubstr("each of several at a time, 22.0 us alone"));
+}
+
+TEST_F(PairsTest, LongKernelsAreTimedAlone) {
+  const auto result = run(faster_by(1.5));
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(seconds_of(std::get<PairTimes>(*result).candidate, true).empty());
+}
+
+TEST_F(PairsTest, EachOfSeveralIsChecked) {
+  // Runs 0 and 1 are the first pair's and the next one alone; whatever comes later is a batch, too.
+  for (const int wrong : {2, 3, 4}) {
+    const auto result = run([&](const FakeRun& run) {
+      Act act = short_kernels(2e-6)(run);
+      if (run.object == "candidate" && run.number == wrong) act.kind = Act::Kind::Wrong;
+      return act;
+    });
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_TRUE(std::holds_alternative<candidate::WrongResult>(std::get<Outcome>(*result)));
+  }
+}
+
 TEST_F(PairsTest, NoGainIsRejected) {
   const auto result = run(faster_by(1.0));
   ASSERT_TRUE(result) << result.error().message();
