@@ -17,4 +17,6 @@ for program in cuco cuco-jail cuco-oracle cuco-rank cuco-device; do
     grep -v '/lib\(c\|m\|dl\|rt\|pthread\|stdc++\|gcc_s\)\.so' |
     while read -r library; do cp -Lf "$library" "$out/lib/"; done || true
 done
+# For cuco run --on loopback.
+if [ -d "$build/lib/cuco/loopback" ]; then cp -rL "$build/lib/cuco/loopback" "$out/lib/cuco/"; fi
 du -sh "$out"
