@@ -275,8 +275,7 @@ std::optional<std::uint64_t> RaceDetector::demanded(ActorId actor, Address addre
 
 bool RaceDetector::is_covered(const Clock& clock, ChainId chain) const {
   const auto cover = covers_.find(chain);
-  return cover != covers_.end() &&
-         clock.operation_of(cover->second.by) >= cover->second.operation;
+  return cover != covers_.end() && clock.operation_of(cover->second.by) >= cover->second.operation;
 }
 
 ClockPtr RaceDetector::join(const ClockPtr& a, const ClockPtr& b) const {

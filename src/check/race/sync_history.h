@@ -151,7 +151,7 @@ class SyncHistory {
 
   std::uint32_t bytes_;
   std::size_t pruned_size_ = 0;  ///< Of the first write's word, when it was last pruned.
-  std::vector<Write> writes_;  ///< [0]: what was there before the others.
+  std::vector<Write> writes_;    ///< [0]: what was there before the others.
   std::vector<Look> looks_;
 };
 

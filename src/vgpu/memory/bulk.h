@@ -40,8 +40,8 @@ struct BulkCopy {
   /// Of cp.reduce: what becomes of each element of the target; null: it is overwritten.
   Reduction reduce = nullptr;
   std::uint8_t element = 0;
-  VTime read = 0;           ///< When the source has been read.
-  VTime done = 0;           ///< When it has arrived.
+  VTime read = 0;  ///< When the source has been read.
+  VTime done = 0;  ///< When it has arrived.
 };
 
 /// A wait for a phase of this parity of the mbarrier has succeeded.

@@ -612,7 +612,8 @@ VTime bulk_reduce_time(Warp& w, Address start, std::uint32_t bytes, bool is_floa
   for (Address at = start, end = start + bytes; at < end;) {
     const Address next = std::min(end, (at | 127U) + 1);
     const std::uint64_t sectors = ((next - 1) >> 5U) - (at >> 5U) + 1;
-    const VTime done = timing.atomic_units[atomic_unit_of(at >> 7U)].reserve(w.clock, sectors * unit);
+    const VTime done =
+        timing.atomic_units[atomic_unit_of(at >> 7U)].reserve(w.clock, sectors * unit);
     ready = std::max(ready, done + timing.atomic_latency);
     at = next;
   }

@@ -334,7 +334,8 @@ std::uint8_t price_of(const ptx::Function& function,
 }  // namespace
 
 Reduction reduction_of(const ptx::Instruction& instruction) {
-  if (instruction.types.empty() || instruction.has(Modifier::Exch) || instruction.has(Modifier::Cas))
+  if (instruction.types.empty() || instruction.has(Modifier::Exch) ||
+      instruction.has(Modifier::Cas))
     return nullptr;
   return choose(instruction, instruction.types.back(), AsReduction{});
 }

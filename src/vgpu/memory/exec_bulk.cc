@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cp.async.bulk and cp.reduce.async.bulk of one dimension (PTX ISA 9.7.9.25.4), their groups, and the
-// arrival of their copies.
+// cp.async.bulk and cp.reduce.async.bulk of one dimension (PTX ISA 9.7.9.25.4), their groups, and
+// the arrival of their copies.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -105,7 +105,7 @@ void perform(Block& block, BulkCopy& copy) {
   Warp& w = *copy.warp;
   note_progress(w);
   if (copy.bytes != 0 && w.memory->valid(copy.global, copy.bytes)) {
-    const AccessKind outer = copy.to_shared             ? AccessKind::Load
+    const AccessKind outer = copy.to_shared           ? AccessKind::Load
                              : copy.reduce != nullptr ? AccessKind::Atomic
                                                       : AccessKind::Store;
     for (std::uint32_t at = 0; at < copy.bytes; at += kPart) {
@@ -182,8 +182,8 @@ void exec_copy(Warp& w, const Op& op) {
       copy.done = bulk_time(w, op, ToShared ? AccessKind::Load : AccessKind::Store, copy.global,
                             copy.bytes);
       if (copy.reduce != nullptr) {
-        copy.done = std::max(copy.done,
-                             bulk_reduce_time(w, copy.global, copy.bytes, element.is_float));
+        copy.done =
+            std::max(copy.done, bulk_reduce_time(w, copy.global, copy.bytes, element.is_float));
       }
     }
     copy.read = std::min(copy.done, w.clock + copy.bytes / kReadBytes * w.sm->timing->cycle);
