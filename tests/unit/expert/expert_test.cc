@@ -105,6 +105,40 @@ TEST(Expert, MovesKernelsWhereNothingIsCommunicated) {
   EXPECT_TRUE(designs.contains("16-byte vectors"));
 }
 
+TEST(Expert, MakesWhatIsAskedForOfItsList) {
+  std::string seed;
+  Expert expert(ideas_for("silu_and_mul", &seed), "program.cu");
+  CUCO_NEEDS("libclang", expert.ideas().kernels != nullptr, "nothing was parsed");
+  candidate::Judged judged;
+  judged.candidate.source = program::single_file("program.cu", seed);
+  const auto offers = expert.offers(judged);
+  ASSERT_GT(offers.size(), 40U);
+  fakes::NoExchanges log;
+  const candidate::History history({std::make_shared<candidate::Judged>(judged)});
+  for (const std::size_t place : {std::size_t{0}, std::size_t{1}, offers.size() - 1}) {
+    const auto answer =
+        expert.propose({.phase = "enumerate", .offer = place, .history = history}, log);
+    ASSERT_TRUE(answer && answer->has_value());
+    const auto& proposal = std::get<candidate::Proposal>(**answer);
+    EXPECT_EQ(proposal.directive, offers[place].directive);
+    EXPECT_EQ(program::normalised_hash(proposal.source), offers[place].code_hash);
+  }
+}
+
+TEST(Expert, OffersTheFirstOfEachKindAboveAll) {
+  const design::Directive lsa{design::Backend::Lsa};
+  const design::Directive gin{design::Backend::Gin};
+  Ideas ideas;
+  ideas.ideas = by_turns({{lsa, "a", "", "1"}, {lsa, "a", "", "2"}, {gin, "a", "", "3"}});
+  Expert expert(std::move(ideas), "program.cu");
+  const auto offers = expert.offers({});
+  ASSERT_EQ(offers.size(), 3U);
+  EXPECT_EQ(offers[1].directive, gin);
+  EXPECT_GT(offers[0].promise, offers[1].promise);
+  // The second of a kind comes well after the first of the last.
+  EXPECT_GT(offers[1].promise - offers[2].promise, 10 * (offers[0].promise - offers[1].promise));
+}
+
 TEST(Expert, RecordsWhatTheHostDrives) {
   std::string seed;
   const Ideas ideas = ideas_for("kv_transfer", &seed);

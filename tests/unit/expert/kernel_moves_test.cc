@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernel design comes next, by what is known of the others.
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -57,6 +58,24 @@ TEST(KernelMoves, ImproveOnTheBestSoFarAndOfferNothingTwice) {
     }
     items.push_back(judged(number, move->design, number == 2 ? 3 : number == 1 ? 2 : 1.1));
   }
+}
+
+TEST(KernelMoves, ListWhatAFewStepsLeadTo) {
+  const auto seed = *system::read_file(kRoot / "workloads/silu_and_mul/program.cu");
+  auto graph = parse(seed);
+  CUCO_NEEDS("libclang", graph || graph.error().kind() != ErrorKind::NotFound, "no parser");
+  Moves moves(*graph, seed);
+  const auto item = judged(0, {}, 1);
+  const auto list = moves.list(*item);
+  // All that fits at once is hoped to gain most, and so do its neighbours.
+  ASSERT_GT(list.size(), 40U);
+  EXPECT_EQ(std::ranges::max_element(list, {}, &Listed::promise), list.begin());
+  EXPECT_GT(list.front().promise, 1.1);
+  std::set<std::string> sources;
+  for (const Listed& listed : list)
+    EXPECT_TRUE(sources.insert(moves.source_of(listed.design)).second) << to_text(listed.design);
+  EXPECT_FALSE(sources.contains(seed));
+  EXPECT_EQ(moves.list(*item).size(), list.size());
 }
 
 TEST(KernelMoves, KnowWhatIsOnItsWay) {
