@@ -65,6 +65,8 @@ class Search {
 
   Result<void> evolve() {
     Roster roster(others_);
+    // Who goes on from the fast path's version has to know where its time goes on full shapes.
+    if (finite_.empty()) CUCO_TRY(race_.promote(kPerRound));
     Evolution evolution(run_, roster, spending_, incumbent_, options_.policy, options_.background);
     CUCO_TRY(evolution.start());
     while (!evolution.is_over()) {

@@ -67,8 +67,11 @@ std::string shapes_text(const Workload& workload) {
                         join(params, ", "));
   }
   return text +
-         "Shapes of full size are timed as scale models of the machine. Correctness is checked on "
-         "others, drawn from the whole ranges.\n";
+         "A shape of full size is timed as a part of its work on as small a part of the machine, "
+         "down to one SM: ask the device how many there are (cudaDevAttrMultiProcessorCount), "
+         "above "
+         "all where blocks wait for each other. Correctness is checked on other shapes, drawn from "
+         "the whole ranges.\n";
 }
 
 std::string gpu_text(const hardware::GpuDescription& gpu) {
