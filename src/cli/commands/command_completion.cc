@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "cli/commands/commands.h"
+#include "cli/journey/program_reading.h"
 #include "cli/terminal/completion.h"
 #include "store/run_folder.h"
 #include "system/os/files.h"
@@ -16,18 +16,14 @@ namespace {
 
 /// The shipped workloads, as one would name them from here.
 std::vector<std::string> workloads() {
-  std::vector<std::string> names;
+  std::vector<std::string> names = shipped_workloads();
   const auto folder = system::find_data("workloads");
   std::error_code code;
-  if (!folder) return names;
   const auto here = std::filesystem::current_path(code);
-  for (const auto& entry : std::filesystem::directory_iterator(*folder, code)) {
-    if (!std::filesystem::exists(entry.path() / "workload.toml", code)) continue;
-    const auto relative = entry.path().lexically_relative(here);
-    const bool is_below = !relative.empty() && *relative.begin() != "..";
-    names.push_back((is_below ? relative : entry.path().filename()).string());
+  for (std::string& name : names) {
+    const auto relative = (*folder / name).lexically_relative(here);
+    if (!relative.empty() && *relative.begin() != "..") name = relative.string();
   }
-  std::ranges::sort(names);
   return names;
 }
 
@@ -44,7 +40,7 @@ class CompletionCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.positional("SHELL", shell_, "shell to print the script for; values: what it asks for")
-        .one_of({"bash", "zsh", "values"});
+        .one_of({"bash", "zsh", "fish", "values"});
     arguments.positional("KIND", kind_, "kind of values")
         .optional()
         .one_of({"hardware", "topology", "workload", "run"});
@@ -52,8 +48,9 @@ class CompletionCommand final : public Command {
 
   Result<ExitCode> run(Context& context) override {
     if (shell_ != "values") {
-      context.terminal.write(shell_ == "bash" ? bash_completion(all_commands())
-                                              : zsh_completion(all_commands()));
+      context.terminal.write(shell_ == "bash"  ? bash_completion(all_commands())
+                             : shell_ == "zsh" ? zsh_completion(all_commands())
+                                               : fish_completion(all_commands()));
       return ExitCode::Done;
     }
     if (kind_.empty()) return Error{ErrorKind::InvalidInput, "missing KIND"};

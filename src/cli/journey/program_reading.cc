@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analysis/analyse.h"
+#include "base/text.h"
 #include "fabric/topology.h"
 #include "targets/virtual/machine_files.h"
 #include "workload/workload.h"
@@ -56,14 +57,29 @@ system::Path or_shipped(const system::Path& path) {
   return is_named && is_there ? *folder / name : path;
 }
 
+std::vector<std::string> shipped_workloads() {
+  std::vector<std::string> names;
+  const auto folder = system::find_data("workloads");
+  std::error_code code;
+  if (!folder) return names;
+  for (const auto& entry : std::filesystem::directory_iterator(*folder, code)) {
+    if (std::filesystem::exists(entry.path() / "workload.toml", code))
+      names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
 Result<void> check_exists(const system::Path& path) {
-  constexpr std::string_view kWhere =
-      "list the workloads that come with cuco: cuco completion "
-      "values workload";
   std::error_code code;
   if (!std::filesystem::exists(path, code)) {
+    const auto names = shipped_workloads();
+    const auto near = nearest(path.filename().string(), names);
     return Error{ErrorKind::NotFound,
-                 fmt::format("no such file or folder: {}; {}", path.string(), kWhere)};
+                 fmt::format("no such file or folder: {}{}; give a program (.cu), a folder, or one "
+                             "of {}",
+                             path.string(), near ? fmt::format(" (did you mean '{}'?)", *near) : "",
+                             join(names, ", "))};
   }
   if (std::filesystem::is_directory(path, code) &&
       !std::filesystem::exists(path / "workload.toml", code)) {

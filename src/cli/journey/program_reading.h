@@ -25,6 +25,9 @@ struct ReadProgram {
 /// has that name; any other path as it is.
 [[nodiscard]] system::Path or_shipped(const system::Path& path);
 
+/// The names of those, sorted.
+[[nodiscard]] std::vector<std::string> shipped_workloads();
+
 /// One sentence for what is neither a file nor a workload's folder.
 [[nodiscard]] Result<void> check_exists(const system::Path& path);
 
