@@ -33,6 +33,7 @@ install(DIRECTORY docs/guides DESTINATION share/doc/cuco FILES_MATCHING PATTERN 
 install(DIRECTORY ${CMAKE_BINARY_DIR}/manual/man1 DESTINATION share/man)
 install(FILES ${CMAKE_BINARY_DIR}/manual/cuco DESTINATION share/bash-completion/completions)
 install(FILES ${CMAKE_BINARY_DIR}/manual/_cuco DESTINATION share/zsh/vendor-completions)
+install(FILES ${CMAKE_BINARY_DIR}/manual/cuco.fish DESTINATION share/fish/vendor_completions.d)
 
 # A Debian package: `cpack` in the build folder. What the programs link is looked up by dpkg-shlibdeps.
 set(CPACK_GENERATOR DEB)

@@ -95,7 +95,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>({
      "cuco llm test anthropic", make_llm_command},
     {"config", kMachine, "print each setting and where it comes from",
      "cuco config --set search.budget=30m", make_config_command},
-    {"completion", kMachine, "print a completion script for bash or zsh",
+    {"completion", kMachine, "print a completion script for bash, zsh or fish",
      "source <(cuco completion bash)", make_completion_command},
 });
 

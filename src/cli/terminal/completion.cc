@@ -136,6 +136,55 @@ std::string zsh_case(const CommandEntry& entry) {
   return text + "\n      ;;\n";
 }
 
+std::string fish_quoted(std::string_view text) {
+  std::string quoted;
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted;
+}
+
+/// What completes an argument's value: -F offers files beside the words of -a, -x nothing but
+/// those.
+std::string fish_action(const Argument& argument) {
+  const bool is_option = argument.kind == Argument::Kind::Option;
+  const char* only = is_option ? " -x" : "";
+  if (!argument.choices.empty())
+    return fmt::format("{} -a '{}'", only,
+                       fish_quoted(fmt::format("{}", fmt::join(argument.choices, " "))));
+  const std::string_view kind = kind_of_values(argument.completion);
+  switch (argument.completion) {
+    case Completion::Nothing:
+      return only;
+    case Completion::File:
+      return is_option ? " -r -F" : " -F";
+    case Completion::Folder:
+      return fmt::format("{} -a '(__fish_complete_directories)'", only);
+    case Completion::Run:
+      return fmt::format("{} -a '(__cuco_values {})'", only, kind);
+    default:
+      return fmt::format("{} -F -a '(__cuco_values {})'", is_option ? " -r" : "", kind);
+  }
+}
+
+std::string fish_lines(const CommandEntry& entry) {
+  Arguments arguments;
+  const auto command = entry.make();
+  command->declare(arguments);
+  std::string text;
+  for (const Argument& argument : arguments.list()) {
+    const bool is_positional = argument.kind == Argument::Kind::Positional;
+    const std::string action = argument.kind == Argument::Kind::Flag ? "" : fish_action(argument);
+    if (is_positional && action.empty()) continue;
+    text += fmt::format("complete -c cuco -n '__cuco_is {}'{}{}", entry.name,
+                        is_positional ? "" : " -l " + argument.name.substr(2), action);
+    // Fish shows a description beside every value: of a file it would be noise.
+    text += is_positional ? "\n" : fmt::format(" -d '{}'\n", fish_quoted(argument.help));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string bash_completion(std::span<const CommandEntry> commands) {
@@ -193,6 +242,37 @@ compdef _cuco cuco
 if [ "$funcstack[1]" = _cuco ]; then _cuco "$@"; fi
 )",
                      names, cases);
+}
+
+std::string fish_completion(std::span<const CommandEntry> commands) {
+  std::string names;
+  std::string lines;
+  for (const CommandEntry& entry : commands) {
+    names += fmt::format("complete -c cuco -n '__cuco_is' -a {} -d '{}'\n", entry.name,
+                         fish_quoted(entry.summary));
+    lines += fish_lines(entry);
+  }
+  std::string options;
+  for (const std::string_view option : kGlobalOptions)
+    options +=
+        fmt::format("complete -c cuco -l {}{}\n", option.substr(2), option == "--set" ? " -x" : "");
+  return fmt::format(R"(# fish completion for cuco: cuco completion fish | source
+# Whether the command is this one; without argument, whether there is none yet.
+function __cuco_is
+  for word in (commandline -opc)[2..-1]
+    string match -q -- '-*' $word; and continue
+    test "$word" = "$argv[1]"
+    return
+  end
+  test (count $argv) -eq 0
+end
+function __cuco_values
+  set -l words (commandline -opc)
+  $words[1] completion values $argv 2>/dev/null
+end
+complete -c cuco -f
+{0}{1}{2})",
+                     options, names, lines);
 }
 
 }  // namespace cuco::cli

@@ -12,5 +12,6 @@ namespace cuco::cli {
 
 [[nodiscard]] std::string bash_completion(std::span<const CommandEntry> commands);
 [[nodiscard]] std::string zsh_completion(std::span<const CommandEntry> commands);
+[[nodiscard]] std::string fish_completion(std::span<const CommandEntry> commands);
 
 }  // namespace cuco::cli
