@@ -98,7 +98,8 @@ Result<std::vector<workload::Shape>> shapes_to_trace(const workload::Workload& w
 }
 
 Result<std::vector<TracedShape>> trace_seed(const JudgeOptions& options,
-                                            const std::function<void(std::string_view)>& progress) {
+                                            const std::function<void(std::string_view)>& progress,
+                                            const std::function<bool()>& is_stopped) {
   CUCO_TRY_ASSIGN(const workload::Workload workload, workload::load_workload(options.workload));
   CUCO_TRY_ASSIGN(const auto shapes, shapes_to_trace(workload));
   std::string architecture;
@@ -117,6 +118,7 @@ Result<std::vector<TracedShape>> trace_seed(const JudgeOptions& options,
   const workload::Secret inputs = workload::Secret::from("inputs to look at", 0);
   std::vector<TracedShape> traced;
   for (const workload::Shape& shape : shapes) {
+    if (is_stopped()) return Error{ErrorKind::Unavailable, "interrupted"};
     progress(fmt::format("running {} …", shape.name));
     const TrialSpec spec{.workload = workload,
                          .shape = shape,

@@ -26,8 +26,11 @@ struct TracedShape {
 };
 
 /// The last of two iterations on each shape. The inputs are the same on every machine. InvalidInput
-/// says why the seed does not run. `progress` is told what comes next.
+/// says why the seed does not run. `progress` is told what comes next; `is_stopped` is asked
+/// between the steps, and ends it with Unavailable.
 [[nodiscard]] Result<std::vector<TracedShape>> trace_seed(
-    const JudgeOptions& options, const std::function<void(std::string_view)>& progress);
+    const JudgeOptions& options,
+    const std::function<void(std::string_view)>& progress,
+    const std::function<bool()>& is_stopped);
 
 }  // namespace cuco::judge

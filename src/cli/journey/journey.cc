@@ -243,6 +243,7 @@ Result<ExitCode> travel(Context& context,
 
   CUCO_TRY(judge_seed(run, subject));
   show_bound(context, *run.entry(kSeed).scored());
+  if (InterruptScope::requested()) return ExitCode::Interrupted;
   if (live) live->begin_step("reading the program, and watching it run");
   CUCO_TRY_ASSIGN(const auto toolkit, toolchain::find_cuda(system::Environment::current()));
   const system::Path& cuda = toolkit.root;
@@ -261,6 +262,7 @@ Result<ExitCode> travel(Context& context,
     };
   }
   CUCO_TRY_ASSIGN(const ProposerSet proposers, make_proposers(options, situation, clock));
+  if (InterruptScope::requested()) return ExitCode::Interrupted;
   show_discarded(context, proposers);
   if (live) live->begin_step({});
   CUCO_TRY_ASSIGN(const search::SearchResult result,

@@ -10,6 +10,7 @@
 #include "cli/journey/proposers.h"
 #include "cli/journey/target_option.h"
 #include "cli/programs/opened_program.h"
+#include "cli/terminal/interrupt.h"
 #include "expert/standalone/nccl_names.h"
 #include "judge/judge.h"
 #include "program/tokens.h"
@@ -107,7 +108,13 @@ Result<ExitCode> start_journey(Context& context,
     CUCO_TRY_ASSIGN(const store::RunFolder made, folder());
     const bool is_new = !std::filesystem::exists(made.database());
     auto ended = travel(context, options, made, subject, evaluator, &table);
-    if (!ended && is_new && !has_judged_seed(made)) CUCO_TRY(system::remove_all(made.path));
+    // What fails after Ctrl-C has not failed.
+    if (!ended && InterruptScope::requested()) ended = ExitCode::Interrupted;
+    const bool went_on = ended && *ended != ExitCode::Interrupted;
+    if (!went_on && is_new && !has_judged_seed(made)) {
+      context.resume_with.clear();
+      CUCO_TRY(system::remove_all(made.path));
+    }
     return ended;
   };
   if (!context.json) context.terminal.progress("preparing the judge …");

@@ -64,17 +64,20 @@ void add_chunk_ideas(const JourneyOptions& options,
   std::ranges::move(chunked.discarded, std::back_inserter(ideas.discarded));
 }
 
-/// What fits this program alone comes first, then its versions with own collectives.
+/// What fits this program alone comes first, then its versions with own collectives. Incomplete
+/// after Ctrl-C: nothing is proposed any more.
 expert::Ideas all_ideas(const JourneyOptions& options, const Situation& situation) {
   const std::string& text = situation.subject.program;
   expert::Ideas ideas = expert::make_ideas(situation.graph, text);
   add_chunk_ideas(options, situation, ideas);
+  if (InterruptScope::requested()) return ideas;
   auto forwarded = expert::forward::make_forward_ideas(situation.graph, text,
                                                        situation.target.facts, situation.nccl);
   std::ranges::move(forwarded.ideas, std::back_inserter(ideas.ideas));
   std::ranges::move(forwarded.discarded, std::back_inserter(ideas.discarded));
   const expert::StandaloneIdeas& own = situation.own;
   ideas.discarded.insert(ideas.discarded.end(), own.discarded.begin(), own.discarded.end());
+  if (InterruptScope::requested()) return ideas;
   if (!own.fast_path) {
     add_lane_ideas(situation, ideas);
     return ideas;

@@ -46,7 +46,8 @@ std::vector<std::string> given_buffers(const workload::Workload& workload) {
 Result<std::vector<Reported>> run_workload(const TraceRequest& request) {
   const judge::JudgeOptions options{.workload = request.program,
                                     .cache = system::cache_folder(system::Environment::current())};
-  CUCO_TRY_ASSIGN(auto traced, judge::trace_seed(options, request.progress));
+  CUCO_TRY_ASSIGN(auto traced,
+                  judge::trace_seed(options, request.progress, InterruptScope::requested));
   CUCO_TRY_ASSIGN(const auto workload, workload::load_workload(request.program));
   std::vector<Reported> out;
   for (judge::TracedShape& one : traced) {
