@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analysis/known_calls.h"
 #include "expert/expert.h"
 #include "fastpath/fastpath.h"
 #include "program/tokens.h"
@@ -17,10 +18,13 @@ Result<expert::FastPathIdeas> steps_for(const Situation& situation) {
                                             : situation.own.discarded.front().reason};
 }
 
-/// A program without has nothing to move: no step is taken, and nothing is wrong.
-bool names_nccl(const std::string& text) {
+/// A program without has nothing to move: no step is taken, and nothing is wrong. The text is
+/// asked, not the analysis, which may have missed something; a header or a type alone moves
+/// nothing.
+bool names_communication(const std::string& text) {
   return std::ranges::any_of(program::identifiers(text), [](const program::Identifier& found) {
-    return found.name.starts_with("nccl");
+    const auto* known = analysis::known_call(found.name);
+    return known != nullptr && known->kind == analysis::OperationKind::Communicate;
   });
 }
 
@@ -34,7 +38,7 @@ Result<void> walk_fast_path(candidate::Run& run,
   std::optional<expert::Expert> infrastructure;
   std::optional<expert::Expert> replacement;
   if (proposers.expert != nullptr) {
-    if (!names_nccl(situation.subject.program)) return {};
+    if (!names_communication(situation.subject.program)) return {};
     auto ideas = steps_for(situation);
     if (!ideas) return run.record_step({"infrastructure", false, ideas.error().message()});
     path.infrastructure =
