@@ -13,6 +13,7 @@
 #include "cli/programs/opened_program.h"
 #include "cli/programs/program_files.h"
 #include "cli/terminal/command.h"
+#include "judge/whole/whole_program.h"
 #include "search/policy.h"
 #include "store/run_folder.h"
 
@@ -88,9 +89,10 @@ class OptimizeCommand final : public Command {
     options.args = args_;
     options.includes = includes_;
     options.flags = flags_;
-    asking_.apply(config, &options);
     options.topology = topology_;
     options.on = on_;
+    CUCO_TRY(take_whole_program(options));
+    asking_.apply(config, &options);
     if (candidates_ < 1) {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("--candidates {}: must be at least 1", candidates_)};
@@ -133,6 +135,19 @@ class OptimizeCommand final : public Command {
     const auto window = window_.value_or(static_cast<int>(config.integer("search.window")));
     options.window = window > 0 ? window : asks_models ? 1 : kExpertWindow;
     return options;
+  }
+
+  /// A folder whose workload.toml says how a program with main() is used stands for that program.
+  static Result<void> take_whole_program(JourneyOptions& options) {
+    if (!std::filesystem::is_directory(options.workload)) return {};
+    CUCO_TRY_ASSIGN(const auto whole, judge::load_whole_program(options.workload));
+    if (!whole) return {};
+    options.workload = whole->seed.string();
+    options.ranks = whole->ranks;
+    options.args = whole->args;
+    options.flags = whole->flags;
+    if (options.topology.empty()) options.topology = whole->topology;
+    return {};
   }
 
   std::vector<system::Path> files_;

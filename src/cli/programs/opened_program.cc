@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/programs/opened_program.h"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "cli/programs/program_files.h"
 
 namespace cuco::cli {
+
+namespace {
+
+/// What the workload.toml beside a workload's program.cu says of it; otherwise what its name does.
+Result<judge::WholeProgram> described(const system::Path& file) {
+  std::error_code code;
+  const system::Path folder = file.parent_path();
+  if (file.filename() == "program.cu" && std::filesystem::exists(folder / "workload.toml", code)) {
+    CUCO_TRY_ASSIGN(auto whole, judge::load_whole_program(folder));
+    if (whole) return *std::move(whole);
+  }
+  judge::WholeProgram program;
+  program.name = file.filename().string();
+  return program;
+}
+
+}  // namespace
 
 Result<OpenedProgram> open_program(const ProgramUse& use, judge::JudgeOptions options) {
   constexpr int kMostRanks = 64;
@@ -15,8 +34,7 @@ Result<OpenedProgram> open_program(const ProgramUse& use, judge::JudgeOptions op
   }
   CUCO_TRY_ASSIGN(ProgramFiles read, read_program_files(use.files, options.cache));
   CUCO_TRY_ASSIGN(system::TempFolder copy, system::TempFolder::create("cuco-program"));
-  judge::WholeProgram program;
-  program.name = use.files.front().filename().string();
+  CUCO_TRY_ASSIGN(judge::WholeProgram program, described(use.files.front()));
   program.ranks = use.ranks;
   program.topology = judge::usual_topology(use.ranks);
   program.args = use.args;
