@@ -9,7 +9,9 @@
 #include "base/text.h"
 #include "cli/journey/program_reading.h"
 #include "cli/programs/program_files.h"
-#include "cli/programs/split_proposal.h"
+#include "cli/programs/split/split_plan.h"
+#include "cli/programs/split/split_proposal.h"
+#include "cli/programs/split/split_text.h"
 #include "cli/terminal/command.h"
 #include "judge/whole/whole_program.h"
 #include "program/tokens.h"
@@ -79,17 +81,9 @@ class InitCommand final : public Command {
     context.terminal.write(
         fmt::format("{} {}\n", context.terminal.tick(), std::filesystem::path(folder_).string()));
     const std::string folder = folder_.string();
-    if (whole) {
-      context.terminal.write(fmt::format("  {}\n", judge::kWholeProgramMark));
-      const auto proposed = propose_split();
-      context.terminal.write(
-          proposed
-              ? fmt::format("  how it could be split, and what to check: {}/SPLIT.md\n", folder)
-              : fmt::format("  no split proposed: {}\n", proposed.error().message()));
-    }
-    context.terminal.write(fmt::format("  next: cuco check {0}, then cuco optimize {1}\n", folder,
-                                       whole ? program_.string() : folder));
-    return ExitCode::Done;
+    if (whole) context.terminal.write(fmt::format("  {}\n", judge::kWholeProgramMark));
+    context.terminal.write(fmt::format("  next: cuco check {0}, then cuco optimize {0}\n", folder));
+    return whole ? split(context) : Result<ExitCode>(ExitCode::Done);
   }
 
  private:
@@ -157,13 +151,35 @@ class InitCommand final : public Command {
                               fmt::format("# {}\n\nA {}.\n", name, judge::kWholeProgramMark));
   }
 
-  /// A program that cannot be read is a workload all the same: nvcc may know more.
-  [[nodiscard]] Result<void> propose_split() const {
-    CUCO_TRY_ASSIGN(const ReadProgram read, read_program(program_, includes_, flags_));
-    return system::write_file(
-        folder_ / "SPLIT.md",
-        split_proposal(read.graph, {folder_.filename().string(), program_.filename().string(),
-                                    ranks_, topology_}));
+  /// A program that cannot be read or split is a workload all the same: nvcc may know more.
+  Result<ExitCode> split(Context& context) const {
+    const auto read = read_program(program_, includes_, flags_);
+    if (!read) {
+      context.terminal.write(fmt::format("  not split: {}\n", read.error().message()));
+      return ExitCode::Done;
+    }
+    SplitSubject subject{folder_.filename().string(), program_.filename().string(), ranks_,
+                         topology_};
+    CUCO_TRY(system::write_file(folder_ / "SPLIT.md", split_proposal(read->graph, subject)));
+    CUCO_TRY_ASSIGN(const std::string source, system::read_file(program_, 4U << 20U));
+    const auto plan = plan_split(read->graph, source);
+    if (!plan) {
+      context.terminal.write(fmt::format("  not split: {}; by hand: {}/SPLIT.md\n",
+                                         plan.error().message(), folder_.string()));
+      return ExitCode::Done;
+    }
+    const std::filesystem::path folder = folder_ / "split";
+    subject.name += "_split";
+    CUCO_TRY(system::make_folder(folder));
+    CUCO_TRY(system::write_file(folder / "program.cu", split_program(*plan, source, subject)));
+    CUCO_TRY(system::write_file(folder / "oracle.cpp", split_oracle(*plan, source, subject)));
+    CUCO_TRY(system::write_file(folder / "workload.toml", split_description(*plan, subject)));
+    CUCO_TRY(system::write_file(folder / "README.md", split_readme(*plan, subject)));
+    context.terminal.write(
+        fmt::format("  split, with fresh inputs and an oracle: {0}\n"
+                    "  next: cuco check {0}, read {0}/README.md, then cuco optimize {0}\n",
+                    folder.string()));
+    return ExitCode::Done;
   }
 
   std::filesystem::path folder_;

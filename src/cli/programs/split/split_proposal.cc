@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/programs/split_proposal.h"
+#include "cli/programs/split/split_proposal.h"
 
 #include <algorithm>
 #include <array>
@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/programs/split/split_plan.h"
+#include "cli/programs/split/split_sizes.h"
 #include "program/tokens.h"
 
 namespace cuco::cli {
@@ -15,27 +17,6 @@ namespace {
 using analysis::CommunicationGraph;
 using analysis::Operation;
 using analysis::OperationKind;
-
-enum class Role { Input, Output, InputAndOutput, Scratch };
-
-bool has(const std::vector<int>& list, int value) {
-  return std::ranges::find(list, value) != list.end();
-}
-
-/// What comes from the host is given, what goes there is wanted.
-Role role_of(const CommunicationGraph& graph, int buffer) {
-  bool given = false;
-  bool wanted = false;
-  for (const Operation& operation : graph.operations) {
-    if (operation.kind != OperationKind::Copy) continue;
-    given = given || (operation.reads.empty() && has(operation.writes, buffer));
-    wanted = wanted || (operation.writes.empty() && has(operation.reads, buffer));
-  }
-  return given && wanted ? Role::InputAndOutput
-         : given         ? Role::Input
-         : wanted        ? Role::Output
-                         : Role::Scratch;
-}
 
 std::string text_of(Role role) {
   switch (role) {
@@ -51,22 +32,12 @@ std::string text_of(Role role) {
   return "scratch: never seen by the host";
 }
 
-/// "kRows * kColumns" of "sizeof(float) * kRows * kColumns"; a container's size gets a name.
+/// A container's size gets a name.
 std::string elements_of(std::string bytes) {
   constexpr std::string_view kSize = ".size()";
   for (std::size_t at = bytes.find(kSize); at != std::string::npos; at = bytes.find(kSize))
     bytes.replace(at, kSize.size(), "_size");
-  const std::size_t begin = bytes.find("sizeof");
-  if (begin == std::string::npos) return bytes;
-  std::size_t end = bytes.find(')', begin);
-  end = end == std::string::npos ? bytes.size() : end + 1;
-  bytes.erase(begin, end - begin);
-  std::string_view rest = trim(bytes);
-  while (rest.ends_with('*') || rest.ends_with(' '))
-    rest.remove_suffix(1);
-  while (rest.starts_with('*') || rest.starts_with(' '))
-    rest.remove_prefix(1);
-  return rest.empty() ? "1" : std::string(rest);
+  return without_sizeof(bytes);
 }
 
 /// As workload.toml calls it, by a kernel that gets the buffer; empty: another one.
