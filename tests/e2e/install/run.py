@@ -10,6 +10,8 @@ that it was installed to is gone, and the shipped workload is named without a pa
 import json
 import os
 import pathlib
+import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -29,13 +31,49 @@ def expect(holds, what):
         sys.exit(f"not so: {what}")
 
 
+# A run as the first version stored it: sources in the events, no other tables.
+OLD_RUN = """
+CREATE TABLE events(sequence INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL);
+INSERT INTO events VALUES(1, 5, 'run-started', '{"workload":"workloads/old_one","seed":3,"target":"virtual cluster"}');
+INSERT INTO events VALUES(2, 6, 'proposed', '{"candidate":{"number":0,"source":{"files":[{"path":"program.cu",
+  "text":"int old;"}]},"directive":"host · host-ordered · global barrier · block · whole","lineage":{},"code_hash":"x"}}');
+INSERT INTO events VALUES(3, 7, 'evaluated', '{"candidate":0,"fidelity":"standard","outcome":{"verdict":"scored","seconds":0.5}}');
+PRAGMA user_version=1;
+"""
+
+
+def upgrade_keeps_runs(cuco, here, install):
+    """Runs of the first schema and of the present one are read before and after an upgrade, and read the same."""
+    (here / "runs/0001").mkdir(parents=True)
+    database = sqlite3.connect(here / "runs/0001/events.db")
+    database.executescript(OLD_RUN)
+    database.close()
+    cuco("demo")
+    asked = (("runs",), ("show", "1"), ("show", "1", "0", "--code"), ("show", "demo"), ("explain", "demo"))
+    before = [cuco(*words) for words in asked]
+    expect("old_one" in before[0] and "gemm_allgather" in before[0], f"both runs are listed: {before[0]}")
+    expect(before[2] == "int old;\n", "the old run's source is there")
+    install()
+    expect([cuco(*words) for words in asked] == before, "an upgrade changes nothing of what runs show")
+    expect("whole" in cuco("db", "verify", "demo"), "the present run is whole")
+    cuco("db", "vacuum", "1")  # opens it for writing, which brings it up to the present schema
+    version = sqlite3.connect(here / "runs/0001/events.db").execute("PRAGMA user_version").fetchone()[0]
+    expect(version == 2, f"the old run is brought up: schema {version}")
+    expect([cuco(*words) for words in asked] == before, "and shows the same")
+
+
 def main():
     cmake, build = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
-        run(cmake, "--install", build, "--prefix", "/opt/first", env=os.environ | {"DESTDIR": str(work / "stage")})
         prefix = work / "second"
-        (work / "stage/opt/first").rename(prefix)
+
+        def install():
+            run(cmake, "--install", build, "--prefix", "/opt/first", env=os.environ | {"DESTDIR": str(work / "stage")})
+            shutil.copytree(work / "stage/opt/first", prefix, symlinks=True, dirs_exist_ok=True)
+            shutil.rmtree(work / "stage")
+
+        install()
         (work / "here").mkdir()
         environment = {"PATH": f"{prefix}/bin:{os.environ['PATH']}", "HOME": str(work), "LC_ALL": "C.UTF-8"}
 
@@ -51,6 +89,7 @@ def main():
         expect(pages == {"cuco"} | {f"cuco-{name}" for name in commands}, "every command has a page of the manual")
         expect("_cuco" in (prefix / "share/bash-completion/completions/cuco").read_text(), "bash completes")
         expect((prefix / "share/zsh/vendor-completions/_cuco").read_text().startswith("#compdef"), "zsh completes")
+        expect("__cuco_is" in (prefix / "share/fish/vendor_completions.d/cuco.fish").read_text(), "fish completes")
 
         doctor = json.loads(cuco("doctor", "--json"))
         expect(doctor["default_target"] == "virtual", f"doctor finds the virtual cluster: {doctor}")
@@ -61,6 +100,7 @@ def main():
         verdict = cuco("judge", "silu_and_mul", seed, "--fidelity", "quick", "--small")
         expect("predicted" in verdict and "calibrated on" in verdict, f"a shipped workload is judged: {verdict}")
         expect("all-gather" in cuco("analyze", "gemm_allgather", "--no-trace"), "cuco-analyse is found")
+        upgrade_keeps_runs(cuco, work / "here", install)
         leftovers = [path for path in work.rglob("*") if path.name == "first"]
         expect(not leftovers, "nothing is left where it was installed")
     print("an installation works where it was moved to")
