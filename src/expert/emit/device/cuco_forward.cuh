@@ -93,7 +93,7 @@ struct Forward {
   const int* buckets;  // segments that begin before the bucket does; one more at the end
   size_t first_begin;
   int bucket_shift, n_buckets;
-  int n_segments, n_landings;
+  int n_segments, n_landings, n_windows;
   unsigned long long receivers, senders;   // a bit for each rank but this one
   unsigned long long bytes, address_sum;   // what must have been stored
 };
@@ -134,6 +134,23 @@ __device__ inline char* destination(const ForwardTables& tables, const Target& t
   return window + (place & ((size_t)1 << kWindowShift) - 1) + target.skipped + from;
 }
 
+// Loads what a kernel will look up when it first stores, by all threads of the block and without
+// waiting: one lookup leads to the next, and what is not in a cache by then would be waited for each
+// time.
+__device__ inline void fetch_ahead(const void* begin, const void* end) {
+  constexpr int kLine = 128;
+  for (const char* at = (const char*)begin + kLine * thread(); at < end; at += kLine * threads()) {
+    unsigned word;
+    asm volatile("ld.global.b32 %0, [%1];" : "=r"(word) : "l"(at));
+  }
+}
+__device__ inline void fetch_tables_ahead(const Forward& forward) {
+  // Segments, targets, landings and buckets lie one behind the other.
+  fetch_ahead(forward.segments, forward.buckets + forward.n_buckets + 1);
+  char** bases = forward.tables.bases;
+  fetch_ahead(bases, bases + forward.n_windows * forward.tables.ranks);
+}
+
 // One for each thread of a kernel, made by all of them when it begins.
 class Forwarder {
  public:
@@ -141,6 +158,7 @@ class Forwarder {
       : forward_(forward), size_(forward.n_segments > 0 ? 0 : ~(size_t)0) {
     const bool first = blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0;
     if (first && forward.senders != 0) announce_landings_by_warp(forward);
+    if (forward.n_segments > 0) fetch_tables_ahead(forward);
   }
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;
@@ -167,18 +185,33 @@ class Forwarder {
   __device__ void store(T* at, typename Same<T>::type value) {
     const size_t address = (size_t)at;
     if (address - begin_ >= size_) find(address);
-    if (address - begin_ + sizeof(T) > size_) return store_bytes(at, value);
-    if (count_ != 0) *at = value;
-    if (count_ > 0) count(address, sizeof(T));
-#pragma unroll
-    for (int i = 0; i < kKept; ++i) {
-      if (i < count_) put(kept_[i] + (address - begin_), value);
+    if (address - begin_ + sizeof(T) <= size_) return store_inside(at, value);
+    for (size_t k = 0; k < sizeof(T); ++k) {
+      if (address + k - begin_ >= size_) find(address + k);
+      store_inside((char*)at + k, ((const char*)&value)[k]);
     }
-    for (int i = kKept; i < count_; ++i) put(destination_of(i, address), value);
   }
 
  private:
   static constexpr int kKept = 7;  // targets whose place is kept in registers
+
+  // What lies within the segment that was found. It does not come back here for what does not: then
+  // the forwarder would be in memory instead of registers.
+  template <typename T>
+  __device__ void store_inside(T* at, const T& value) {
+    const size_t address = (size_t)at;
+    if (count_ != 0) *at = value;
+    if (count_ <= 0) return;
+    count(address, sizeof(T));
+    // Most go to one receiver: the others are behind one branch.
+    put(kept_[0] + (address - begin_), value);
+    if (count_ == 1) return;
+#pragma unroll
+    for (int i = 1; i < kKept; ++i) {
+      if (i < count_) put(kept_[i] + (address - begin_), value);
+    }
+    for (int i = kKept; i < count_; ++i) put(destination_of(i, address), value);
+  }
 
   template <typename T>
   static __device__ void put(char* to, const T& value) {
@@ -187,12 +220,6 @@ class Forwarder {
     } else {
       for (size_t k = 0; k < sizeof(T); ++k) to[k] = ((const char*)&value)[k];
     }
-  }
-
-  // What lies across the borders of segments.
-  template <typename T>
-  __device__ void store_bytes(T* at, const T& value) {
-    for (size_t k = 0; k < sizeof(T); ++k) store((char*)at + k, ((const char*)&value)[k]);
   }
 
   __device__ void count(size_t address, size_t bytes) {
@@ -232,9 +259,12 @@ class Forwarder {
     size_ = segment.bytes;
     count_ = segment.count;
     targets_ = forward_.targets + segment.first;
+    if (count_ == 0) return;
     await_receivers();
+    kept_[0] = destination_of(0, begin_);
+    if (count_ == 1) return;
 #pragma unroll
-    for (int i = 0; i < kKept; ++i) {
+    for (int i = 1; i < kKept; ++i) {
       if (i < count_) kept_[i] = destination_of(i, begin_);
     }
   }
@@ -245,10 +275,11 @@ class Forwarder {
 
   // All receivers, once: a fence waits for what the thread has stored, too, so there is one of them.
   __device__ void await_receivers() {
+    if (have_announced_) return;
     const ForwardTables& tables = forward_.tables;
     bool leaves = false;
     for (int i = 0; i < count_; ++i) leaves = leaves || targets_[i].peer != tables.rank;
-    if (!leaves || have_announced_) return;
+    if (!leaves) return;
     have_announced_ = true;
     for (unsigned long long left = forward_.receivers; left != 0; left &= left - 1) {
       const int peer = __ffsll(left) - 1;
@@ -302,13 +333,13 @@ __device__ inline bool is_counted(const Forward& forward) {
 // In the place of the exchange. `forwarded`: kernels had the plan.
 __global__ void end_forwarding(const __grid_constant__ Forward forward, bool forwarded) {
   const ForwardTables& tables = forward.tables;
-  announce_landings_by_warp(forward);
+  if (forward.senders != 0) announce_landings_by_warp(forward);
   const bool stored = forwarded ? is_counted(forward) : forward.bytes == 0;
   if (!stored) copy_segments(forward);
   __syncthreads();
   if (gridDim.x > 1 && !last_of(tables.blocks, gridDim.x)) return;
   for (int i = thread(); i < kSums * kSumStride; i += threads()) tables.stored[i] = 0;
-  if (thread() == 0) ++*tables.ended;
+  if (thread() == 0) *tables.begun = ++*tables.ended;
   for (int p = thread(); p < tables.ranks; p += threads()) {
     if (has(forward.receivers, p)) raise(tables.done(p, tables.rank), ++tables.sent[p]);
   }

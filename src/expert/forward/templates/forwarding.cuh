@@ -326,6 +326,7 @@ class Forwarding {
     const ncclResult_t built = tables.build(shared_);
     if (built != ncclSuccess) return built;
     tables.forward.tables = tables_;
+    tables.forward.n_windows = (int)shared_.size();
     Entry entry{};
     const ncclResult_t made = make_room(divide_up(tables.size(), 16) * 16, stream, &entry);
     if (made != ncclSuccess) return made;
