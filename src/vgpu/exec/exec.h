@@ -9,11 +9,16 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "vgpu/gpu/warp.h"
 
 namespace cuco::vgpu {
+
+/// Bytes of registers and local memory that nobody has written: no number in any type, and an
+/// address of nothing. Zero would be right by luck.
+inline constexpr std::byte kNeverWritten{0xFF};
 
 template <typename F>
 inline void for_active(std::uint32_t active, F&& f) {

@@ -27,7 +27,7 @@ bool grow_local(Warp& w, std::uint32_t bytes) {
   if (bytes <= w.local_stride) return true;
   if (bytes > kMaxLocal) return false;
   const std::uint32_t stride = std::min(kMaxLocal, std::bit_ceil(std::max(bytes, 256U)));
-  std::vector<std::byte> grown(std::size_t{stride} * kLanes);
+  std::vector<std::byte> grown(std::size_t{stride} * kLanes, kNeverWritten);
   for (unsigned l = 0; l < kLanes; ++l) {
     std::copy_n(w.local.begin() + std::ptrdiff_t{w.local_stride} * l, w.local_stride,
                 grown.begin() + std::ptrdiff_t{stride} * l);
@@ -160,6 +160,9 @@ Frame& add_frame(Warp& w, const FunctionCode& code) {
     w.grid->spare_frames->pop_back();
   } else {
     frame = std::make_unique<Frame>();
+    // Not zero, which too many would be right with.
+    frame->registers.resize(code.register_bytes);
+    std::ranges::fill(frame->registers, kNeverWritten);
   }
   frame->code = &code;
   // Not cleared: a program that reads what it never wrote gets some value, the same in every run.

@@ -198,7 +198,7 @@ void run_warp(Warp& w, VTime limit, VTime strict_limit) {
     entry.local_base = 0;
     if (w.kernel->info.local_bytes != 0) {
       w.local_stride = (w.kernel->info.local_bytes + 15U) / 16U * 16U;
-      w.local.assign(std::size_t{w.local_stride} * kLanes, std::byte{0});
+      w.local.assign(std::size_t{w.local_stride} * kLanes, kNeverWritten);
     }
     w.splits.front().frame = &entry;
   }

@@ -217,6 +217,14 @@ TEST(Traps, UnsupportedOpcodesOnlyWhenExecuted) {
   EXPECT_THAT(trap.message, HasSubstr("wgmma.fence.sync.aligned"));
 }
 
+TEST(Control, WhatNobodyHasWrittenIsNotZero) {
+  const auto registers = run_kernel(kernel("st.global.u32 [%rd3], %r9; ret;"));
+  const auto local = run_kernel(
+      kernel(".local .align 4 .b32 t; ld.local.u32 %r2, [t]; st.global.u32 [%rd3], %r2; ret;"));
+  EXPECT_NE(registers[3], 0U);
+  EXPECT_NE(local[3], 0U);
+}
+
 TEST(Hints, WhatWasDiscardedIsLost) {
   const auto kept = run_kernel(kernel("st.global.u32 [%rd3], %r1; ret;"));
   const auto lost =
