@@ -81,7 +81,8 @@ void JudgeSeat::report(Session& session, const wire::JudgeReport& request, wire:
       if (!parts_.devices.memory().valid(copy.address, copy.bytes.size())) copy.bytes.clear();
       std::memcpy(copy.bytes.data(), vgpu::Memory::at(copy.address), copy.bytes.size());
     }
-    leave(mine, *waiting);
+    // Nobody looks at what a rank that has failed leaves behind.
+    if (mine.report.code == 0) leave(mine, *waiting);
     // Only now: the result was there for whoever waits for the given stream, or it is a race.
     waiting->learn(works);
     waiting->become_idle();
