@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -190,7 +191,9 @@ TEST_P(HostileCandidate, GetsItsVerdict) {
     EXPECT_FALSE(attack.because.empty()) << "say '// because: ' with part of this explanation:\n"
                                          << candidate::explanation(outcome);
   }
-  EXPECT_THAT(candidate::explanation(outcome), testing::HasSubstr(attack.because));
+  const std::string said = scored == nullptr ? candidate::explanation(outcome)
+                                             : fmt::format("{}", fmt::join(scored->warnings, "\n"));
+  EXPECT_THAT(said, testing::HasSubstr(attack.because));
   // What is accepted although it tries something must gain nothing by it.
   if (scored != nullptr && !attack.tries.starts_with("honest:")) {
     EXPECT_LE(scored->score, 0.5 + 1e-6);
