@@ -29,7 +29,7 @@ std::string objection(AnswerForm form, const std::string& prompt, const std::str
   const auto why = [](const auto& result) {
     return result ? std::string() : result.error().message();
   };
-  const bool communicates = prompt.find("the directive is `none`") == std::string::npos;
+  const bool communicates = shown_program(prompt).find("nccl") != std::string::npos;
   Problem problem;
   problem.program = {.has_collective = communicates, .has_producer = true, .has_consumer = true};
   problem.topology = {.ranks = 4, .lsa_ranks = 4, .gin = true, .multimem = true};
