@@ -57,14 +57,14 @@ function options(width: number, count: number, open: (index: number) => void, bo
           if (y < u.bbox.top) return;
           u.ctx.save();
           u.ctx.strokeStyle = u.ctx.fillStyle = soft;
-          u.ctx.textAlign = "left";
+          u.ctx.textAlign = "right";  // the first candidates stand at the left
           u.ctx.setLineDash([5, 5]);
           u.ctx.beginPath();
           u.ctx.moveTo(u.bbox.left, y);
           u.ctx.lineTo(u.bbox.left + u.bbox.width, y);
           u.ctx.stroke();
           u.ctx.font = `${12 * devicePixelRatio}px system-ui`;
-          u.ctx.fillText(text, u.bbox.left + 6 * devicePixelRatio, y - 5 * devicePixelRatio);
+          u.ctx.fillText(text, u.bbox.left + u.bbox.width - 6 * devicePixelRatio, y - 5 * devicePixelRatio);
           u.ctx.restore();
         };
         mark(1, "seed");
