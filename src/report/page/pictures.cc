@@ -20,9 +20,14 @@ using candidate::Scored;
 
 constexpr double kWidth = 1000;
 
+/// Narrow screens scroll a picture: shrunk, nobody could read it.
+constexpr std::string_view kClosed = "</svg></div>\n";
+
 std::string opened(double height, std::string_view label) {
-  return fmt::format("<svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" aria-label=\"{}\">\n", kWidth,
-                     height, escaped(label));
+  return fmt::format(
+      "<div class=\"scroll\" tabindex=\"0\"><svg viewBox=\"0 0 {} {:.0f}\" role=\"img\" "
+      "aria-label=\"{}\">\n",
+      kWidth, height, escaped(label));
 }
 
 /// Label at the left, bar, time behind it.
@@ -49,7 +54,7 @@ std::string bars(const std::vector<Bar>& list, std::string_view label) {
         kLeft + width + 8, y + 18, human_seconds(bar.seconds));
     y += kRow;
   }
-  return text + "</svg>\n";
+  return text.append(kClosed);
 }
 
 /// Of a linear axis with about `wanted` marks: 1, 2 or 5 times a power of ten.
@@ -150,7 +155,7 @@ std::string history_picture(const RunState& state) {
     text += fmt::format(
         "<path d=\"{}\" fill=\"none\" stroke=\"var(--accent)\" stroke-width=\"2\"/>\n", line);
   }
-  return text + dots + "</svg>\n";
+  return text.append(dots).append(kClosed);
 }
 
 std::string timeline_picture(const Timeline& timeline) {
@@ -197,7 +202,7 @@ std::string timeline_picture(const Timeline& timeline) {
       y += kGap;
     }
   }
-  text += "</svg>\n<p class=\"legend\">";
+  text.append(kClosed).append("<p class=\"legend\">");
   for (int i = 0; i < kActivities; ++i) {
     const auto activity = static_cast<Activity>(i);
     text += fmt::format("<span><i class=\"at-{0}\"></i>{0}</span>", name(activity));
