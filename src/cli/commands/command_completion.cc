@@ -39,7 +39,7 @@ Result<std::vector<std::string>> runs(const Config& config) {
 class CompletionCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("SHELL", shell_, "shell to print the script for; values: what it asks for")
+    arguments.positional("SHELL", shell_, "whose script is printed; values: what it asks for")
         .one_of({"bash", "zsh", "fish", "values"});
     arguments.positional("KIND", kind_, "kind of values")
         .optional()

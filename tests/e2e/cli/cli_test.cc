@@ -175,14 +175,30 @@ INSTANTIATE_TEST_SUITE_P(All,
                            return text.substr(5, text.find(' ', 5) - 5);
                          });
 
-TEST(Init, FromAProgramProposesHowToSplitIt) {
+TEST(Init, FromAProgramSplitsItAndSaysWhatToCheck) {
   const Shell shell;
   const auto program = system::Path(CUCO_SOURCE_DIR) / "tests/e2e/newcomer/sgd_mpi.cu";
   const Seen seen = shell(fmt::format("cuco init sgd --from {} --ranks 4", program.string()));
   EXPECT_EQ(seen.exit_code, 0) << seen.error;
   if (seen.out.find("parser is missing") != std::string::npos) GTEST_SKIP() << seen.out;
-  EXPECT_THAT(seen.out, HasSubstr("how it could be split, and what to check: sgd/SPLIT.md"));
+  EXPECT_THAT(seen.out, HasSubstr("split, with fresh inputs and an oracle: sgd/split"));
   expect_golden("split", shell("cat sgd/SPLIT.md").out);
+  expect_golden("split-program", shell("cat sgd/split/program.cu").out);
+  expect_golden("split-workload", shell("cat sgd/split/workload.toml").out);
+}
+
+TEST(Init, SaysInASentenceWhatStandsInTheWayOfASplit) {
+  const Shell shell;
+  const auto folder = system::Path(CUCO_SOURCE_DIR) / "tests/e2e/newcomer";
+  const auto said = [&](const char* name) {
+    return shell(fmt::format("cuco init {0} --from {1}/{0}.cu --ranks 4", name, folder.string()))
+        .out;
+  };
+  const std::string threads = said("mlp");
+  if (threads.find("parser is missing") != std::string::npos) GTEST_SKIP() << threads;
+  EXPECT_THAT(threads, HasSubstr("not split: its ranks are threads of one process"));
+  EXPECT_THAT(said("many_gpus"), HasSubstr("one process drives all GPUs (ncclCommInitAll)"));
+  EXPECT_FALSE(std::filesystem::exists(shell.folder() / "mlp/split"));
 }
 
 TEST(Analyze, ReadsWithTheHeadersAndFlagsThatItIsGiven) {
@@ -296,6 +312,26 @@ TEST(Completion, ZshScriptNamesEveryCommand) {
   for (const cli::CommandEntry& entry : cli::all_commands()) {
     EXPECT_THAT(seen.out, HasSubstr(fmt::format("'{}:", entry.name)));
   }
+}
+
+TEST(Completion, FishScriptNamesEveryCommandAndItsOptions) {
+  const Shell shell;
+  const std::string script = shell("cuco completion fish").out;
+  for (const cli::CommandEntry& entry : cli::all_commands())
+    EXPECT_THAT(script, HasSubstr(fmt::format("-n '__cuco_is' -a {} -d '", entry.name)));
+  EXPECT_THAT(script,
+              HasSubstr("-n '__cuco_is run' -l topology -r -F -a '(__cuco_values topology)'"));
+  EXPECT_THAT(script, HasSubstr("-n '__cuco_is run' -l check -d '"));
+  EXPECT_THAT(script, HasSubstr("-n '__cuco_is completion' -a 'bash zsh fish values'"));
+  // Where there is a fish, it is asked.
+  shell.write("try.fish", R"(cuco completion fish | source
+complete -C "cuco opti" | string match -r "^optimize"
+complete -C "cuco run --chec" | string match -r "^--check"
+complete -C "cuco run --topology nvlink4" | string match -r "^nvlink4"
+)");
+  const Seen seen = shell("command -v fish >/dev/null || exit 77; fish --no-config try.fish");
+  if (seen.exit_code == 77) GTEST_SKIP() << "no fish";
+  EXPECT_EQ(seen.out, "optimize\n--check\nnvlink4\n") << seen.error;
 }
 
 }  // namespace

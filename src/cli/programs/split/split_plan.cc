@@ -87,10 +87,12 @@ class Planner {
  private:
   Result<void> refuse_other_shapes() const {
     if (graph_.threads) return in_the_way(0, "its ranks are threads of one process");
-    bool has_work = false;
     for (const Operation& operation : graph_.operations) {
       if (operation.name == "ncclCommInitAll")
         return in_the_way(operation.span.line, "one process drives all GPUs (ncclCommInitAll)");
+    }
+    bool has_work = false;
+    for (const Operation& operation : graph_.operations) {
       if (!is_work(operation)) continue;
       has_work = true;
       if (operation.span.from_macro || operation.span.elsewhere)
