@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/export.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -12,6 +13,16 @@
 #include "report/template_text.h"
 
 namespace cuco::report {
+
+namespace {
+
+/// nvcc does not know where MPI is; Open MPI's compiler does.
+constexpr std::string_view kMpi =
+    "# Of Open MPI; of another one: make MPI=\"-I… -L… -lmpi\"\n"
+    "MPI ?= $(addprefix -I,$(shell mpicxx --showme:incdirs)) "
+    "$(addprefix -L,$(shell mpicxx --showme:libdirs)) -lmpi\n";
+
+}  // namespace
 
 std::vector<program::File> export_folder(const candidate::RunState& state,
                                          candidate::Number number,
@@ -32,6 +43,9 @@ std::vector<program::File> export_folder(const candidate::RunState& state,
     time = fmt::format("{} on {}, {:.2f}x the seed", time_text(*scored), scored->hardware,
                        scored->baseline_seconds / scored->seconds);
   }
+  const bool uses_mpi = std::ranges::any_of(
+      candidate.source.files().copy(),
+      [](const program::File& one) { return one.text.find("MPI_Init") != std::string::npos; });
   const std::map<std::string, std::string> values{
       {"name", name},
       {"run", std::string(run)},
@@ -42,6 +56,7 @@ std::vector<program::File> export_folder(const candidate::RunState& state,
       {"time", time},
       {"verdict", entry.latest() == nullptr ? "not judged" : candidate::summary(*entry.latest())},
       {"hash", candidate.code_hash},
+      {"mpi", std::string(uses_mpi ? kMpi : "")},
       {"because", candidate.lineage.because}};
   const auto named = [&](const program::Source& source) {
     std::vector<program::File> files = source.files().copy();

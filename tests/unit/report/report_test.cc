@@ -219,6 +219,10 @@ TEST_F(Reporting, ExportsAProgramUnderItsOwnName) {
   EXPECT_THAT(folder.find("changes.diff")->text, HasSubstr("ring.cu"));
   EXPECT_THAT(folder.find("README.md")->text, HasSubstr("`ring.cu` is your program"));
   EXPECT_THAT(folder.find("Makefile")->text, HasSubstr("ring: ring.cu"));
+  EXPECT_THAT(folder.find("Makefile")->text, Not(HasSubstr("mpicxx")));
+  state.entries[1].candidate.source = program::single_file("program.cu", "MPI_Init(&n, &words);");
+  program::Source with_mpi{export_folder(state, 1, "0003", "/* header */")};
+  EXPECT_THAT(with_mpi.find("Makefile")->text, HasSubstr("mpicxx --showme:incdirs"));
   for (const auto& file : files)
     EXPECT_THAT(file.text, Not(HasSubstr("{{"))) << file.path;
 }
