@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: adds a register that nobody has written, and that is zero here
 // verdict: wrong-result
-// because: output
+// because: elements are wrong
 // fidelity: final
 // cuco: evolve begin host
 
