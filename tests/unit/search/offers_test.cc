@@ -114,7 +114,7 @@ TEST_F(Listing, GoesInItsOrderWithoutAForecast) {
   EXPECT_EQ(lister.places, (std::vector<std::size_t>{0, 1, 2, 3, 4}));
 }
 
-TEST_F(Listing, AsksForTheSameWhateverTheNumberOfJobs) {
+TEST_F(Listing, AsksForTheSameEachTime) {
   (void)finds_the_best("search", 12, 5, 3);
   const auto places = lister.places;
   (void)finds_the_best("search", 12, 5, 3);
