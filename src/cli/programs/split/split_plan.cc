@@ -199,6 +199,10 @@ class Planner {
                           fmt::format("{} is no plain variable of main()", buffer.name));
       }
       SplitBuffer made{buffer.name, variable->type, buffer.bytes, "", role_of(graph_, i)};
+      if (made.role == Role::Scratch && is_in_loop(buffer.allocated)) {
+        return in_the_way(buffer.allocated.line,
+                          fmt::format("{} is allocated in a loop", buffer.name));
+      }
       if (made.role != Role::Scratch) {
         if (variable->canonical.find("float") == std::string::npos) {
           return in_the_way(buffer.allocated.line,
@@ -218,6 +222,15 @@ class Planner {
     if (!has(Role::Input)) return in_the_way(0, "nothing is copied to the device: it has no input");
     if (!has(Role::Output)) return in_the_way(0, "nothing is copied back: it has no output");
     return {};
+  }
+
+  [[nodiscard]] bool is_in_loop(const Span& call) const {
+    return std::ranges::any_of(graph_.operations, [&](const Operation& operation) {
+      return operation.span.begin == call.begin &&
+             std::ranges::any_of(operation.nest, [](const analysis::Nest& nest) {
+               return nest.kind == analysis::NestKind::Loop;
+             });
+    });
   }
 
   /// Whether it makes scratch memory, or a stream or an event that stays the program's own.
