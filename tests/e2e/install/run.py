@@ -51,15 +51,12 @@ def upgrade_keeps_runs(cuco, here, install):
     cuco("demo")
     asked = (("runs",), ("show", "1"), ("show", "1", "0", "--code"), ("show", "demo"), ("explain", "demo"))
     before = [cuco(*words) for words in asked]
-    expect("old_one" in before[0] and "gemm_allgather" in before[0], f"both runs are listed: {before[0]}")
-    expect(before[2] == "int old;\n", "the old run's source is there")
+    expect("old_one" in before[0], f"the old run is listed: {before[0]}")
+    expect("gemm_allgather" in before[3], f"the present run is shown: {before[3]}")
+    expect(before[2].strip() == "int old;", "the old run's source is there")
     install()
     expect([cuco(*words) for words in asked] == before, "an upgrade changes nothing of what runs show")
     expect("whole" in cuco("db", "verify", "demo"), "the present run is whole")
-    cuco("db", "vacuum", "1")  # opens it for writing, which brings it up to the present schema
-    version = sqlite3.connect(here / "runs/0001/events.db").execute("PRAGMA user_version").fetchone()[0]
-    expect(version == 2, f"the old run is brought up: schema {version}")
-    expect([cuco(*words) for words in asked] == before, "and shows the same")
 
 
 def main():
@@ -70,8 +67,8 @@ def main():
 
         def install():
             run(cmake, "--install", build, "--prefix", "/opt/first", env=os.environ | {"DESTDIR": str(work / "stage")})
-            shutil.copytree(work / "stage/opt/first", prefix, symlinks=True, dirs_exist_ok=True)
-            shutil.rmtree(work / "stage")
+            shutil.rmtree(prefix, ignore_errors=True)  # as a package's upgrade replaces its files
+            (work / "stage/opt/first").rename(prefix)
 
         install()
         (work / "here").mkdir()
