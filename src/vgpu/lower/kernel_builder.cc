@@ -368,7 +368,7 @@ void KernelBuilder::lower_instruction(Lowering& lowering, const ptx::Instruction
   const LowerFunction family = family_of(instruction);
   // A word that nobody here knows may change what the instruction does. Policies are opaque.
   const bool is_known =
-      instruction.opcode == Opcode::Createpolicy || !instruction.has(ptx::Modifier::Unknown);
+      instruction.opcode == ptx::Opcode::Createpolicy || !instruction.has(ptx::Modifier::Unknown);
   const bool done = is_known && family != nullptr && family(lowering, instruction);
   if (done && lowering.ok() && kernel_->ops.size() > first) return;
   kernel_->ops.resize(first);
