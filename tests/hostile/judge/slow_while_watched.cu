@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: is slow in its first calls, which are all that is looked at on a timed shape
 // verdict: scored
-// because: where the checker watches
 // fidelity: final
 // cuco: evolve begin host
 
