@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loopback/gpu/divided_gpu.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+
+#include "loopback/gpu/settings.h"
+#include "loopback/sm_plan.h"
+
+extern "C" const unsigned char cuco_loopback_kernels[];
+
+namespace cuco::loopback {
+namespace {
+
+constexpr std::uint64_t kArenaBytes = std::uint64_t{64} << 20U;
+constexpr std::uint64_t kStagingBytes = 1U << 16U;
+constexpr std::uint64_t kArenaAlignment = 256;
+
+// The device that the calling thread uses, as CUDA has it.
+thread_local int chosen_rank = 0;
+thread_local bool has_entered = false;
+
+}  // namespace
+
+Machine& Machine::get() {
+  static Machine* const kMachine =
+      new Machine;  // Kernels may still run when statics are destroyed.
+  return *kMachine;
+}
+
+Machine::Machine() {
+  const Driver& d = driver();
+  must(d.cuInit(0), "no GPU can be used");
+  must(d.cuDeviceGet(&device_, 0), "no GPU can be used");
+  must(d.cuDevicePrimaryCtxRetain(&primary_, device_), "the GPU's context");
+  must(d.cuCtxSetCurrent(primary_), "the GPU's context");
+  divide();
+  load_kernels();
+  must(d.cuGreenCtxStreamCreate(&control_, network_.green, CU_STREAM_NON_BLOCKING, 0),
+       "a stream of the network");
+  must(d.cuMemHostAlloc(&staging_, kStagingBytes, CU_MEMHOSTALLOC_PORTABLE), "pinned memory");
+  warm_up();
+}
+
+Partition Machine::make_partition(CUdevResource* resource) {
+  const Driver& d = driver();
+  Partition partition;
+  CUdevResourceDesc description = nullptr;
+  must(d.cuDevResourceGenerateDesc(&description, resource, 1), "a part of the GPU");
+  must(d.cuGreenCtxCreate(&partition.green, description, device_, CU_GREEN_CTX_DEFAULT_STREAM),
+       "a green context");
+  must(d.cuCtxFromGreenCtx(&partition.context, partition.green), "a green context");
+  partition.sms = static_cast<int>(resource->sm.smCount);
+  return partition;
+}
+
+// The driver splits equal groups off; what is left is the network's.
+void Machine::divide() {
+  const Driver& d = driver();
+  CUdevResource all{};
+  must(d.cuDeviceGetDevResource(device_, &all, CU_DEV_RESOURCE_TYPE_SM), "the GPU's processors");
+  const int wanted = settings().ranks;
+  const auto plan = plan_sms({static_cast<int>(all.sm.smCount), 2}, wanted);
+  if (const auto* problem = std::get_if<std::string>(&plan)) give_up(*problem);
+  const auto per_rank = static_cast<unsigned>(std::get<SmPlan>(plan).per_rank);
+  std::vector<CUdevResource> groups(static_cast<std::size_t>(wanted));
+  auto count = static_cast<unsigned>(wanted);
+  CUdevResource rest{};
+  // Whole clusters of the GPU would be 8 at a time, too coarse for 8 ranks.
+  must(d.cuDevSmResourceSplitByCount(groups.data(), &count, &all, &rest,
+                                     CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING, per_rank),
+       "dividing the GPU's processors");
+  if (count < static_cast<unsigned>(wanted) || rest.type != CU_DEV_RESOURCE_TYPE_SM) {
+    give_up(std::to_string(wanted) + " ranks do not fit on this GPU: its driver divides it into " +
+            std::to_string(count) + " parts of " + std::to_string(per_rank) + " multiprocessors");
+  }
+  for (int r = 0; r < wanted; ++r)
+    ranks_.push_back(make_partition(&groups[static_cast<std::size_t>(r)]));
+  network_ = make_partition(&rest);
+}
+
+void Machine::load_kernels() {
+  const Driver& d = driver();
+  CUlibrary library = nullptr;
+  must(d.cuLibraryLoadData(&library, cuco_loopback_kernels, nullptr, nullptr, 0, nullptr, nullptr,
+                           0),
+       "loopback's own kernels");
+  const auto find = [&](const std::string& name) {
+    CUkernel kernel = nullptr;
+    must(d.cuLibraryGetKernel(&kernel, library, ("cuco_loopback_" + name).c_str()), name.c_str());
+    return kernel;
+  };
+  copy_ = find("copy");
+  fill_ = find("fill");
+  points_ = find("points");
+  for (std::size_t type = 0; type < collectives_.size(); ++type)
+    collectives_[type] = find("collective_" + std::to_string(type));
+  local_ = {find("local_4096"), find("local_16384"), find("local_65536")};
+}
+
+// A kernel that is loaded on its first launch waits for kernels that run. Each is launched once in
+// each partition with nothing to do.
+void Machine::warm_up() {
+  const Driver& d = driver();
+  const auto everywhere = [&](auto&& run) {
+    for (const Partition& partition : ranks_) {
+      must(d.cuCtxSetCurrent(partition.context), "a rank's context");
+      run(CUstream{nullptr});
+    }
+    must(d.cuCtxSetCurrent(network_.context), "the network's context");
+    run(control_);
+  };
+  everywhere([&](CUstream stream) {
+    CopyBatch copy{};
+    must(launch(copy_, 1, 32, stream, &copy), "launching a kernel");
+    FillArgs fill{};
+    must(launch(fill_, 1, 32, stream, &fill), "launching a kernel");
+    CollectiveArgs collective{};
+    for (CUkernel kernel : collectives_)
+      must(launch(kernel, 1, 32, stream, &collective), "launching a kernel");
+    PointArgs points{};
+    must(launch(points_, 1, 32, stream, &points), "launching a kernel");
+    must(d.cuStreamSynchronize(stream), "loopback's own kernels");
+  });
+  must(d.cuCtxSetCurrent(ranks_.front().context), "a rank's context");
+}
+
+void Machine::grow_local_memory(std::uint64_t bytes) {
+  constexpr std::array<std::uint64_t, 3> kSizes = {4096, 16384, 65536};
+  for (std::size_t i = 0; i < kSizes.size(); ++i) {
+    if (bytes > kSizes[i] && i + 1 < kSizes.size()) continue;
+    const ScopedContext scope(ranks_.front().context);
+    std::uint32_t* nowhere = nullptr;
+    int none = 0;
+    void* args[] = {&nowhere, &none};
+    (void)driver().cuLaunchKernel(reinterpret_cast<CUfunction>(local_[i]), 1, 1, 1, 32, 1, 1, 0,
+                                  nullptr, args, nullptr);
+    (void)driver().cuStreamSynchronize(nullptr);
+    return;
+  }
+}
+
+void Machine::enter(int rank) {
+  chosen_rank = rank;
+  has_entered = true;
+  must(driver().cuCtxSetCurrent(this->rank(rank).context), "a rank's context");
+}
+
+int Machine::current_rank() {
+  if (!has_entered) enter(chosen_rank);
+  return chosen_rank;
+}
+
+CUresult Machine::launch(
+    CUkernel kernel, unsigned blocks, unsigned threads, CUstream stream, void* args) {
+  void* parameters[] = {args};
+  return driver().cuLaunchKernel(reinterpret_cast<CUfunction>(kernel), blocks, 1, 1, threads, 1, 1,
+                                 0, stream, parameters, nullptr);
+}
+
+Address Machine::device_bytes(std::uint64_t bytes) {
+  const Driver& d = driver();
+  const std::lock_guard lock(mutex_);
+  bytes = (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+  if (device_arena_.end - device_arena_.next < bytes) {
+    CUmemAllocationProp what{};
+    what.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    what.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device_}};
+    const std::uint64_t step = std::uint64_t{2} << 20U;
+    const std::uint64_t size = (std::max(bytes, kArenaBytes) + step - 1) / step * step;
+    CUmemGenericAllocationHandle handle = 0;
+    CUdeviceptr base = 0;
+    must(d.cuMemCreate(&handle, size, &what, 0), "device memory for loopback itself");
+    must(d.cuMemAddressReserve(&base, size, 0, 0, 0), "device memory for loopback itself");
+    must(d.cuMemMap(base, size, 0, handle, 0), "device memory for loopback itself");
+    CUmemAccessDesc access{};
+    access.location = what.location;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    must(d.cuMemSetAccess(base, size, &access, 1), "device memory for loopback itself");
+    device_arena_ = {base, base + size};
+  }
+  const Address address = device_arena_.next;
+  device_arena_.next += bytes;
+  const ScopedContext scope(network_.context);
+  FillArgs fill{address, bytes, 0};
+  must(launch(fill_, 4, 512, control_, &fill), "clearing device memory");
+  must(d.cuStreamSynchronize(control_), "clearing device memory");
+  return address;
+}
+
+void* Machine::host_bytes(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  bytes = (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+  if (host_arena_.end - host_arena_.next < bytes) {
+    const std::uint64_t size = std::max(bytes, kArenaBytes / 4);
+    void* base = nullptr;
+    const ScopedContext scope(network_.context);
+    must(driver().cuMemHostAlloc(&base, size, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
+         "pinned memory for loopback itself");
+    std::memset(base, 0, size);
+    host_arena_ = {reinterpret_cast<std::uint64_t>(base),
+                   reinterpret_cast<std::uint64_t>(base) + size};
+  }
+  void* result = reinterpret_cast<void*>(host_arena_.next);
+  host_arena_.next += bytes;
+  return result;
+}
+
+void Machine::upload(Address destination, const void* source, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const ScopedContext scope(network_.context);
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t piece = std::min<std::size_t>(bytes - done, kStagingBytes);
+    std::memcpy(staging_, static_cast<const std::byte*>(source) + done, piece);
+    must(driver().cuMemcpyHtoDAsync(destination + done, staging_, piece, control_),
+         "writing device memory");
+    must(driver().cuStreamSynchronize(control_), "writing device memory");
+    done += piece;
+  }
+}
+
+bool Machine::download(void* destination, Address source, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > kStagingBytes) return false;
+  const ScopedContext scope(network_.context);
+  if (driver().cuMemcpyDtoHAsync(staging_, source, bytes, control_) != CUDA_SUCCESS) return false;
+  for (int tries = 0; tries < 1000; ++tries) {
+    if (driver().cuStreamQuery(control_) == CUDA_SUCCESS) {
+      std::memcpy(destination, staging_, bytes);
+      return true;
+    }
+    const timespec pause{0, 1'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
+  return false;
+}
+
+CUstream Machine::network_stream() {
+  CUstream stream = nullptr;
+  must(driver().cuGreenCtxStreamCreate(&stream, network_.green, CU_STREAM_NON_BLOCKING, 0),
+       "a stream of the network");
+  return stream;
+}
+
+ScopedContext::ScopedContext(CUcontext context) {
+  (void)driver().cuCtxGetCurrent(&before_);
+  if (before_ != context) (void)driver().cuCtxSetCurrent(context);
+}
+
+ScopedContext::~ScopedContext() {
+  (void)driver().cuCtxSetCurrent(before_);
+}
+
+void allow_calls_while_others_capture() {
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  (void)driver().cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+}  // namespace cuco::loopback
