@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/// \file
+/// NCCL calls on their way: at once, or collected between ncclGroupStart and ncclGroupEnd.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "loopback/nccl/clique.h"
+#include "nccl_core/collective.h"
+
+namespace cuco::loopback {
+
+using nccl_core::Code;
+
+/// Every function is exported twice, as pncclX and as its weak alias ncclX, as the real library's.
+// NOLINTBEGIN(bugprone-macro-parentheses): types and parameter lists cannot be parenthesised.
+#define CUCO_LOOPBACK_NCCL(type, name, parameters)                                                \
+  extern "C" __attribute__((visibility("default"))) type p##name parameters;                      \
+  extern "C" __attribute__((visibility("default"), weak, alias("p" #name))) type name parameters; \
+  type p##name parameters
+// NOLINTEND(bugprone-macro-parentheses)
+
+/// A set-up call, made when the group ends.
+struct SetUp {
+  ncclComm* comm = nullptr;  ///< Gets the error text; may be null.
+  /// Joins the meeting; null: it was over at once, with this problem or none.
+  std::function<std::shared_ptr<Meeting>(nccl_core::Check*)> join;
+  /// Called when it is over, also when it failed.
+  std::function<void(const nccl_core::Check&)> finish;
+};
+
+/// A collective, send or receive.
+struct Operation {
+  ncclComm* comm = nullptr;
+  nccl_core::Call call;
+  Address scalar_address = 0;
+  CUstream stream = nullptr;
+};
+
+/// Now, or with the thread's group. What NCCL would return at this point.
+Code submit(SetUp call);
+Code submit(const Operation& operation);
+
+Code group_start();
+Code group_end();
+/// Forgets the group's calls.
+Code group_forget();
+
+/// Prints and remembers a failure, returns its code; within a group, also of ncclGroupEnd.
+Code fail(ncclComm* comm, const nccl_core::Problem& problem);
+[[nodiscard]] const char* last_error(const ncclComm* comm);
+
+/// Whether a non-blocking communicator's call has ended, and how.
+[[nodiscard]] Code poll(ncclComm& comm);
+
+/// Puts operations of one communicator into their streams, in order.
+[[nodiscard]] nccl_core::Check launch(ncclComm& comm, const std::vector<Operation>& operations);
+
+}  // namespace cuco::loopback
