@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// What loopback costs, and how well it paces: one program, as many ranks as it sees devices. Prints
+// one line per figure: name, value, unit.
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "../../tests/e2e/nccl/device.h"
+
+namespace {
+
+/// Rank 0 and 1 answer each other's signals; each signal follows a small put.
+__global__ void ping_pong(ncclDevComm comm, ncclWindow_t window, size_t bytes, int rounds) {
+  ncclGin gin{comm, 0};
+  const int peer = 1 - comm.rank;
+  const uint64_t before = gin.readSignal(0);
+  for (int i = 1; i <= rounds; ++i) {
+    if (comm.rank == 1) gin.waitSignal(ncclCoopThread(), 0, before + i);
+    gin.put(ncclTeamWorld(comm), peer, window, 0, window, 1 << 20, bytes, ncclGin_SignalInc{0},
+            ncclGin_None{}, ncclCoopThread());
+    if (comm.rank == 0) gin.waitSignal(ncclCoopThread(), 0, before + i);
+  }
+  gin.flush(ncclCoopThread());
+}
+
+/// One put from rank 0 to rank 1.
+__global__ void one_put(ncclDevComm comm, ncclWindow_t window, size_t bytes, long long* clocks) {
+  ncclGin gin{comm, 0};
+  const uint64_t before = gin.readSignal(1);
+  ncclLsaBarrierSession<ncclCoopThread> barrier{ncclCoopThread(), comm, ncclTeamTagLsa(), 0};
+  barrier.sync(ncclCoopThread(), cuda::memory_order_acq_rel);
+  if (comm.rank == 0) {
+    gin.put(ncclTeamWorld(comm), 1, window, 0, window, 0, bytes, ncclGin_SignalInc{1},
+            ncclGin_None{}, ncclCoopThread());
+    gin.flush(ncclCoopThread());
+  } else if (comm.rank == 1) {
+    long long begin, end;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+    gin.waitSignal(ncclCoopThread(), 1, before + 1);
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(end));
+    *clocks = end - begin;
+  }
+}
+
+__global__ void barriers(ncclDevComm comm, int rounds) {
+  ncclLsaBarrierSession<ncclCoopCta> barrier{ncclCoopCta(), comm, ncclTeamTagLsa(), blockIdx.x};
+  for (int i = 0; i < rounds; ++i)
+    barrier.sync(ncclCoopCta(), cuda::memory_order_acq_rel);
+}
+
+/// Every rank writes its block to every other.
+__global__ void spread(ncclDevComm comm, ncclWindow_t window, size_t lines) {
+  ncclLsaBarrierSession<ncclCoopCta> barrier{ncclCoopCta(), comm, ncclTeamTagLsa(), blockIdx.x};
+  barrier.sync(ncclCoopCta(), cuda::memory_order_relaxed);
+  const size_t mine = comm.rank * lines * 16;
+  const float4* source = static_cast<const float4*>(ncclGetLocalPointer(window, mine));
+  const size_t stride = size_t(gridDim.x) * blockDim.x;
+  for (int step = 1; step < comm.lsaSize; ++step) {
+    float4* target = static_cast<float4*>(
+        ncclGetLsaPointer(window, mine, (comm.lsaRank + step) % comm.lsaSize));
+    size_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (; i + 3 * stride < lines; i += 4 * stride) {
+      const float4 a = source[i], b = source[i + stride], c = source[i + 2 * stride],
+                   d = source[i + 3 * stride];
+      target[i] = a;
+      target[i + stride] = b;
+      target[i + 2 * stride] = c;
+      target[i + 3 * stride] = d;
+    }
+    for (; i < lines; i += stride)
+      target[i] = source[i];
+  }
+  barrier.sync(ncclCoopCta(), cuda::memory_order_release);
+}
+
+/// Keeps multiprocessors busy.
+__global__ void compute(float* out, int rounds) {
+  float x = threadIdx.x;
+  for (int i = 0; i < rounds; ++i)
+    x = x * 1.0001f + 0.5f;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = x;
+}
+
+__global__ void unique_sms(unsigned* seen) {
+  unsigned sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  if (threadIdx.x == 0) atomicAdd(&seen[sm], 1u);
+  for (int i = 0; i < 200; ++i)
+    __nanosleep(100);
+}
+
+double now_us() {
+  return std::chrono::duration<double, std::micro>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+template <typename Launch>
+double time_on_all(const std::vector<Rank>& ranks, Launch launch) {
+  const double begin = now_us();
+  for (const Rank& r : ranks) {
+    CUDA(cudaSetDevice(r.rank));
+    launch(r);
+    CUDA(cudaGetLastError());
+  }
+  synchronise(ranks);
+  return now_us() - begin;
+}
+
+void say(const char* name, double value, const char* unit) {
+  std::printf("figure %s %.6g %s\n", name, value, unit);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void show_partitions(const std::vector<Rank>& ranks) {
+  std::vector<unsigned> owner(1024, 0);
+  bool disjoint = true;
+  for (const Rank& r : ranks) {
+    unsigned* seen = upload(r.rank, std::vector<unsigned>(1024));
+    for (cudaStream_t stream : {r.stream, cudaStream_t(nullptr)}) {
+      unique_sms<<<512, 1024, 0, stream>>>(seen);
+      CUDA(cudaGetLastError());
+    }
+    CUDA(cudaDeviceSynchronize());
+    int count = 0;
+    const auto got = download<unsigned>(seen, 1024);
+    for (size_t sm = 0; sm < got.size(); ++sm) {
+      if (got[sm] == 0) continue;
+      ++count;
+      disjoint = disjoint && owner[sm] == 0;
+      owner[sm] = r.rank + 1;
+    }
+    if (r.rank == 0) say("sms_per_rank", count, "SMs");
+  }
+  say("partitions_disjoint", disjoint ? 1 : 0, "bool");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "unpaced";
+  const std::vector<Rank> ranks = all_ranks();
+  const int n = static_cast<int>(ranks.size());
+  ncclDevCommRequirements wanted = no_requirements();
+  wanted.lsaBarrierCount = 256;
+  wanted.ginSignalCount = 4;
+  wanted.ginCounterCount = 1;
+  const auto comms = make_dev_comms(ranks, wanted);
+  const Windows w = make_windows(ranks, size_t(256) << 20);
+  if (what == "unpaced") {
+    show_partitions(ranks);
+    for (size_t bytes : {size_t(8), size_t(65536)}) {
+      std::vector<double> times;
+      constexpr int kRounds = 500;
+      for (int i = 0; i < 5; ++i) {
+        const std::vector<Rank> two(ranks.begin(), ranks.begin() + 2);
+        times.push_back(time_on_all(two, [&](const Rank& r) {
+                          ping_pong<<<1, 1, 0, r.stream>>>(comms[r.rank], w.windows[r.rank], bytes,
+                                                           kRounds);
+                        }) /
+                        kRounds);
+      }
+      say(bytes == 8 ? "put_signal_round_trip_8B" : "put_signal_round_trip_64KiB", median(times),
+          "us");
+    }
+    std::vector<double> times;
+    for (int i = 0; i < 5; ++i) {
+      times.push_back(time_on_all(ranks, [&](const Rank& r) {
+                        barriers<<<1, 128, 0, r.stream>>>(comms[r.rank], 2000);
+                      }) /
+                      2000);
+    }
+    say("lsa_barrier", median(times), "us");
+    const size_t lines = (size_t(256) << 20) / n / 16;
+    cudaDeviceProp properties;
+    CUDA(cudaGetDeviceProperties(&properties, 0));
+    times.clear();
+    for (int i = 0; i < 7; ++i) {
+      times.push_back(time_on_all(ranks, [&](const Rank& r) {
+        spread<<<properties.multiProcessorCount, 1024, 0, r.stream>>>(comms[r.rank],
+                                                                      w.windows[r.rank], lines);
+      }));
+    }
+    say("lsa_bandwidth", double(n) * (n - 1) * lines * 16 / median(times) / 1e6, "TB/s");
+  }
+  long long* clocks = upload(1, std::vector<long long>(1));
+  float* busy = upload(1, std::vector<float>(1 << 20));
+  for (const bool computing : {false, true}) {
+    std::vector<double> times;
+    cudaStream_t other;
+    CUDA(cudaSetDevice(1));
+    CUDA(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+    for (int i = 0; i < 9; ++i) {
+      if (computing) compute<<<8, 256, 0, other>>>(busy, 4000000);
+      time_on_all(ranks, [&](const Rank& r) {
+        one_put<<<1, 1, 0, r.stream>>>(comms[r.rank], w.windows[r.rank], size_t(64) << 20, clocks);
+      });
+      CUDA(cudaDeviceSynchronize());
+      times.push_back(download<long long>(clocks, 1)[0] / 1e3);
+    }
+    say(computing ? "put_64MiB_while_computing" : "put_64MiB", median(times), "us");
+    say(computing ? "put_64MiB_while_computing_worst" : "put_64MiB_worst",
+        *std::max_element(times.begin(), times.end()), "us");
+  }
+  // Host-driven collectives, for comparison with the model.
+  for (const Rank& r : ranks)
+    (void)r;
+  std::vector<double> times;
+  const size_t count = (size_t(64) << 20) / 4;
+  for (int i = 0; i < 7; ++i) {
+    const double begin = now_us();
+    NCCL(ncclGroupStart());
+    for (const Rank& r : ranks)
+      NCCL(ncclAllReduce(w.memory[r.rank], w.memory[r.rank], count, ncclFloat, ncclSum, r.comm,
+                         r.stream));
+    NCCL(ncclGroupEnd());
+    synchronise(ranks);
+    times.push_back(now_us() - begin);
+  }
+  say("all_reduce_64MiB", median(times), "us");
+  free_all();
+  std::printf("measured %d ranks, %s: ok\n", n, what.c_str());
+}
