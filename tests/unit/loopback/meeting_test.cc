@@ -72,8 +72,8 @@ TEST(Meeting, AnotherCallOrTheSameRankTwiceIsRefused) {
 
 TEST(Meeting, IsOverWhenItIsBrokenUp) {
   Meeting meeting("ncclCommSplit", "communicator 1", 2);
+  EXPECT_FALSE(meeting.arrive(0, "ncclCommSplit", nullptr, nothing()));
   std::thread waiter([&] {
-    EXPECT_FALSE(meeting.arrive(0, "ncclCommSplit", nullptr, nothing()));
     const Check outcome = meeting.wait();
     ASSERT_TRUE(outcome);
     EXPECT_EQ(outcome->code, Code::RemoteError);
