@@ -21,6 +21,12 @@ Settings read_settings() {
   Settings read;
   if (*variable("CUCO_LOOPBACK_RANKS") != 0)
     read.ranks = std::atoi(variable("CUCO_LOOPBACK_RANKS"));
+  if (std::atoi(variable("OMPI_COMM_WORLD_SIZE")) > 1) {
+    std::fprintf(stderr,
+                 "cuco loopback: ranks as processes under mpirun are not supported yet; start them "
+                 "as threads of one process, or use --on virtual\n");
+    std::_Exit(kCannotRun);
+  }
   read.folder = variable("CUCO_LOOPBACK_DIR");
   read.report = variable("CUCO_LOOPBACK_REPORT");
   read.watchdog_seconds = std::atof(variable("CUCO_LOOPBACK_WATCHDOG"));
