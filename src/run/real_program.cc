@@ -136,7 +136,7 @@ void RealFlags::declare(cli::Arguments& arguments) {
   arguments
       .option("--hostfile", hostfile, "FILE", "with --on cluster: hosts and slots, as mpirun reads")
       .completes(cli::Completion::File);
-  arguments.option("--sanitize", sanitize, "TOOL", "on real GPUs: put compute-sanitizer in front")
+  arguments.option("--sanitize", sanitize, "TOOL", "run under compute-sanitizer")
       .one_of({"memcheck", "racecheck", "initcheck", "synccheck"});
 }
 

@@ -29,7 +29,7 @@ class RunCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.positional("PROGRAM", programs_, "CUDA sources (.cu …), or one built program");
-    arguments.option("--on", target_, "TARGET", "where to run; loopback: N ranks on one real GPU")
+    arguments.option("--on", target_, "TARGET", "where to run; loopback: all on one GPU")
         .one_of({"virtual", "gpu", "loopback", "cluster"});
     arguments.option("--hardware", hardware_, "GPU", "GPU to simulate: h200, a100 or a file")
         .completes(Completion::Hardware);
