@@ -33,6 +33,12 @@ struct Window {
   CUdeviceptr flat = 0;
   std::uint64_t stride = 0, mapped = 0;
   int users = 0;  ///< Ranks that have not deregistered it.
+
+  /// How much address space it takes, and where in it a rank's memory lies. Behind each load/store
+  /// team is a gap as large as all ranks: who reaches for a rank of another team faults, as on
+  /// GPUs that share no memory.
+  [[nodiscard]] std::uint64_t reserved() const;
+  [[nodiscard]] std::uint64_t place_of(int rank) const;
 };
 
 class Windows {
