@@ -234,10 +234,15 @@ void PacingError::add(Nanoseconds modelled, Nanoseconds taken) {
   ++transfers_;
   sum_ += error;
   worst_ = std::max(worst_, error);
+  off_ns_ += std::abs(static_cast<double>(taken - modelled));
 }
 
 double PacingError::mean() const {
   return transfers_ == 0 ? 0 : sum_ / static_cast<double>(transfers_);
+}
+
+double PacingError::mean_off_us() const {
+  return transfers_ == 0 ? 0 : off_ns_ / static_cast<double>(transfers_) / 1e3;
 }
 
 }  // namespace cuco::loopback

@@ -90,11 +90,13 @@ class PacingError {
   [[nodiscard]] std::uint64_t transfers() const { return transfers_; }
   [[nodiscard]] double mean() const;  ///< |taken / modelled - 1|
   [[nodiscard]] double worst() const { return worst_; }
+  [[nodiscard]] double mean_off_us() const;  ///< |taken - modelled|
 
  private:
   std::uint64_t transfers_ = 0;
   double sum_ = 0;
   double worst_ = 0;
+  double off_ns_ = 0;
 };
 
 }  // namespace cuco::loopback

@@ -21,6 +21,8 @@ using targets::Pacing;
 /// A run is called steady if the two without a delay differ by less than this share of the delay.
 constexpr double kSteady = 0.25;
 constexpr double kGrowth = 0.5;
+/// A mean pacing error above this says that the GPU, not the network, sets the times.
+constexpr double kTooLong = 0.5;
 
 Pacing pacing_of(const LoopbackRun& run, const LoopbackOptions& options) {
   return targets::pacing_of(run.report, options.network.has_value());
@@ -102,9 +104,16 @@ std::vector<std::string> describe(const LoopbackRun& run, const LoopbackOptions&
   if (pacing == Pacing::None) {
     lines.emplace_back("unpaced: no network is modelled; --topology NAME models one");
   } else if (const auto error = report.pacing_error()) {
-    lines.push_back(fmt::format(
-        "paced as {}: {} transfers took {:.1f} % more or less than modelled, at worst {:.1f} %",
-        options.network->name, error->transfers, 100 * error->mean, 100 * error->worst));
+    lines.push_back(
+        fmt::format("paced as {}: {} transfers took {:.1f} % ({:.1f} us) more or less than "
+                    "modelled on average, "
+                    "at worst {:.1f} %",
+                    options.network->name, error->transfers, 100 * error->mean, error->mean_off_us,
+                    100 * error->worst));
+    if (error->mean > kTooLong)
+      lines.emplace_back(
+          "transfers this small take longer on this GPU than on that network: their times are this "
+          "GPU's");
   }
   if (pacing == Pacing::Partly) {
     lines.emplace_back(

@@ -145,7 +145,8 @@ void report() {
     if (pacing.transfers() > 0) {
       line += ", \"pacing\": {\"transfers\": " + std::to_string(pacing.transfers()) +
               ", \"mean_error\": " + number(pacing.mean()) +
-              ", \"worst_error\": " + number(pacing.worst()) + "}";
+              ", \"worst_error\": " + number(pacing.worst()) +
+              ", \"mean_off_us\": " + number(pacing.mean_off_us()) + "}";
     }
     write_report(line + "}");
   }

@@ -24,7 +24,8 @@ RankTraffic rank_of(const Json& line) {
   if (pacing != line.end() && pacing->is_object()) {
     traffic.pacing = PacingError{.transfers = pacing->value("transfers", std::uint64_t{0}),
                                  .mean = pacing->value("mean_error", 0.0),
-                                 .worst = pacing->value("worst_error", 0.0)};
+                                 .worst = pacing->value("worst_error", 0.0),
+                                 .mean_off_us = pacing->value("mean_off_us", 0.0)};
   }
   return traffic;
 }
@@ -71,11 +72,14 @@ std::optional<PacingError> LoopbackReport::pacing_error() const {
   for (const RankTraffic& rank : ranks) {
     if (!rank.pacing) continue;
     all.transfers += rank.pacing->transfers;
-    all.mean += rank.pacing->mean * static_cast<double>(rank.pacing->transfers);
+    const auto transfers = static_cast<double>(rank.pacing->transfers);
+    all.mean += rank.pacing->mean * transfers;
+    all.mean_off_us += rank.pacing->mean_off_us * transfers;
     all.worst = std::max(all.worst, rank.pacing->worst);
   }
   if (all.transfers == 0) return std::nullopt;
   all.mean /= static_cast<double>(all.transfers);
+  all.mean_off_us /= static_cast<double>(all.transfers);
   return all;
 }
 
@@ -134,8 +138,10 @@ Json to_json(const LoopbackReport& report) {
               {"findings", report.findings},
               {"unreadable_lines", report.unreadable}};
   if (const auto error = report.pacing_error()) {
-    object["pacing_error"] = {
-        {"transfers", error->transfers}, {"mean", error->mean}, {"worst", error->worst}};
+    object["pacing_error"] = {{"transfers", error->transfers},
+                              {"mean", error->mean},
+                              {"worst", error->worst},
+                              {"mean_off_us", error->mean_off_us}};
   }
   return object;
 }

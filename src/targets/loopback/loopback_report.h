@@ -18,6 +18,7 @@ struct PacingError {
   std::uint64_t transfers = 0;
   double mean = 0;  ///< |time taken / time modelled - 1|
   double worst = 0;
+  double mean_off_us = 0;  ///< |time taken - time modelled|
 };
 
 struct RankTraffic {

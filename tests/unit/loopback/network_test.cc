@@ -106,6 +106,7 @@ TEST(PacingError, IsRelativeToTheModel) {
   EXPECT_EQ(error.transfers(), 2U);
   EXPECT_NEAR(error.mean(), 0.02, 1e-9);
   EXPECT_NEAR(error.worst(), 0.03, 1e-9);
+  EXPECT_NEAR(error.mean_off_us(), 0.02, 1e-9);
 }
 
 }  // namespace

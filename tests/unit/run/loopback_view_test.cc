@@ -37,16 +37,20 @@ TEST(JudgeDelay, TimesThatVaryByThemselvesProveNothing) {
 TEST(Describe, TellsBytesAndTheErrorOfThePacing) {
   targets::LoopbackRun run;
   run.report.ranks = {{.rank = 0, .puts = 3, .put_bytes = 3072, .collective_bytes = 2048}};
-  run.report.ranks.front().pacing = {.transfers = 3, .mean = 0.012, .worst = 0.034};
+  run.report.ranks.front().pacing = {
+      .transfers = 3, .mean = 0.012, .worst = 0.034, .mean_off_us = 7};
   targets::LoopbackOptions options;
   EXPECT_THAT(text_of(run, options), HasSubstr("unpaced"));
   options.network = fabric::single_node(1);
   options.network->name = "roce2x4";
   const std::string text = text_of(run, options);
   EXPECT_THAT(text, HasSubstr("3 KiB in 3 puts, 2 KiB by collectives"));
-  EXPECT_THAT(text, HasSubstr("paced as roce2x4: 3 transfers took 1.2 % more or less"));
+  EXPECT_THAT(text, HasSubstr("paced as roce2x4: 3 transfers took 1.2 % (7.0 us) more or less"));
   EXPECT_THAT(text, HasSubstr("at worst 3.4 %"));
   EXPECT_THAT(text, Not(HasSubstr("must not be compared")));
+  EXPECT_THAT(text, Not(HasSubstr("this GPU's")));
+  run.report.ranks.front().pacing->mean = 3;
+  EXPECT_THAT(text_of(run, options), HasSubstr("their times are this GPU's"));
 }
 
 TEST(Describe, LoadsAndStoresAreSaidToEvadeTheNetwork) {

@@ -82,7 +82,7 @@ TEST(LoopbackStart, AToolStandsBetweenMpirunAndTheProgram) {
 
 TEST(LoopbackReport, AddsUpRanksAndWeighsTheErrorByTransfers) {
   const LoopbackReport report = parse_loopback_report(
-      R"({"rank":1,"puts":2,"put_bytes":100,"seconds":0.5,"pacing":{"transfers":3,"mean_error":0.02,"worst_error":0.1}}
+      R"({"rank":1,"puts":2,"put_bytes":100,"seconds":0.5,"pacing":{"transfers":3,"mean_error":0.02,"worst_error":0.1,"mean_off_us":4}}
 {"rank":0,"puts":1,"put_bytes":50,"collective_bytes":7,"seconds":0.75,"pacing":{"transfers":1,"mean_error":0.06,"worst_error":0.2}}
 {"rank":2,"pacing":null}
 )");
@@ -95,6 +95,7 @@ TEST(LoopbackReport, AddsUpRanksAndWeighsTheErrorByTransfers) {
   ASSERT_TRUE(report.pacing_error());
   EXPECT_DOUBLE_EQ(report.pacing_error()->mean, 0.03);
   EXPECT_DOUBLE_EQ(report.pacing_error()->worst, 0.2);
+  EXPECT_DOUBLE_EQ(report.pacing_error()->mean_off_us, 3);
   EXPECT_EQ(report.unreadable, 0);
 }
 
