@@ -3,15 +3,16 @@
 """The four distributed workloads on loopback: seed, expert's and hand-written designs, measured.
 
     designs.py CUCO [--on loopback] [--use full] [--network none,NAME…] [--predicted FILE] [--out FILE]
-               [--seconds 400] [WORKLOAD…]
+               [--seconds 400] [--more FOLDER] [--without DESIGN,…] [WORKLOAD…]
 
-Builds each design and runs it with as many ranks as its workload has, once for each network ("none": at
-the GPU's own speed). Designs whose traffic was not paced alike are not compared: the table says so.
+Builds each design (with --more those of FOLDER/WORKLOAD/NAME.cu, too) and runs it with as many ranks
+as its workload has, once for each network ("none": at the GPU's own speed). Designs whose traffic was not paced alike are not compared: the table says so.
 With --predicted (what bench/designs/run.py --results has written) the order of times is compared with
 the predicted one by Kendall's tau. Nothing new is started once --seconds have passed; what is missing
 then is named.
 """
 import argparse
+import concurrent.futures
 import datetime
 import json
 import pathlib
@@ -67,6 +68,27 @@ def build(work, name, command):
         print(f"{name} does not build:\n{done.stderr[-2000:]}", file=sys.stderr)
         return None
     return target
+
+
+def build_all(arguments, work):
+    """The harness, and by workload its oracle and its designs; None for what does not build."""
+    include = f"-I{ROOT / 'include'}"
+    nvcc = ["nvcc", "-std=c++20", "-O3", "-cudart", "shared", include, "-gencode",
+            f"arch=compute_{arguments.arch},code=[compute_{arguments.arch},sm_{arguments.arch}]"]
+    # Ranks are threads that each load a copy of a design: "unique" symbols would be one for all copies.
+    commands = {"time_design": [*nvcc, ROOT / "bench/loopback/time_design.cc", "-ldl", "-lnccl"]}
+    for name in arguments.workloads:
+        commands[f"{name}.oracle.so"] = ["g++", "-std=c++20", "-O2", include, "-shared", "-fPIC",
+                                         ROOT / "workloads" / name / "oracle.cpp"]
+        found = list(predicted_designs.designs(name, work))
+        if arguments.more:
+            found += [(path.stem, path) for path in sorted((arguments.more / name).glob("*.cu"))]
+        for design, path in found:
+            if design not in arguments.without.split(","):
+                commands[f"{name}.{design}.so"] = [*nvcc, "-shared", "-Xcompiler", "-fPIC,-fno-gnu-unique",
+                                                   "-DNCCL_GIN_GDAKI_ENABLE=0", path, "-lnccl"]
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        return dict(zip(commands, pool.map(lambda each: build(work, *each), commands.items())))
 
 
 def measure(arguments, network, ranks, program, words):
@@ -167,28 +189,27 @@ def main():
     parser.add_argument("--seconds", type=float, default=400)
     parser.add_argument("--iterations", default="11")
     parser.add_argument("--arch", default="90")
+    parser.add_argument("--more", type=pathlib.Path, help="folder of further designs")
+    parser.add_argument("--without", default="", help="designs to leave out")
     parser.add_argument("--starts", action="store_true", help="first try each way of starting a program")
     parser.add_argument("workloads", nargs="*")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
+    arguments.workloads = arguments.workloads or WORKLOADS
     begin = time.monotonic()
     predicted = predicted_times(arguments.predicted) if arguments.predicted else {}
     rows, missing = [], []
     ways = list(starts(arguments.cuco)) if arguments.starts else []
     with tempfile.TemporaryDirectory() as scratch:
         work = pathlib.Path(scratch)
-        include = f"-I{ROOT / 'include'}"
-        nvcc = ["nvcc", "-std=c++20", "-O3", "-cudart", "shared", include, "-gencode",
-                f"arch=compute_{arguments.arch},code=[compute_{arguments.arch},sm_{arguments.arch}]"]
-        harness = build(work, "time_design", [*nvcc, ROOT / "bench/loopback/time_design.cc", "-ldl", "-lnccl"])
+        programs = build_all(arguments, work)
+        harness = programs["time_design"]
         if harness is None:
             sys.exit(1)
-        for name in arguments.workloads or WORKLOADS:
+        for name in arguments.workloads:
             workload = tomllib.loads((ROOT / "workloads" / name / "workload.toml").read_text())
-            oracle = build(work, f"{name}.oracle.so", ["g++", "-std=c++20", "-O2", include, "-shared", "-fPIC",
-                                                       ROOT / "workloads" / name / "oracle.cpp"])
-            built = {design: build(work, f"{name}.{design}.so",
-                                   [*nvcc, "-shared", "-Xcompiler", "-fPIC", "-DNCCL_GIN_GDAKI_ENABLE=0", path, "-lnccl"])
-                     for design, path in predicted_designs.designs(name, scratch)}
+            oracle = programs[f"{name}.oracle.so"]
+            built = {file.removeprefix(name + ".").removesuffix(".so"): program for file, program in programs.items()
+                     if file.startswith(name + ".") and file != f"{name}.oracle.so"}
             for shape in (s for s in workload["shape"] if arguments.use in s["use"]):
                 for network in arguments.network.split(","):
                     group = []

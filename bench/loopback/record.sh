@@ -14,7 +14,11 @@ done
 OUT=${OUT:-bench/results}
 gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1 | tr ' A-Z' '-a-z')
 status=0
-if [ -x bench/loopback/run.sh ]; then OUT=$OUT CUCO=$cuco timeout 120 bench/loopback/run.sh || status=1; fi
+library=$(dirname "$cuco")/../lib/cuco/loopback
+for include in "${NCCL_HOME:+$NCCL_HOME/include}" /usr/local/cuda/include /usr/include; do
+  [ -f "$include/nccl.h" ] && break
+done
+timeout 120 bench/loopback/run.sh "$library" "$include" "$OUT/loopback-${gpu:-no-gpu}.json" || status=1
 timeout 340 python3 bench/loopback/designs.py "$cuco" --network "$(IFS=,; echo "$*")" --seconds 280 --starts \
   --out "$OUT/loopback-designs-${gpu:-no-gpu}.json" ${PREDICTED:+--predicted "$PREDICTED"} || status=1
 exit $status
