@@ -9,7 +9,6 @@
 #include "system/os/poll.h"
 #include "system/os/socket.h"
 #include "toolchain/cuda_toolkit.h"
-#include "vcluster/record/copy_log.h"
 
 namespace cuco::targets {
 namespace {
@@ -80,9 +79,6 @@ Result<ServerProcess> ServerProcess::start(const ServerOptions& options) {
   CUCO_TRY_ASSIGN(const system::Path program, system::find_helper("cuco-vcluster"));
   CUCO_TRY_ASSIGN(system::TempFolder folder, system::TempFolder::create("cuco-run"));
   CUCO_TRY_ASSIGN(system::TempFolder records, system::TempFolder::create("cuco-records"));
-  // A program may have ended before the server begins: its log is there, and empty.
-  if (options.logs_copies)
-    CUCO_TRY(vcluster::CopyLog::create(records.path() / kCopies, options.keep_copies));
   const system::Path socket = folder.path() / "vcluster";
   std::error_code ignored;
   // The ranks' user must get through; the name is a secret, and nobody may list or write here.
