@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -143,9 +144,13 @@ Result<KeptRun> run_and_keep(const ProgramStart& start,
   CUCO_TRY_ASSIGN(kept.errors, system::read_file(folder.path() / "errors"));
   kept.out += kept.ending.program.out;
   kept.errors += kept.ending.program.err;
-  CUCO_TRY_ASSIGN(kept.copy_log, vcluster::read_copy_log(server.copy_log()));
+  // A program may end before the server begins its log: then nothing was copied.
+  const bool logged = std::filesystem::exists(server.copy_log());
+  if (logged) {
+    CUCO_TRY_ASSIGN(kept.copy_log, vcluster::read_copy_log(server.copy_log()));
+  }
   kept.copies = vcluster::without_order(kept.copy_log);
-  if (options.keep_copies != 0) {
+  if (logged && options.keep_copies != 0) {
     CUCO_TRY_ASSIGN(auto contents, vcluster::CopyContents::open(server.copy_log()));
     kept.contents = std::make_shared<const vcluster::CopyContents>(std::move(contents));
   }
