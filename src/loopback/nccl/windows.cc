@@ -25,16 +25,6 @@ Problem wrong(int rank, const std::string& what) {
 
 }  // namespace
 
-std::uint64_t Window::reserved() const {
-  return place_of(clique->ranks() - 1) + static_cast<std::uint64_t>(clique->ranks()) * stride;
-}
-
-std::uint64_t Window::place_of(int rank) const {
-  const int team = rank / clique->lsa_size;
-  const int place = team * clique->ranks() + rank % clique->lsa_size;
-  return static_cast<std::uint64_t>(place) * stride;
-}
-
 Windows& Windows::get() {
   static Windows* const kWindows = new Windows;
   return *kWindows;
@@ -86,11 +76,12 @@ Check Windows::map(Window& window, const std::vector<WindowRequest>& requests) {
   const std::uint64_t offset = requests.front().address - first.base;
   window.mapped = (offset + window.bytes + kPage - 1) / kPage * kPage;
   window.stride = (window.mapped + kStrideUnit - 1) / kStrideUnit * kStrideUnit;
-  CUresult result = d.cuMemAddressReserve(&window.flat, window.reserved(), kStrideUnit, 0, 0);
+  const WindowPlaces places = window.places();
+  CUresult result = d.cuMemAddressReserve(&window.flat, places.bytes(), kStrideUnit, 0, 0);
   if (result != CUDA_SUCCESS) return failed(result);
   for (std::size_t rank = 0; rank < requests.size(); ++rank) {
     const Allocation own = *Memory::get().find(requests[rank].address);
-    const CUdeviceptr at = window.flat + window.place_of(static_cast<int>(rank));
+    const CUdeviceptr at = window.flat + places.of(static_cast<int>(rank));
     result = Memory::get().map(at, std::min(window.mapped, own.bytes), own.handle);
     if (result != CUDA_SUCCESS) return failed(result);
     window.addresses.push_back(at + offset);
@@ -153,9 +144,9 @@ bool Windows::release(const Clique& clique, int rank, Address description) {
   const Driver& d = driver();
   by_number_[(*found)->number] = nullptr;
   for (int r = 0; r < clique.ranks(); ++r) {
-    (void)d.cuMemUnmap((*found)->flat + (*found)->place_of(r), (*found)->mapped);
+    (void)d.cuMemUnmap((*found)->flat + (*found)->places().of(r), (*found)->mapped);
   }
-  (void)d.cuMemAddressFree((*found)->flat, (*found)->reserved());
+  (void)d.cuMemAddressFree((*found)->flat, (*found)->places().bytes());
   windows_.erase(found);
   return true;
 }

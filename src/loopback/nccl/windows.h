@@ -13,6 +13,7 @@
 
 #include "loopback/gpu/rank_memory.h"
 #include "loopback/nccl/clique.h"
+#include "loopback/window_places.h"
 #include "nccl_core/abi_2_28.h"
 
 namespace cuco::loopback {
@@ -34,11 +35,9 @@ struct Window {
   std::uint64_t stride = 0, mapped = 0;
   int users = 0;  ///< Ranks that have not deregistered it.
 
-  /// How much address space it takes, and where in it a rank's memory lies. Behind each load/store
-  /// team is a gap as large as all ranks: who reaches for a rank of another team faults, as on
-  /// GPUs that share no memory.
-  [[nodiscard]] std::uint64_t reserved() const;
-  [[nodiscard]] std::uint64_t place_of(int rank) const;
+  [[nodiscard]] WindowPlaces places() const {
+    return {.ranks = clique->ranks(), .team = clique->lsa_size, .stride = stride};
+  }
 };
 
 class Windows {
