@@ -30,8 +30,9 @@ Code keep_first(Code result, Code next) {
 }
 
 Code finish(const SetUp& call, const Check& outcome) {
-  if (call.finish) call.finish(outcome);
-  return outcome ? fail(call.comm, *outcome) : Code::Success;
+  const Code result = outcome ? fail(call.comm, *outcome) : Code::Success;
+  if (call.finish) call.finish(outcome);  // This may free the communicator.
+  return result;
 }
 
 /// All of them join before one of them waits: a thread may hold several ranks.
