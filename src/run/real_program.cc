@@ -169,7 +169,8 @@ Result<cli::ExitCode> run_real_program(cli::Context& context, const RealRequest&
   CUCO_TRY_ASSIGN(const auto topology, topology_of(request));
   const int ranks = request.ranks.value_or(topology ? topology->gpus() : 1);
   const RealFacts facts = targets::inspect_real(system::Environment::current());
-  targets::RealWish wish{.builds = builds, .knows_gpu = topology && request.target == "cluster"};
+  targets::RealWish wish{
+      .builds = builds, .ranks = ranks, .knows_gpu = topology && request.target == "cluster"};
   if (const std::string why = missing(request, facts, wish); !why.empty())
     return unavailable(request, why);
   if (request.target == "loopback") CUCO_TRY(check_multimem(request));

@@ -57,6 +57,12 @@ std::string missing_for_loopback(const RealFacts& facts, const RealWish& wish) {
         "for CUDA 12.4 or newer",
         facts.driver->version);
   }
+  if (wish.uses_mpi && wish.ranks > 1) {
+    return fmt::format(
+        "ranks that are processes (MPI) cannot share a GPU yet: make them threads of one process, "
+        "or {}",
+        kInstead);
+  }
   if (wish.uses_mpi && !facts.mps_control) {
     return "MPI programs share a GPU only under NVIDIA's Multi-Process "
            "Service: nvidia-cuda-mps-control is not in PATH";

@@ -26,8 +26,9 @@ struct RealFacts {
 
 /// What somebody wants to run.
 struct RealWish {
-  bool builds = true;  ///< The program is given as sources.
-  bool uses_mpi = false;
+  bool builds = true;     ///< The program is given as sources.
+  bool uses_mpi = false;  ///< Its ranks are processes.
+  int ranks = 1;
   bool knows_gpu = false;  ///< Which GPU to build for is known from a topology.
 };
 

@@ -64,6 +64,13 @@ TEST(RealNeeds, ThreadsNeedGreenContextsAndProcessesTheService) {
   EXPECT_THAT(missing_for_loopback(facts, {.uses_mpi = true}), HasSubstr("Multi-Process Service"));
 }
 
+TEST(RealNeeds, ProcessesDoNotShareAGpuYet) {
+  const RealFacts facts = full_machine();
+  EXPECT_THAT(missing_for_loopback(facts, {.uses_mpi = true, .ranks = 2}), HasSubstr("threads"));
+  EXPECT_THAT(missing_for_loopback(facts, {.ranks = 2}), IsEmpty());
+  EXPECT_THAT(missing_for_cluster(facts, {.uses_mpi = true, .ranks = 2}), IsEmpty());
+}
+
 TEST(RealNeeds, AClusterNeedsNoGpuHereIfItsTopologySaysWhichItHas) {
   RealFacts facts = full_machine();
   facts.driver.reset();
