@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopback/gpu/rank_streams.h"
 
+#include <chrono>
+
 #include "loopback/gpu/divided_gpu.h"
 
 namespace cuco::loopback {
@@ -108,7 +110,8 @@ CUresult Streams::wait_for(int number) {
 }
 
 std::vector<std::string> Streams::unfinished(int number) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock(mutex_, std::chrono::seconds(1));
+  if (!lock) return {"a call into the CUDA driver does not return"};
   const ScopedContext scope(Machine::get().rank(number).context);
   std::vector<std::string> lines;
   int index = 0;
@@ -120,11 +123,6 @@ std::vector<std::string> Streams::unfinished(int number) {
     lines.push_back(name + " is not done; it was last given " + state.last);
   }
   return lines;
-}
-
-std::uint64_t Streams::operations() {
-  const std::lock_guard lock(mutex_);
-  return operations_;
 }
 
 }  // namespace cuco::loopback

@@ -4,6 +4,7 @@
 /// the default stream; programs rely on it, so that it is done here with events.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -35,10 +36,11 @@ class Streams {
 
   /// Waits for all that the rank's streams hold.
   [[nodiscard]] CUresult wait_for(int rank);
-  /// One line for every stream that is not done, for people.
+  /// One line for every stream that is not done, for people. Ends also where a call into the driver
+  /// does not: the watchdog asks.
   [[nodiscard]] std::vector<std::string> unfinished(int rank);
   /// Operations so far, of all ranks.
-  [[nodiscard]] std::uint64_t operations();
+  [[nodiscard]] std::uint64_t operations() const { return operations_; }
 
  private:
   struct Stream {
@@ -56,9 +58,9 @@ class Streams {
   Rank& rank(int number) { return ranks_[number]; }
   static void order(CUstream first, CUevent* event, CUstream then);
 
-  std::mutex mutex_;
+  std::timed_mutex mutex_;  ///< Held across calls into the driver, which may not end.
   std::map<int, Rank> ranks_;
-  std::uint64_t operations_ = 0;
+  std::atomic<std::uint64_t> operations_ = 0;
 };
 
 }  // namespace cuco::loopback
