@@ -224,13 +224,13 @@ using cuco::loopback::result;
 using cuco::loopback::UniqueId;
 using cuco::nccl_core::Code;
 
-CUCO_LOOPBACK_NCCL(int, ncclGetVersion, (int* version)) {
+CUCO_NCCL_EXPORT(int, ncclGetVersion, (int* version)) {
   if (version == nullptr) return result(Code::InvalidArgument);
   *version = cuco::nccl_core::abi_2_28::kVersion;
   return 0;
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclGetUniqueId, (UniqueId * id)) {
+CUCO_NCCL_EXPORT(int, ncclGetUniqueId, (UniqueId * id)) {
   if (id == nullptr) return result(Code::InvalidArgument);
   std::random_device random;
   const std::uint64_t words[2] = {cuco::loopback::kMagic,
@@ -240,14 +240,14 @@ CUCO_LOOPBACK_NCCL(int, ncclGetUniqueId, (UniqueId * id)) {
   return 0;
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclCommInitRank, (ncclComm * *comm, int ranks, UniqueId id, int rank)) {
+CUCO_NCCL_EXPORT(int, ncclCommInitRank, (ncclComm * *comm, int ranks, UniqueId id, int rank)) {
   return result(
       cuco::loopback::init_rank(comm, id, {ranks, rank, Machine::get().current_rank(), true}));
 }
 
-CUCO_LOOPBACK_NCCL(int,
-                   ncclCommInitRankConfig,
-                   (ncclComm * *comm, int ranks, UniqueId id, int rank, Config* config)) {
+CUCO_NCCL_EXPORT(int,
+                 ncclCommInitRankConfig,
+                 (ncclComm * *comm, int ranks, UniqueId id, int rank, Config* config)) {
   const Code wrong = cuco::loopback::check_config("ncclCommInitRankConfig", config);
   if (wrong != Code::Success) return result(wrong);
   return result(cuco::loopback::init_rank(
@@ -255,9 +255,9 @@ CUCO_LOOPBACK_NCCL(int,
       {ranks, rank, Machine::get().current_rank(), cuco::loopback::is_blocking(config, nullptr)}));
 }
 
-CUCO_LOOPBACK_NCCL(int,
-                   ncclCommInitRankScalable,
-                   (ncclComm * *comm, int ranks, int rank, int ids, UniqueId* id, Config* config)) {
+CUCO_NCCL_EXPORT(int,
+                 ncclCommInitRankScalable,
+                 (ncclComm * *comm, int ranks, int rank, int ids, UniqueId* id, Config* config)) {
   const Code wrong = cuco::loopback::check_config("ncclCommInitRankScalable", config);
   if (wrong != Code::Success) return result(wrong);
   if (id == nullptr || ids < 1 || ids > ranks) {
@@ -269,7 +269,7 @@ CUCO_LOOPBACK_NCCL(int,
       {ranks, rank, Machine::get().current_rank(), cuco::loopback::is_blocking(config, nullptr)}));
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclCommInitAll, (ncclComm * *comms, int count, const int* devices)) {
+CUCO_NCCL_EXPORT(int, ncclCommInitAll, (ncclComm * *comms, int count, const int* devices)) {
   const int visible = Machine::get().ranks();
   if (comms == nullptr || count < 1) {
     return result(cuco::loopback::fail(
@@ -295,9 +295,9 @@ CUCO_LOOPBACK_NCCL(int, ncclCommInitAll, (ncclComm * *comms, int count, const in
   return result(cuco::loopback::group_end());
 }
 
-CUCO_LOOPBACK_NCCL(int,
-                   ncclCommSplit,
-                   (ncclComm * comm, int color, int key, ncclComm** out, Config* config)) {
+CUCO_NCCL_EXPORT(int,
+                 ncclCommSplit,
+                 (ncclComm * comm, int color, int key, ncclComm** out, Config* config)) {
   if (comm == nullptr || out == nullptr) return result(Code::InvalidArgument);
   const Code wrong = cuco::loopback::check_config("ncclCommSplit", config);
   if (wrong != Code::Success) return result(wrong);
@@ -310,19 +310,19 @@ CUCO_LOOPBACK_NCCL(int,
   return result(cuco::loopback::split(comm, color, key, out, config));
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclCommFinalize, (ncclComm * comm)) {
+CUCO_NCCL_EXPORT(int, ncclCommFinalize, (ncclComm * comm)) {
   return result(cuco::loopback::end("ncclCommFinalize", comm, false, false));
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclCommDestroy, (ncclComm * comm)) {
+CUCO_NCCL_EXPORT(int, ncclCommDestroy, (ncclComm * comm)) {
   return result(cuco::loopback::end("ncclCommDestroy", comm, false, true));
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclCommAbort, (ncclComm * comm)) {
+CUCO_NCCL_EXPORT(int, ncclCommAbort, (ncclComm * comm)) {
   return result(cuco::loopback::end("ncclCommAbort", comm, true, true));
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclCommRevoke, (ncclComm * comm, int flags)) {
+CUCO_NCCL_EXPORT(int, ncclCommRevoke, (ncclComm * comm, int flags)) {
   if (flags != 0) {
     return result(cuco::loopback::fail(
         comm, {Code::InvalidArgument, "ncclCommRevoke: revokeFlags must be 0"}));
@@ -330,41 +330,41 @@ CUCO_LOOPBACK_NCCL(int, ncclCommRevoke, (ncclComm * comm, int flags)) {
   return result(cuco::loopback::end("ncclCommRevoke", comm, true, false));
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclCommShrink, (ncclComm * comm, int*, int, ncclComm**, Config*, int)) {
+CUCO_NCCL_EXPORT(int, ncclCommShrink, (ncclComm * comm, int*, int, ncclComm**, Config*, int)) {
   return result(cuco::loopback::fail(
       comm, {Code::InvalidUsage,
              "ncclCommShrink is not supported in loopback; use ncclCommSplit, or --on virtual"}));
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclCommCount, (const ncclComm* comm, int* count)) {
+CUCO_NCCL_EXPORT(int, ncclCommCount, (const ncclComm* comm, int* count)) {
   return result(
       cuco::loopback::ask("ncclCommCount", comm, count, comm == nullptr ? 0 : comm->ranks));
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclCommCuDevice, (const ncclComm* comm, int* device)) {
+CUCO_NCCL_EXPORT(int, ncclCommCuDevice, (const ncclComm* comm, int* device)) {
   return result(
       cuco::loopback::ask("ncclCommCuDevice", comm, device, comm == nullptr ? 0 : comm->device));
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclCommUserRank, (const ncclComm* comm, int* rank)) {
+CUCO_NCCL_EXPORT(int, ncclCommUserRank, (const ncclComm* comm, int* rank)) {
   return result(
       cuco::loopback::ask("ncclCommUserRank", comm, rank, comm == nullptr ? 0 : comm->rank));
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclCommGetAsyncError, (ncclComm * comm, int* error)) {
+CUCO_NCCL_EXPORT(int, ncclCommGetAsyncError, (ncclComm * comm, int* error)) {
   if (comm == nullptr || error == nullptr) return result(Code::InvalidArgument);
   *error = result(cuco::loopback::poll(*comm));
   return 0;
 }
 
-CUCO_LOOPBACK_NCCL(const char*, ncclGetErrorString, (int code)) {
+CUCO_NCCL_EXPORT(const char*, ncclGetErrorString, (int code)) {
   return cuco::nccl_core::error_string(static_cast<Code>(code));
 }
 
-CUCO_LOOPBACK_NCCL(const char*, ncclGetLastError, (ncclComm * comm)) {
+CUCO_NCCL_EXPORT(const char*, ncclGetLastError, (ncclComm * comm)) {
   return cuco::loopback::last_error(comm);
 }
 
-CUCO_LOOPBACK_NCCL(void, ncclResetDebugInit, ()) {}
+CUCO_NCCL_EXPORT(void, ncclResetDebugInit, ()) {}
 
 extern "C" __attribute__((visibility("default"))) void ncclResetDebugInitInternal() {}

@@ -148,7 +148,7 @@ using cuco::loopback::Memory;
 using cuco::loopback::result;
 using cuco::nccl_core::Code;
 
-CUCO_LOOPBACK_NCCL(int, ncclMemAlloc, (void** out, size_t bytes)) {
+CUCO_NCCL_EXPORT(int, ncclMemAlloc, (void** out, size_t bytes)) {
   if (out == nullptr) return result(Code::InvalidArgument);
   CUdeviceptr address = 0;
   const CUresult failed =
@@ -160,7 +160,7 @@ CUCO_LOOPBACK_NCCL(int, ncclMemAlloc, (void** out, size_t bytes)) {
                                               " bytes: " + cuco::loopback::text_of(failed)}));
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclMemFree, (void* memory)) {
+CUCO_NCCL_EXPORT(int, ncclMemFree, (void* memory)) {
   if (memory == nullptr) return 0;
   const auto address = reinterpret_cast<CUdeviceptr>(memory);
   if (const auto owner = Memory::get().owner_of(address)) {
@@ -171,20 +171,20 @@ CUCO_LOOPBACK_NCCL(int, ncclMemFree, (void* memory)) {
       nullptr, {Code::UnhandledCudaError, "ncclMemFree: not memory from ncclMemAlloc"}));
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclCommRegister, (ncclComm * comm, void* buffer, size_t, void** handle)) {
+CUCO_NCCL_EXPORT(int, ncclCommRegister, (ncclComm * comm, void* buffer, size_t, void** handle)) {
   if (comm == nullptr || buffer == nullptr || handle == nullptr)
     return result(Code::InvalidArgument);
   *handle = buffer;  // There is nothing to speed up.
   return 0;
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclCommDeregister, (ncclComm * comm, void*)) {
+CUCO_NCCL_EXPORT(int, ncclCommDeregister, (ncclComm * comm, void*)) {
   return comm == nullptr ? result(Code::InvalidArgument) : 0;
 }
 
-CUCO_LOOPBACK_NCCL(int,
-                   ncclCommWindowRegister,
-                   (ncclComm * comm, void* buffer, size_t bytes, void** window, int)) {
+CUCO_NCCL_EXPORT(int,
+                 ncclCommWindowRegister,
+                 (ncclComm * comm, void* buffer, size_t bytes, void** window, int)) {
   if (comm == nullptr || window == nullptr) return result(Code::InvalidArgument);
   *window = nullptr;
   auto part = std::make_shared<cuco::loopback::WindowPart>();
@@ -199,7 +199,7 @@ CUCO_LOOPBACK_NCCL(int,
       }));
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclCommWindowDeregister, (ncclComm * comm, void* window)) {
+CUCO_NCCL_EXPORT(int, ncclCommWindowDeregister, (ncclComm * comm, void* window)) {
   if (comm == nullptr) return result(Code::InvalidArgument);
   if (window == nullptr) return 0;
   if (cuco::loopback::Windows::get().release(*comm->clique, comm->rank,
@@ -210,14 +210,14 @@ CUCO_LOOPBACK_NCCL(int, ncclCommWindowDeregister, (ncclComm * comm, void* window
       comm, {Code::InvalidArgument, "ncclCommWindowDeregister: not a window of this rank"}));
 }
 
-CUCO_LOOPBACK_NCCL(int,
-                   ncclDevCommCreate,
-                   (ncclComm * comm, const abi::DevCommRequirements* wanted, abi::DevComm* out)) {
+CUCO_NCCL_EXPORT(int,
+                 ncclDevCommCreate,
+                 (ncclComm * comm, const abi::DevCommRequirements* wanted, abi::DevComm* out)) {
   if (comm == nullptr || wanted == nullptr || out == nullptr) return result(Code::InvalidArgument);
   return result(cuco::loopback::create_dev_comm(comm, *wanted, out));
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclDevCommDestroy, (ncclComm * comm, const abi::DevComm* dev_comm)) {
+CUCO_NCCL_EXPORT(int, ncclDevCommDestroy, (ncclComm * comm, const abi::DevComm* dev_comm)) {
   if (comm == nullptr || dev_comm == nullptr) return result(Code::InvalidArgument);
   if (cuco::loopback::DevComms::get().release(*comm->clique, comm->rank,
                                               dev_comm->resource_window)) {
@@ -227,28 +227,28 @@ CUCO_LOOPBACK_NCCL(int, ncclDevCommDestroy, (ncclComm * comm, const abi::DevComm
       comm, {Code::InvalidArgument, "ncclDevCommDestroy: not a device communicator of this rank"}));
 }
 
-CUCO_LOOPBACK_NCCL(abi::Team, ncclTeamWorld, (ncclComm * comm)) {
+CUCO_NCCL_EXPORT(abi::Team, ncclTeamWorld, (ncclComm * comm)) {
   return {comm->ranks, comm->rank, 1};
 }
 
-CUCO_LOOPBACK_NCCL(abi::Team, ncclTeamLsa, (ncclComm * comm)) {
+CUCO_NCCL_EXPORT(abi::Team, ncclTeamLsa, (ncclComm * comm)) {
   return {comm->clique->lsa_size, cuco::loopback::lsa_rank(comm), 1};
 }
 
-CUCO_LOOPBACK_NCCL(abi::Team, ncclTeamRail, (ncclComm * comm)) {
+CUCO_NCCL_EXPORT(abi::Team, ncclTeamRail, (ncclComm * comm)) {
   const int size = comm->clique->lsa_size;
   return {comm->ranks / size, comm->rank / size, size};
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclTeamRankToWorld, (ncclComm * comm, abi::Team team, int rank)) {
+CUCO_NCCL_EXPORT(int, ncclTeamRankToWorld, (ncclComm * comm, abi::Team team, int rank)) {
   return comm->rank + (rank - team.rank) * team.stride;
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclTeamRankToLsa, (ncclComm * comm, abi::Team team, int rank)) {
+CUCO_NCCL_EXPORT(int, ncclTeamRankToLsa, (ncclComm * comm, abi::Team team, int rank)) {
   return cuco::loopback::lsa_rank(comm) + (rank - team.rank) * team.stride;
 }
 
-CUCO_LOOPBACK_NCCL(
+CUCO_NCCL_EXPORT(
     int,
     ncclLsaBarrierCreateRequirement,
     (abi::Team team, int barriers, abi::LsaBarrierHandle* handle, abi::ResourceRequirements* out)) {
@@ -258,23 +258,23 @@ CUCO_LOOPBACK_NCCL(
   return 0;
 }
 
-CUCO_LOOPBACK_NCCL(int,
-                   ncclGinBarrierCreateRequirement,
-                   (ncclComm*,
-                    abi::Team,
-                    int barriers,
-                    abi::GinBarrierHandle* handle,
-                    abi::ResourceRequirements* out)) {
+CUCO_NCCL_EXPORT(int,
+                 ncclGinBarrierCreateRequirement,
+                 (ncclComm*,
+                  abi::Team,
+                  int barriers,
+                  abi::GinBarrierHandle* handle,
+                  abi::ResourceRequirements* out)) {
   *out = cuco::loopback::requirement(cuco::nccl_core::gin_barrier_need(barriers), &handle->buffer);
   out->out_gin_signal_start = &handle->signal0;
   return 0;
 }
 
-CUCO_LOOPBACK_NCCL(int, ncclLLA2ACalcSlots, (int max_elements, int max_element_bytes)) {
+CUCO_NCCL_EXPORT(int, ncclLLA2ACalcSlots, (int max_elements, int max_element_bytes)) {
   return cuco::nccl_core::lla2a_slots(max_elements, max_element_bytes);
 }
 
-CUCO_LOOPBACK_NCCL(
+CUCO_NCCL_EXPORT(
     int,
     ncclLLA2ACreateRequirement,
     (int blocks, int slots, abi::Lla2aHandle* handle, abi::ResourceRequirements* out)) {

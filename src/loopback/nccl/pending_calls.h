@@ -9,18 +9,11 @@
 
 #include "loopback/nccl/clique.h"
 #include "nccl_core/collective.h"
+#include "nccl_core/exported_twice.h"
 
 namespace cuco::loopback {
 
 using nccl_core::Code;
-
-/// Every function is exported twice, as pncclX and as its weak alias ncclX, as the real library's.
-// NOLINTBEGIN(bugprone-macro-parentheses): types and parameter lists cannot be parenthesised.
-#define CUCO_LOOPBACK_NCCL(type, name, parameters)                                                \
-  extern "C" __attribute__((visibility("default"))) type p##name parameters;                      \
-  extern "C" __attribute__((visibility("default"), weak, alias("p" #name))) type name parameters; \
-  type p##name parameters
-// NOLINTEND(bugprone-macro-parentheses)
 
 /// A set-up call, made when the group ends.
 struct SetUp {

@@ -4,28 +4,20 @@
 #include <string>
 
 #include "nccl_core/collective.h"
-#include "shims/nccl/exported_twice.h"
+#include "nccl_core/collective_exports.h"
 #include "shims/nccl/group.h"
 
-namespace cuco::nccl {
-namespace {
+namespace cuco {
 
-using nccl_core::DataType;
-using nccl_core::Kind;
-using nccl_core::ReduceOp;
+using nccl::enqueue;
+using nccl::fail;
+using nccl::payload_of;
 
-/// The arguments that all of these calls share.
-struct Arguments {
-  const void* send = nullptr;
-  void* recv = nullptr;
-  std::size_t count = 0;
-  int type = 0;
-  int op = 0;
-  int root = 0;
-};
-
-int submit(Kind kind, const Arguments& arguments, ncclComm* comm, void* stream) {
-  const std::string name(nccl_core::name_of(kind));
+int nccl_core::submit(Kind kind,
+                      const CollectiveArguments& arguments,
+                      ncclComm* comm,
+                      void* stream) {
+  const std::string name(name_of(kind));
   if (comm == nullptr) {
     return static_cast<int>(fail(nullptr, {Code::InvalidArgument, name + ": comm is NULL"}));
   }
@@ -39,8 +31,8 @@ int submit(Kind kind, const Arguments& arguments, ncclComm* comm, void* stream) 
   operation.type = arguments.type;
   operation.op = arguments.op;
   operation.root = arguments.root;
-  if (nccl_core::is_reducing(kind) && arguments.op >= nccl_core::kBuiltInOps) {
-    const auto index = static_cast<std::size_t>(arguments.op - nccl_core::kBuiltInOps);
+  if (is_reducing(kind) && arguments.op >= kBuiltInOps) {
+    const auto index = static_cast<std::size_t>(arguments.op - kBuiltInOps);
     if (index >= comm->user_ops.size() || !comm->user_ops[index].is_live) {
       return static_cast<int>(fail(
           comm,
@@ -62,109 +54,9 @@ int submit(Kind kind, const Arguments& arguments, ncclComm* comm, void* stream) 
       enqueue({wire::NcclItemKind::Operation, payload_of(operation), comm, nullptr, nullptr}));
 }
 
-}  // namespace
-}  // namespace cuco::nccl
+}  // namespace cuco
 
-using cuco::nccl::submit;
 using cuco::nccl_core::Code;
-using cuco::nccl_core::Kind;
-
-CUCO_NCCL_EXPORT(
-    int,
-    ncclAllReduce,
-    (const void* send, void* recv, size_t count, int type, int op, ncclComm* comm, void* stream)) {
-  return submit(Kind::AllReduce, {send, recv, count, type, op, 0}, comm, stream);
-}
-
-// NOLINTNEXTLINE(readability-function-size): NCCL's signature.
-CUCO_NCCL_EXPORT(int,
-                 ncclReduce,
-                 (const void* send,
-                  void* recv,
-                  size_t count,
-                  int type,
-                  int op,
-                  int root,
-                  ncclComm* comm,
-                  void* stream)) {
-  return submit(Kind::Reduce, {send, recv, count, type, op, root}, comm, stream);
-}
-
-CUCO_NCCL_EXPORT(int,
-                 ncclBroadcast,
-                 (const void* send,
-                  void* recv,
-                  size_t count,
-                  int type,
-                  int root,
-                  ncclComm* comm,
-                  void* stream)) {
-  return submit(Kind::Broadcast, {send, recv, count, type, 0, root}, comm, stream);
-}
-
-CUCO_NCCL_EXPORT(int,
-                 ncclBcast,
-                 (void* buffer, size_t count, int type, int root, ncclComm* comm, void* stream)) {
-  return submit(Kind::Broadcast, {buffer, buffer, count, type, 0, root}, comm, stream);
-}
-
-CUCO_NCCL_EXPORT(
-    int,
-    ncclAllGather,
-    (const void* send, void* recv, size_t count, int type, ncclComm* comm, void* stream)) {
-  return submit(Kind::AllGather, {send, recv, count, type, 0, 0}, comm, stream);
-}
-
-CUCO_NCCL_EXPORT(
-    int,
-    ncclReduceScatter,
-    (const void* send, void* recv, size_t count, int type, int op, ncclComm* comm, void* stream)) {
-  return submit(Kind::ReduceScatter, {send, recv, count, type, op, 0}, comm, stream);
-}
-
-CUCO_NCCL_EXPORT(
-    int,
-    ncclAlltoAll,
-    (const void* send, void* recv, size_t count, int type, ncclComm* comm, void* stream)) {
-  return submit(Kind::AllToAll, {send, recv, count, type, 0, 0}, comm, stream);
-}
-
-CUCO_NCCL_EXPORT(int,
-                 ncclGather,
-                 (const void* send,
-                  void* recv,
-                  size_t count,
-                  int type,
-                  int root,
-                  ncclComm* comm,
-                  void* stream)) {
-  return submit(Kind::Gather, {send, recv, count, type, 0, root}, comm, stream);
-}
-
-CUCO_NCCL_EXPORT(int,
-                 ncclScatter,
-                 (const void* send,
-                  void* recv,
-                  size_t count,
-                  int type,
-                  int root,
-                  ncclComm* comm,
-                  void* stream)) {
-  return submit(Kind::Scatter, {send, recv, count, type, 0, root}, comm, stream);
-}
-
-CUCO_NCCL_EXPORT(
-    int,
-    ncclSend,
-    (const void* send, size_t count, int type, int peer, ncclComm* comm, void* stream)) {
-  return submit(Kind::Send, {send, nullptr, count, type, 0, peer}, comm, stream);
-}
-
-CUCO_NCCL_EXPORT(int,
-                 ncclRecv,
-                 (void* recv, size_t count, int type, int peer, ncclComm* comm, void* stream)) {
-  return submit(Kind::Recv, {nullptr, recv, count, type, 0, peer}, comm, stream);
-}
 
 CUCO_NCCL_EXPORT(int,
                  ncclRedOpCreatePreMulSum,

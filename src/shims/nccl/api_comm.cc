@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "nccl_core/abi_2_28.h"
-#include "shims/nccl/exported_twice.h"
+#include "nccl_core/exported_twice.h"
 #include "shims/nccl/group.h"
 
 namespace cuco::nccl {

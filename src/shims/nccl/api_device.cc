@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "nccl_core/abi_2_28.h"
+#include "nccl_core/exported_twice.h"
 #include "nccl_core/resource_layout.h"
-#include "shims/nccl/exported_twice.h"
 #include "shims/nccl/group.h"
 
 namespace cuco::nccl {
