@@ -4,7 +4,10 @@
 #include <chrono>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "analysis/remembered_texts.h"
+#include "base/hash.h"
 #include "system/jobs/process.h"
 #include "system/os/environment.h"
 #include "toolchain/cuda_toolkit.h"
@@ -15,10 +18,32 @@ namespace {
 
 constexpr auto kDeadline = std::chrono::seconds(300);
 constexpr std::size_t kMaxSyntax = std::size_t{256} << 20U;
+constexpr std::size_t kMostRemembered = std::size_t{32} << 20U;
 
 Error missing_parser(std::string_view why) {
   return {ErrorKind::NotFound,
           fmt::format("the CUDA parser is missing ({}): install libclang-19-dev and rebuild", why)};
+}
+
+/// What the helper writes. A search reads the same programs again and again, and one takes a
+/// second.
+Result<std::string> run_helper(const system::JobSpec& job, std::string_view name) {
+  static RememberedTexts outputs(kMostRemembered);
+  const Digest question =
+      sha256(fmt::format("{}\n{}", fmt::join(job.command.argv, "\n"), job.command.input));
+  if (auto known = outputs.find(question)) return *std::move(known);
+  CUCO_TRY_ASSIGN(system::JobOutcome outcome, system::run_job(job));
+  if (!outcome.succeeded()) {
+    // The loader exits so when libclang is gone that the helper was linked with.
+    constexpr int kLoaderFailed = 127;
+    if (outcome.ending == system::Ending::NotStarted || outcome.code == kLoaderFailed) {
+      return missing_parser(outcome.err.empty() ? describe(outcome) : outcome.err);
+    }
+    return Error{ErrorKind::Protocol,
+                 fmt::format("analyse '{}': {}: {}", name, describe(outcome), outcome.err)};
+  }
+  outputs.add(question, outcome.out);
+  return std::move(outcome.out);
 }
 
 }  // namespace
@@ -50,18 +75,9 @@ Result<CommunicationGraph> analyse(std::string_view name,
   job.command.input = std::string(text);
   job.limits.wall = kDeadline;
   job.limits.output = kMaxSyntax;
-  CUCO_TRY_ASSIGN(const system::JobOutcome outcome, system::run_job(job));
-  if (!outcome.succeeded()) {
-    // The loader exits so when libclang is gone that the helper was linked with.
-    constexpr int kLoaderFailed = 127;
-    if (outcome.ending == system::Ending::NotStarted || outcome.code == kLoaderFailed) {
-      return missing_parser(outcome.err.empty() ? describe(outcome) : outcome.err);
-    }
-    return Error{ErrorKind::Protocol,
-                 fmt::format("analyse '{}': {}: {}", name, describe(outcome), outcome.err)};
-  }
-  CUCO_TRY_ASSIGN(Syntax syntax, parse_syntax(outcome.out));
-  return build_graph(std::move(syntax));
+  CUCO_TRY_ASSIGN(const std::string syntax, run_helper(job, name));
+  CUCO_TRY_ASSIGN(Syntax parsed, parse_syntax(syntax));
+  return build_graph(std::move(parsed));
 }
 
 }  // namespace cuco::analysis
