@@ -6,6 +6,7 @@
 #include <cuda_fp16.h>
 
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -98,18 +99,22 @@ void compare(const Case& c, const Buffer<In>& a, const Buffer<In>& b, const Buff
   ++products;
 }
 
+/// How exact its results are, and how large its elements: integers of one or less would all be 0.
 template <typename T> struct Of;
-template <> struct Of<float> { static constexpr cudaDataType_t type = CUDA_R_32F; static constexpr double tolerance = 1e-6; };
-template <> struct Of<double> { static constexpr cudaDataType_t type = CUDA_R_64F; static constexpr double tolerance = 1e-15; };
-template <> struct Of<__half> { static constexpr cudaDataType_t type = CUDA_R_16F; static constexpr double tolerance = 1e-3; };
-template <> struct Of<__nv_bfloat16> { static constexpr cudaDataType_t type = CUDA_R_16BF; static constexpr double tolerance = 8e-3; };
+template <> struct Of<float> { static constexpr cudaDataType_t type = CUDA_R_32F; static constexpr double tolerance = 1e-6, size = 1; };
+template <> struct Of<double> { static constexpr cudaDataType_t type = CUDA_R_64F; static constexpr double tolerance = 1e-15, size = 1; };
+template <> struct Of<__half> { static constexpr cudaDataType_t type = CUDA_R_16F; static constexpr double tolerance = 1e-3, size = 1; };
+template <> struct Of<__nv_bfloat16> { static constexpr cudaDataType_t type = CUDA_R_16BF; static constexpr double tolerance = 8e-3, size = 1; };
+
+template <> struct Of<int8_t> { static constexpr cudaDataType_t type = CUDA_R_8I; static constexpr double tolerance = 0, size = 100; };
+template <> struct Of<int32_t> { static constexpr cudaDataType_t type = CUDA_R_32I; static constexpr double tolerance = 0, size = 1000; };
 
 template <typename In, typename Out, typename Scale>
 void by_cublas(cublasHandle_t handle, Case c, cublasComputeType_t compute, int way) {
   const int lda = (c.ta ? c.k : c.m) + 3, ldb = (c.tb ? c.n : c.k) + 1, ldc = c.m + 2;
   const size_t sa = (size_t)lda * (c.ta ? c.m : c.k), sb = (size_t)ldb * (c.tb ? c.k : c.n), sc = (size_t)ldc * c.n;
-  Buffer<In> a(sa * c.batches, 1, 1), b(sb * c.batches, 2, 1);
-  Buffer<Out> d(sc * c.batches, 3, 1);
+  Buffer<In> a(sa * c.batches, 1, Of<In>::size), b(sb * c.batches, 2, Of<In>::size);
+  Buffer<Out> d(sc * c.batches, 3, Of<Out>::size);
   const Scale alpha = (Scale)c.alpha, beta = (Scale)c.beta;
   const auto ta = c.ta ? CUBLAS_OP_T : CUBLAS_OP_N, tb = c.tb ? CUBLAS_OP_T : CUBLAS_OP_N;
   if (way == 0) {
@@ -138,18 +143,18 @@ void by_cublas(cublasHandle_t handle, Case c, cublasComputeType_t compute, int w
   compare(c, a, b, d, {}, lda, ldb, ldc, Of<Out>::tolerance);
 }
 
-template <typename In, typename Out>
-void by_lt(cublasLtHandle_t handle, Case c) {
+template <typename In, typename Out, typename Scale = float>
+void by_lt(cublasLtHandle_t handle, Case c, cublasComputeType_t compute = CUBLAS_COMPUTE_32F) {
   const auto ld = [&](int rows, int columns) { return (c.row_major ? columns : rows) + 2; };
   const int ar = c.ta ? c.k : c.m, ac = c.ta ? c.m : c.k, br = c.tb ? c.n : c.k, bc = c.tb ? c.k : c.n;
   const int lda = ld(ar, ac), ldb = ld(br, bc), ldd = ld(c.m, c.n);
   const size_t sa = (size_t)lda * (c.row_major ? ar : ac), sb = (size_t)ldb * (c.row_major ? br : bc);
   const size_t sd = (size_t)ldd * (c.row_major ? c.m : c.n);
-  Buffer<In> a(sa * c.batches, 1, 1), b(sb * c.batches, 2, 1);
-  Buffer<Out> d(sd * c.batches, 3, 1);
+  Buffer<In> a(sa * c.batches, 1, Of<In>::size), b(sb * c.batches, 2, Of<In>::size);
+  Buffer<Out> d(sd * c.batches, 3, Of<Out>::size);
   Buffer<float> bias(c.m, 4, 1);
   cublasLtMatmulDesc_t product;
-  OK(cublasLtMatmulDescCreate(&product, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+  OK(cublasLtMatmulDescCreate(&product, compute, Of<Scale>::type));
   const auto ta = c.ta ? CUBLAS_OP_T : CUBLAS_OP_N, tb = c.tb ? CUBLAS_OP_T : CUBLAS_OP_N;
   OK(cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta));
   OK(cublasLtMatmulDescSetAttribute(product, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb));
@@ -179,7 +184,7 @@ void by_lt(cublasLtHandle_t handle, Case c) {
   int found = 0;
   OK(cublasLtMatmulAlgoGetHeuristic(handle, product, layouts[0], layouts[1], layouts[2], layouts[2], preference, 1,
                                     &heuristic, &found));
-  const float alpha = (float)c.alpha, beta = (float)c.beta;
+  const Scale alpha = (Scale)c.alpha, beta = (Scale)c.beta;
   OK(cublasLtMatmul(handle, product, &alpha, a.device, layouts[0], b.device, layouts[1], &beta, d.device, layouts[2],
                     d.device, layouts[2], &heuristic.algo, nullptr, 0, nullptr));
   compare(c, a, b, d, bias.host, lda, ldb, ldd, Of<Out>::tolerance);
@@ -203,6 +208,9 @@ int main() {
           by_cublas<__nv_bfloat16, __nv_bfloat16, float>(handle, c, CUBLAS_COMPUTE_32F, way);
           by_cublas<__nv_bfloat16, float, float>(handle, c, CUBLAS_COMPUTE_32F, way);
         }
+        // Integers: whole factors, and not a unit of difference.
+        const Case whole{"integers", 36, 28, 44, 2, ta, tb, 3, 0}, sum{"sums of integers", 8, 20, 64, 1, ta, tb, 1, -2};
+        for (const Case& c : {whole, sum}) by_cublas<int8_t, int32_t, int32_t>(handle, c, CUBLAS_COMPUTE_32I, way);
       }
   // The short names, with factors in device memory.
   Buffer<float> factors(2, 9, 1), a(12, 1, 1), x(4, 2, 1), y(3, 3, 1);
@@ -226,6 +234,9 @@ int main() {
           by_lt<__nv_bfloat16, __nv_bfloat16>(light, c);
           by_lt<float, float>(light, c);
         }
+  for (bool row_major : {false, true})
+    for (bool ta : {false, true})
+      by_lt<int8_t, int32_t, int32_t>(light, {"Lt integers", 32, 24, 48, 2, ta, !ta, 2, -1, row_major}, CUBLAS_COMPUTE_32I);
   OK(cublasLtDestroy(light));
   std::printf("%d products agree\n", products);
   return 0;
