@@ -39,7 +39,8 @@ std::string lineage_line(const Entry& entry) {
   return join(parts, ", ");
 }
 
-/// "in kernels 3.1 us → 2.0 us": a shape's phases beside the seed's of the same shape.
+/// "in kernels 3.1 us → 2.0 us": a shape's phases beside the seed's of the same shape, where they
+/// differ.
 std::string phases_of(const candidate::ShapeTime& shape, const Scored* seed) {
   const candidate::ShapeTime* before = nullptr;
   if (seed != nullptr) {
@@ -51,7 +52,9 @@ std::string phases_of(const candidate::ShapeTime& shape, const Scored* seed) {
     auto text = human_seconds(phase.seconds);
     if (before != nullptr) {
       const auto old = std::ranges::find(before->phases, phase.phase, &candidate::PhaseTime::phase);
-      if (old != before->phases.end()) text = human_seconds(old->seconds) + " → " + text;
+      const auto seconds =
+          old == before->phases.end() ? std::string() : human_seconds(old->seconds);
+      if (!seconds.empty() && seconds != text) text.insert(0, seconds + " → ");
     }
     parts.push_back(phase.phase + " " + text);
   }

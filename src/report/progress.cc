@@ -264,13 +264,14 @@ std::vector<Line> closing(const RunState& state, std::string_view run, std::stri
   std::vector<Line> lines = {
       {"done", text + " · " + "correct on " + checked_on(scored)},
       {"", fmt::format("#{}  {}{}", number, design_of(*best), not_repeatable(state))}};
+  // Beside the winner that they are about; what the search itself was worth comes after it.
+  lines.push_back(
+      {"", fmt::format("winner  {}     why  cuco explain {} {}     continue  cuco resume {}",
+                       folder, run, number, run)});
   if (auto forecasts = forecast_text(forecast_record(state)); !forecasts.empty())
     lines.push_back({"forecast", std::move(forecasts)});
   if (auto compared = baselines_text(baselines(state)); !compared.empty())
     lines.push_back({"baselines", std::move(compared)});
-  lines.push_back(
-      {"", fmt::format("winner  {}     why  cuco explain {} {}     continue  cuco resume {}",
-                       folder, run, number, run)});
   return lines;
 }
 

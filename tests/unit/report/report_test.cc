@@ -123,7 +123,8 @@ TEST_F(Reporting, PutsDrawingAtRandomBesideTheSearch) {
   EXPECT_EQ(made.drawn_at, 5);
   EXPECT_EQ(made.from_start, 9);
   EXPECT_NEAR(made.best_from_start, 1.572, 1e-3);
-  EXPECT_THAT(closing(state, "1", "")[2].text,
+  EXPECT_THAT(closing(state, "1", "")[2].text, HasSubstr("why  cuco explain 1 1"));
+  EXPECT_THAT(closing(state, "1", "")[3].text,
               HasSubstr("after 1 of 10 candidates; drawn at random from the same, after 5"));
   EXPECT_EQ(parse_json(result_json(state, "1", ""))->at("result").at("baselines").at("drawn_at"),
             5);
@@ -185,6 +186,23 @@ TEST_F(Reporting, ExplainsGainsAndRejections) {
   EXPECT_THAT(why, HasSubstr("checked  4 shapes and 2 hidden ones × 20 schedules; bound 212 us"));
   EXPECT_THAT(explanation(state, 2), HasSubstr("I am sorry"));
   EXPECT_THAT(why, Not(HasSubstr("machine code")));
+}
+
+TEST_F(Reporting, ExplainsAPhaseWithAnArrowOnlyWhereItChanged) {
+  judge(0, Fidelity::Final,
+        Scored{.seconds = 5e-4,
+               .shapes = {{.shape = "1k",
+                           .seconds = 5e-4,
+                           .phases = {{"math alone", 1e-6}, {"exposed communication", 2e-4}}}}});
+  judge(1, Fidelity::Final,
+        Scored{.seconds = 3.18e-4,
+               .baseline_seconds = 5e-4,
+               .shapes = {{.shape = "1k",
+                           .seconds = 3.18e-4,
+                           .baseline_seconds = 5e-4,
+                           .phases = {{"math alone", 1e-6}, {"exposed communication", 4.4e-5}}}}});
+  EXPECT_THAT(explanation(state, 1),
+              HasSubstr("math alone 1.00 us; exposed communication 200 us → 44.0 us"));
 }
 
 TEST_F(Reporting, SaysWhoseVerdictATwinHas) {
