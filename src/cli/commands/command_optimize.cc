@@ -39,7 +39,7 @@ class OptimizeCommand final : public Command {
     arguments.option("--nvcc", flags_, "FLAG", "compiler flag that it needs; may be repeated");
     asking_.declare(arguments);
     arguments.option("--candidates", candidates_, "N",
-                     "maximum number of candidates (default: 40)");
+                     "maximum number of candidates, the seed included (default: 40)");
     arguments.option("--budget", budget_, "TIME",
                      "maximum duration: 90s, 30m, 2h (default: no limit)");
     arguments.option("--seed", seed_, "N", "seed of the search; the same seed repeats it");

@@ -13,7 +13,8 @@ class ResumeCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments.positional("RUN", run_, "number of the run, or 'last'").completes(Completion::Run);
-    arguments.option("--candidates", candidates_, "N", "maximum number of candidates in total");
+    arguments.option("--candidates", candidates_, "N",
+                     "maximum number of candidates in total, the seed included");
     arguments.option("--budget", budget_, "TIME", "additional time: 90s, 30m, 2h");
   }
 
