@@ -71,6 +71,78 @@ TEST(Misuse, OfOtherCommandsIsToldInASentence) {
   EXPECT_FALSE(std::filesystem::exists(shell.folder() / "mine"));
 }
 
+TEST(Misuse, OfMpirunIsAnsweredWithTheWordsThatStartTheRanks) {
+  const Shell shell;
+  shell.write("p.cu", "int main() {}\n");
+  expect_golden("misuse-mpirun", transcript(shell, {
+                                                       "OMPI_COMM_WORLD_SIZE=2 cuco run p.cu",
+                                                       "PMI_SIZE=16 cuco run p.cu",
+                                                   }));
+}
+
+/// A program that needs no compiler: it says what it was given.
+Shell shell_with_a_script() {
+  Shell shell;
+  shell.write("p", "#!/bin/sh\necho \"program: $*.\"\n");
+  (void)shell("chmod +x p");
+  return shell;
+}
+
+TEST(Conventions, TheProgramGetsTheWordsBehindItAsUnderMpirun) {
+  const Shell shell = shell_with_a_script();
+  expect_golden("run-arguments", transcript(shell, {
+                                                       "cuco run p one two",
+                                                       "cuco run p -- one two",
+                                                       "cuco run --ranks 2 p --steps 5",
+                                                       "cuco run p --ranks 2",
+                                                       "cuco run p --chekc",
+                                                   }));
+}
+
+TEST(Conventions, TheAssumedClusterIsAnnounced) {
+  const Shell shell = shell_with_a_script();
+  expect_golden("run-cluster", transcript(shell, {
+                                                     "cuco run --ranks 8 p",
+                                                     "cuco run --ranks 16 p",
+                                                     "cuco run --topology ib2x8 p",
+                                                     "cuco run --topology ib2x8 --ranks 4 p",
+                                                     "cuco run --topology ib2x8 --ranks 10 p",
+                                                     "cuco run --topology ib2x8 --ranks 4 "
+                                                     "--per-node 2 p",
+                                                     "cuco run --topology ib2x8 --ranks 17 p",
+                                                     "cuco run --topology ib2x8 --ranks 3 "
+                                                     "--per-node 2 p",
+                                                     "cuco run --topology ib2x8 --ranks 8 "
+                                                     "--per-node 2 p",
+                                                     "cuco run --per-node 2 p",
+                                                 }));
+}
+
+/// Of a search: tests/e2e/newcomer/ctrl_c.py.
+TEST(Conventions, CtrlCEndsARunWithAWordAndTheCodeThatShellsExpect) {
+  const Shell shell;
+  shell.write("p", "#!/bin/sh\nexec sleep 60\n");
+  (void)shell("chmod +x p");
+  expect_golden("run-ctrl-c",
+                transcript(shell, {
+                                      "timeout --preserve-status -s INT 1 cuco run p",
+                                      "timeout --preserve-status -s INT 1 cuco run --check p",
+                                  }));
+}
+
+TEST(Conventions, CompletionOffersWhatThereIs) {
+  const Shell shell;
+  (void)shell("mkdir -p runs/0001 runs/0012 && touch runs/0001/events.db runs/0012/events.db");
+  expect_golden("completion-values", transcript(shell, {
+                                                           "cuco completion values topology",
+                                                           "cuco completion values hardware",
+                                                           "cuco completion values workload",
+                                                           "cuco completion values run",
+                                                           "cuco completion values color",
+                                                           "cuco completion ksh",
+                                                       }));
+}
+
 TEST(Misuse, OfBestAndInitDoesNotOverwrite) {
   const Shell shell;
   expect_golden("misuse-overwrite", transcript(shell, {

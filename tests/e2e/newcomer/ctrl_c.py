@@ -101,7 +101,7 @@ def once_between_analysis_and_search(cuco, folder):
     wait_for(search.log, SAYS, ANSWERS_WITHIN * ALLOWANCE)
     search.end(ENDS_STEP_WITHIN * ALLOWANCE)
     said = search.log.read_text()
-    if "cuco resume" not in said or re.search(r"#1\b", said):
+    if "cuco: interrupted; continue with: cuco resume 0001\n" not in said or re.search(r"#1\b", said):
         sys.exit(f"went on, or cannot be resumed:\n{said}")
 
 
