@@ -11,7 +11,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cli/terminal/interrupt.h"
+#include "run/profile_gpus.h"
 #include "targets/virtual/rank_start.h"
 #include "targets/virtual/run_trace.h"
 
@@ -29,6 +31,10 @@ std::string short_count(std::uint64_t count) {
   if (count < 10'000'000) return fmt::format("{:.1f} k", value / 1e3);
   if (count < 10'000'000'000) return fmt::format("{:.1f} M", value / 1e6);
   return fmt::format("{:.1f} G", value / 1e9);
+}
+
+std::string short_bytes(std::uint64_t bytes) {
+  return human_bytes(static_cast<double>(bytes));
 }
 
 std::string short_time(std::uint64_t picoseconds) {
@@ -76,7 +82,10 @@ std::string classes_text(const Json& by_class, std::uint64_t all) {
   return text;
 }
 
-void add_kernel(std::string& out, const Json& kernel, const cli::Terminal& terminal) {
+void add_kernel(std::string& out,
+                const Json& report,
+                const Json& kernel,
+                const cli::Terminal& terminal) {
   const std::uint64_t warps = number(kernel, "warp_instructions");
   const std::uint64_t sectors = number(kernel, "sectors");
   std::uint64_t requested = 0;
@@ -91,11 +100,12 @@ void add_kernel(std::string& out, const Json& kernel, const cli::Terminal& termi
   const auto several = [](std::uint64_t count, std::string_view one, std::string_view more) {
     return fmt::format("{} {}", count, count == 1 ? one : more);
   };
-  out += fmt::format(
-      "{}  {}, {}, {} predicted\n",
-      terminal.styled(cli::Style::Bold, targets::kernel_name(kernel.value("name", ""))),
-      several(number(kernel, "launches"), "launch", "launches"),
-      several(number(kernel, "blocks"), "block", "blocks"), short_time(number(kernel, "time_ps")));
+  out +=
+      fmt::format("{}  {}, {}, {}\n",
+                  terminal.styled(cli::Style::Bold, targets::kernel_name(kernel.value("name", ""))),
+                  several(number(kernel, "launches"), "launch", "launches"),
+                  several(number(kernel, "blocks"), "block", "blocks"),
+                  kernel_time_text(report, kernel.value("name", "")));
   cli::Table facts;
   facts.row({"instructions",
              fmt::format("{} by threads, {} by warps, {} of lanes active",
@@ -103,16 +113,16 @@ void add_kernel(std::string& out, const Json& kernel, const cli::Terminal& termi
                          percent(number(kernel, "thread_instructions"), 32 * warps))});
   facts.row({"by class", classes_text(kernel["by_class"], warps)});
   facts.row({"global memory",
-             fmt::format("{} loads, {} stores, {} atomics (warps); {} B requested, {} sectors, "
+             fmt::format("{} loads, {} stores, {} atomics (warps); {} requested, {} sectors, "
                          "coalescing {}",
                          short_count(number(kernel, "global_loads")),
                          short_count(number(kernel, "global_stores")),
-                         short_count(number(kernel, "atomics")), short_count(requested),
+                         short_count(number(kernel, "atomics")), short_bytes(requested),
                          short_count(moved), percent(ideal, moved))});
-  facts.row({"levels", fmt::format("L1 hits {}, L2 hits {}, {} B from and to HBM",
+  facts.row({"levels", fmt::format("L1 hits {}, L2 hits {}, {} from and to HBM",
                                    percent(number(kernel, "l1_hit_sectors"), sectors),
                                    percent(number(kernel, "l2_hit_sectors"), sectors),
-                                   short_count(number(kernel, "hbm_bytes")))});
+                                   short_bytes(number(kernel, "hbm_bytes")))});
   facts.row({"shared memory", fmt::format("{} passes lost to bank conflicts",
                                           short_count(number(kernel, "bank_conflicts")))});
   facts.row({"control", fmt::format("{} divergent branches, {} arrivals at barriers, {} "
@@ -187,15 +197,21 @@ std::string profile_text(const Json& report, const cli::Terminal& terminal, int 
     kernels.push_back(&kernel);
   std::ranges::stable_sort(kernels, std::greater<>(),
                            [](const Json* kernel) { return number(*kernel, "time_ps"); });
-  std::string out;
+  std::string out = gpus_text(report);
   Sources sources;
   for (const Json* kernel : kernels) {
-    add_kernel(out, *kernel, terminal);
+    add_kernel(out, report, *kernel, terminal);
     add_lines(out, *kernel, terminal, sources, lines_per_kernel);
   }
-  if (kernels.empty()) out = "no kernel ran\n";
-  return out + terminal.styled(cli::Style::Dim, fmt::format("times are predicted for {}\n",
-                                                            report.value("gpu", "?")));
+  if (kernels.empty()) out += "no kernel ran\n";
+  // Three kinds of sums stand side by side; whoever adds them up should know.
+  return out + terminal.styled(
+                   cli::Style::Dim,
+                   fmt::format("summed: counts over all launches on all GPUs, times of a GPU over "
+                               "its launches, waiting over all warps\n"
+                               "streams overlap: times may add up to more than the run took\n"
+                               "times are predicted for {}\n",
+                               report.value("gpu", "?")));
 }
 
 Result<cli::ExitCode> run_profiled(cli::Context& context,

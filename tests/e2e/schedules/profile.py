@@ -27,6 +27,9 @@ line = 1 + next(i for i, text in enumerate(open(source)) if "3 * i + 1;" in text
 assert store["global_accesses"] == 2048, store
 assert store["global_bytes"] == 262144 and store["sectors"] == 8192, store
 assert store["ideal_sectors"] == store["sectors"]
+# One GPU: what it did is told without a range, and what the sums are of.
+assert "GPU 0\n  kernels        1 launch, " in result.stdout and "summed: counts over" in result.stdout, result.stdout
+assert "copies, fills  " in result.stdout and "links" not in result.stdout, result.stdout
 assert "fill" in result.stdout and f"streams.cu:{line}" in result.stdout
 assert "predicted" in result.stdout and "3 * i + 1" in result.stdout
 slices = [event for event in trace if event["ph"] == "X"]
