@@ -7,6 +7,7 @@
 
 #include "analysis/overlap.h"
 #include "analysis/trace/observed_json.h"
+#include "analysis/unfollowed.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/journey/program_reading.h"
@@ -46,6 +47,13 @@ class AnalyzeCommand final : public Command {
     auto read = read_program(program_, includes_, flags_);
     context.terminal.clear_progress();
     CUCO_TRY_ASSIGN(const ReadProgram program, std::move(read));
+    const auto missed = analysis::unfollowed(program.graph);
+    if (program.graph.sites.empty() && !missed.empty()) {
+      return Error{ErrorKind::InvalidInput,
+                   fmt::format("{} communicates where the analysis does not follow: {}, called "
+                               "through a pointer, a table or a library; call it by its name",
+                               program_.string(), analysis::names_of(missed))};
+    }
     if (program.graph.sites.empty()) {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("{} does not communicate: it calls no collective, send or receive "

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/journey/journey.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "analysis/analyse.h"
+#include "analysis/unfollowed.h"
 #include "base/counted.h"
 #include "base/text.h"
 #include "cli/journey/fast_path.h"
@@ -94,6 +97,30 @@ Result<void> judge_start(Run& run, const std::string& file, search::SearchOption
   return run.set_best(race->start);
 }
 
+/// What the links carried between the GPUs in the seed's timed runs; 0: nothing, or nobody looked.
+double carried_by_seed(Run& run) {
+  const candidate::Scored* seed = run.entry(kSeed).scored();
+  double bytes = 0;
+  for (const auto& shape : seed == nullptr ? std::vector<candidate::ShapeTime>() : seed->shapes)
+    bytes = std::max(bytes, shape.wire_bytes);
+  return run.evaluator().target().facts.ranks > 1 ? bytes : 0;
+}
+
+/// Why the graph cannot be all that communicates; empty: nothing speaks against it.
+std::string missed_communication(const analysis::CommunicationGraph& graph, double carried) {
+  if (const auto missed = analysis::unfollowed(graph); !missed.empty()) {
+    return fmt::format(
+        "missed {}: called through a pointer, a table or a library, which the "
+        "analysis does not follow",
+        analysis::names_of(missed));
+  }
+  if (graph.collectives.empty() && carried > 0 && !analysis::has_other_traffic(graph)) {
+    return fmt::format("missed what the seed sends: its GPUs exchanged {} in a run",
+                       human_bytes(carried));
+  }
+  return "";
+}
+
 /// A step of the journey, so its result is recorded and shown even if nothing follows from it.
 Result<analysis::CommunicationGraph> analyse_seed(Run& run,
                                                   const Subject& subject,
@@ -103,14 +130,16 @@ Result<analysis::CommunicationGraph> analyse_seed(Run& run,
   for (const auto& collective : graph.collectives) {
     found.push_back(fmt::format("{} (line {})", collective.name, collective.span.line));
   }
-  CUCO_TRY(run.record_step(
-      {"analyse", graph.problems.empty(),
-       (graph.problems.empty() ? "" : fmt::format("line {}; ", graph.problems.front())) +
-           fmt::format("{}, {}, {}", counted(graph.kernels.size(), "kernel"),
-                       graph.launches.size() == 1
-                           ? "1 launch"
-                           : fmt::format("{} launches", graph.launches.size()),
-                       found.empty() ? "no collective" : join(found, ", "))}));
+  const std::string missed = missed_communication(graph, carried_by_seed(run));
+  const std::string doubt =
+      graph.problems.empty() ? missed : fmt::format("line {}", graph.problems.front());
+  std::string text = fmt::format(
+      "{}{}, {}", doubt.empty() ? "" : doubt + "; ", counted(graph.kernels.size(), "kernel"),
+      graph.launches.size() == 1 ? "1 launch" : fmt::format("{} launches", graph.launches.size()));
+  if (!found.empty()) text += ", " + join(found, ", ");
+  // Not of one whose communication was missed: it has some.
+  if (found.empty() && doubt.empty()) text += ", no collective";
+  CUCO_TRY(run.record_step({"analyse", doubt.empty(), text}));
   return graph;
 }
 

@@ -42,6 +42,7 @@ class DirectiveEvaluator final : public candidate::Evaluator {
     if (text.find("wrong") != std::string::npos) {
       return candidate::Outcome(candidate::WrongResult{.output = "C", .rank = 1, .index = 3});
     }
+    if (carried > 0) scored.shapes.push_back({.shape = "small", .wire_bytes = carried});
     scored.seconds *= 1.0 - 0.1 * static_cast<int>(directive.placement);
     if (directive.chunk.kind == design::ChunkKind::Bytes) {
       scored.seconds *= 1.0 - 1e-9 * static_cast<double>(directive.chunk.bytes);
@@ -49,6 +50,7 @@ class DirectiveEvaluator final : public candidate::Evaluator {
     return candidate::Outcome(scored);
   }
   std::atomic<int> evaluations{0};
+  double carried = 0;  ///< By the links, in a run of whatever is judged.
   candidate::Provenance made_with{.nvcc = "13.0.88"};
 };
 
@@ -124,6 +126,30 @@ TEST_F(Journeys, GoFromTheSeedToAFolder) {
   const int before = evaluator.evaluations;
   ASSERT_TRUE(go(*folder));
   EXPECT_EQ(evaluator.evaluations, before);
+}
+
+TEST_F(Journeys, ShowNoTickForAnAnalysisThatMissedTheCollective) {
+  const std::string table = subject.program + R"(
+    using Gather = ncclResult_t (*)(const void*, void*, size_t, ncclDataType_t, ncclComm_t,
+                                    cudaStream_t);
+    static const Gather kGathers[] = {ncclAllGather, nullptr};
+    extern "C" const void* cuco_table() { return kGathers; })";
+  subject.program = table;
+  options.candidates = 2;
+  ASSERT_TRUE(go(*store::create_run(temp->path() / "runs")));
+  EXPECT_THAT(notes, HasSubstr("analyse ✗ missed ncclAllGather (line "));
+  EXPECT_THAT(notes, testing::Not(HasSubstr("no collective")));
+}
+
+TEST_F(Journeys, BelieveTheSeedsRunsThatItCommunicates) {
+  subject.program = "__global__ void k(int* p) { *p = 1; }\nint main() { k<<<1, 1>>>(nullptr); }\n";
+  options.candidates = 2;
+  evaluator.carried = 1 << 20;
+  ASSERT_TRUE(go(*store::create_run(temp->path() / "runs")));
+  EXPECT_THAT(notes, HasSubstr("analyse ✗ missed what the seed sends: its GPUs exchanged 1 MiB"));
+  evaluator.carried = 0;
+  ASSERT_TRUE(go(*store::create_run(temp->path() / "runs")));
+  EXPECT_THAT(notes, HasSubstr("analyse ✓ 1 kernel, 1 launch, no collective"));
 }
 
 TEST_F(Journeys, EndWithOneResultObjectInJson) {
