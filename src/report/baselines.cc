@@ -62,6 +62,12 @@ Baselines baselines(const candidate::RunState& state) {
   return made;
 }
 
+double best_from_start_seconds(const candidate::RunState& state) {
+  const Baselines made = baselines(state);
+  if (made.best_from_start <= 0 || made.from_start >= made.candidates) return 0;
+  return winner(state)->scored()->baseline_seconds / made.best_from_start;
+}
+
 std::string baselines_text(const Baselines& baselines) {
   if (baselines.found_at == 0 || baselines.candidates < kLeastCandidates) return {};
   std::string text = fmt::format(

@@ -21,6 +21,10 @@ struct Baselines {
 /// Those that full shapes were not spent on count as slower than the winner.
 [[nodiscard]] Baselines baselines(const candidate::RunState& state);
 
+/// Time of the best candidate made from the seed, on the winner's shapes; 0: there is none, or it
+/// is the winner's own way.
+[[nodiscard]] double best_from_start_seconds(const candidate::RunState& state);
+
 /// "found as the 4th of 24; drawn at random from the same 24 it takes 12 (median)"; empty where
 /// there is too little to compare.
 [[nodiscard]] std::string baselines_text(const Baselines& baselines);

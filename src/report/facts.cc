@@ -99,6 +99,30 @@ std::vector<std::pair<std::string, std::string>> asked(const RunState& state) {
   return lines;
 }
 
+std::string drawn_text(const RunState& state) {
+  const auto count = [&](std::string_view verdict) {
+    const auto kinds = rejected(state);
+    const auto found = std::ranges::find(kinds, verdict, &Rejected::verdict);
+    return found == kinds.end() ? 0 : found->count;
+  };
+  return fmt::format(
+      "Inputs, drawn shapes and schedules come from the machine's secret and seed {}: another seed "
+      "tries others. What is tried, and the attacks that the judge is tested with, are in cuco's "
+      "docs/guides/judge.md and docs/attacks.md. Of this run's candidates {} used what is not "
+      "allowed, and {} were faster than physics allows.",
+      state.started ? state.started->seed : 0, count("screen-rejected"), count("quarantined"));
+}
+
+std::string beside_text(const RunState& state, const Beside& beside) {
+  const auto* scored = std::get_if<candidate::Scored>(&beside.outcome);
+  const Entry* best = winner(state);
+  if (scored == nullptr || best == nullptr || scored->seconds <= 0)
+    return fmt::format("{}: {}", beside.name, candidate::summary(beside.outcome));
+  return fmt::format("{}: {}, {:.2f}x the seed's speed; the winner has {:.2f}x that of {}",
+                     beside.name, time_text(*scored), scored->baseline_seconds / scored->seconds,
+                     scored->seconds / best->scored()->seconds, beside.name);
+}
+
 std::vector<LineageStep> lineage_of(const RunState& state, Number number) {
   std::vector<LineageStep> steps;
   std::set<Number> seen;  // a damaged file must not make this endless

@@ -55,6 +55,17 @@ struct PredictedAndMeasured {
 [[nodiscard]] std::vector<PredictedAndMeasured> predicted_and_measured(
     const candidate::RunState& state);
 
+/// A program that is no candidate of the run, judged as its winner was.
+struct Beside {
+  std::string name;  ///< Of its file.
+  candidate::Outcome outcome;
+};
+/// "fused_lsa.cu, written by hand: 20.5 us predicted, the winner is 1.03x as fast", or its verdict.
+[[nodiscard]] std::string beside_text(const candidate::RunState& state, const Beside& beside);
+
+/// From what inputs and schedules were drawn, and against which attacks the judge is tested.
+[[nodiscard]] std::string drawn_text(const candidate::RunState& state);
+
 /// What the run itself took: evaluations by fidelity, and the time of the processors for them.
 struct Effort {
   int judged = 0;

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "program/diff.h"
+#include "report/baselines.h"
 #include "report/facts.h"
 #include "report/progress.h"
 
@@ -35,7 +36,9 @@ std::string factor(const std::optional<double>& value) {
   return value ? fmt::format("{:.2f}x", *value) : "–";
 }
 
-std::string winner_text(const RunState& state, const Entry& best) {
+std::string winner_text(const RunState& state,
+                        const Entry& best,
+                        const std::vector<Beside>& beside) {
   const Scored& scored = *best.scored();
   std::string text = fmt::format("**{}** against {} for the seed: **{}** on {}", time_text(scored),
                                  human_seconds(scored.baseline_seconds), factor(speedup_of(best)),
@@ -54,6 +57,10 @@ std::string winner_text(const RunState& state, const Entry& best) {
     text += fmt::format("| {} | {} | {} | {} |\n", cell(shape.shape), time(shape.seconds),
                         time(shape.baseline_seconds), time(shape.bound_seconds));
   }
+  if (const auto simpler = baselines_text(baselines(state)); !simpler.empty())
+    text += fmt::format("\nAgainst simpler ways on the same budget: {}.\n", cell(simpler));
+  for (const Beside& one : beside)
+    text += fmt::format("\nJudged beside it: {}.\n", cell(beside_text(state, one)));
   text +=
       "\n## How it came about\n\n| | design | changed | over its parent | over the seed |\n"
       "| ---: | --- | --- | ---: | ---: |\n";
@@ -109,17 +116,20 @@ Json evidence_json(const Entry& best) {
 
 }  // namespace
 
-std::string run_markdown(const RunState& state, std::string_view run) {
+std::string run_markdown(const RunState& state,
+                         std::string_view run,
+                         const std::vector<Beside>& beside) {
   std::string text = fmt::format("# {}, run {}\n\n", cell(workload_name(state)), run);
   const Entry* best = winner(state);
   text += best == nullptr ? "No correct candidate was faster than the seed.\n"
-                          : winner_text(state, *best);
+                          : winner_text(state, *best, beside);
   text += "\n## What was checked\n\n";
   if (best != nullptr) {
     const Scored& scored = *best->scored();
     text +=
         fmt::format("The winner is correct on {} shapes and {} hidden ones, in {} schedules.\n",
                     scored.checked_shapes, scored.checked_hidden_shapes, scored.checked_schedules);
+    text += drawn_text(state) + "\n";
     for (const std::string& line : scored.left_out)
       text += fmt::format("- left out: {}\n", cell(line));
     for (const std::string& line : scored.warnings)
@@ -148,7 +158,9 @@ std::string run_markdown(const RunState& state, std::string_view run) {
   return text;
 }
 
-std::string run_json(const RunState& state, std::string_view run) {
+std::string run_json(const RunState& state,
+                     std::string_view run,
+                     const std::vector<Beside>& beside) {
   Json object{
       {"candidates", Json::array()}, {"rejected", Json::array()}, {"asked", Json::object()}};
   if (auto result = parse_json(result_json(state, run, ""))) {
@@ -159,6 +171,16 @@ std::string run_json(const RunState& state, std::string_view run) {
     object["asked"][label] = value;
   for (const Entry& entry : state.entries)
     object["candidates"].push_back(json_of(entry));
+  object["beside"] = Json::array();
+  for (const Beside& one : beside) {
+    Json judged{{"name", one.name}, {"verdict", candidate::verdict(one.outcome)}};
+    if (const auto* scored = std::get_if<Scored>(&one.outcome)) {
+      judged["seconds"] = scored->seconds;
+      judged["baseline_seconds"] = scored->baseline_seconds;
+      judged["predicted"] = scored->predicted;
+    }
+    object["beside"].push_back(std::move(judged));
+  }
   for (const Rejected& kind : rejected(state)) {
     object["rejected"].push_back({{"verdict", kind.verdict},
                                   {"count", kind.count},
@@ -182,6 +204,7 @@ std::string run_json(const RunState& state, std::string_view run) {
       object["lineage"].push_back(std::move(one));
     }
     object["evidence"] = evidence_json(*best);
+    object["evidence_from"] = drawn_text(state);
   }
   return to_text(object) + "\n";
 }

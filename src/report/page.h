@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "candidate/run_state.h"
+#include "report/facts.h"
 #include "report/timeline/rank_timeline.h"
 
 namespace cuco::report {
@@ -17,6 +18,7 @@ struct PageOptions {
   std::string state;                                ///< "running", "finished: …".
   bool live = false;                                ///< Reload every few seconds.
   std::optional<Timeline> timeline = std::nullopt;  ///< Of seed and winner, where it was recorded.
+  std::vector<Beside> beside = {};                  ///< What somebody else wrote.
 };
 
 /// One run: what was asked, the result against baseline and bound, how it was found, what was

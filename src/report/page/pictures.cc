@@ -70,11 +70,18 @@ double step_of(double length, int wanted) {
 
 }  // namespace
 
-std::string result_picture(const Scored& winner) {
-  std::vector<Bar> list{{"seed", winner.baseline_seconds, "--seed"},
-                        {"winner", winner.seconds, "--good"}};
+std::string result_picture(const Scored& winner,
+                           double best_from_seed,
+                           const std::vector<Beside>& beside) {
+  std::vector<Bar> list{{"seed", winner.baseline_seconds, "--seed"}};
+  if (best_from_seed > 0) list.push_back({"best made from the seed", best_from_seed, "--soft"});
+  for (const Beside& one : beside) {
+    if (const auto* scored = std::get_if<Scored>(&one.outcome))
+      list.push_back({one.name, scored->seconds, "--soft"});
+  }
+  list.push_back({"winner", winner.seconds, "--good"});
   if (winner.bound_seconds > 0) list.push_back({"speed of light", winner.bound_seconds, "--bar"});
-  return bars(list, "times of seed and winner, and the bound");
+  return bars(list, "times of seed, winner and simpler ways, and the bound");
 }
 
 std::string roofline_picture(const Scored& winner) {

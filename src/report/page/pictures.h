@@ -6,12 +6,16 @@
 #include <string>
 
 #include "candidate/run_state.h"
+#include "report/facts.h"
 #include "report/timeline/rank_timeline.h"
 
 namespace cuco::report {
 
-/// Seed, winner and bound as bars on one scale.
-[[nodiscard]] std::string result_picture(const candidate::Scored& winner);
+/// Seed, winner and bound as bars on one scale, what was best without children (0: no bar), and
+/// what somebody else wrote.
+[[nodiscard]] std::string result_picture(const candidate::Scored& winner,
+                                         double best_from_seed,
+                                         const std::vector<Beside>& beside);
 
 /// One dot per candidate, the best so far as a line; the seed is at 1, rejected ones are crosses.
 [[nodiscard]] std::string history_picture(const candidate::RunState& state);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "report/baselines.h"
 #include "report/facts.h"
 #include "report/page/html.h"
 #include "report/progress.h"
@@ -153,6 +154,16 @@ std::string shapes_table(const Scored& scored) {
                             escaped(scored.hardware));
 }
 
+std::string simpler_ways(const RunState& state, const std::vector<Beside>& beside) {
+  const std::string drawn = baselines_text(baselines(state));
+  std::string text;
+  if (!drawn.empty())
+    text = fmt::format("<p>Against simpler ways on the same budget: {}.</p>\n", escaped(drawn));
+  for (const Beside& one : beside)
+    text += fmt::format("<p>Judged beside it: {}.</p>\n", escaped(beside_text(state, one)));
+  return text;
+}
+
 std::string evidence(const RunState& state, const Entry* winner) {
   std::string text;
   if (winner != nullptr) {
@@ -170,6 +181,7 @@ std::string evidence(const RunState& state, const Entry* winner) {
           scored->checked_hidden_shapes, scored->checked_schedules);
     }
     text += "</table></div>\n";
+    text += fmt::format("<p class=\"soft\">{}</p>\n", escaped(drawn_text(state)));
     const Scored& scored = *winner->scored();
     if (!scored.left_out.empty())
       text += "<p class=\"soft\">Not tried, or less often:</p>" + list_of(scored.left_out);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "candidate/run_state.h"
+#include "report/facts.h"
 
 namespace cuco::report {
 
@@ -13,6 +14,10 @@ namespace cuco::report {
 [[nodiscard]] std::string asked_table(const candidate::RunState& state);
 [[nodiscard]] std::string lineage_table(const candidate::RunState& state, candidate::Number number);
 [[nodiscard]] std::string shapes_table(const candidate::Scored& scored);
+/// The winner beside drawing at random, the best that was made from the seed, and what somebody
+/// else wrote; may be empty.
+[[nodiscard]] std::string simpler_ways(const candidate::RunState& state,
+                                       const std::vector<Beside>& beside);
 /// What the winner has shown, and what became of those that did not.
 [[nodiscard]] std::string evidence(const candidate::RunState& state,
                                    const candidate::Entry* winner);

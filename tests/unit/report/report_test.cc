@@ -130,6 +130,50 @@ TEST_F(Reporting, PutsDrawingAtRandomBesideTheSearch) {
             5);
 }
 
+TEST_F(Reporting, ComparesWithSimplerWaysAndSaysFromWhichSeedItDrew) {
+  for (int number = 3; number <= 9; ++number) {
+    add(number, "int other;\n", "");
+    judge(number, Fidelity::Scaled, Scored{.seconds = 4e-4, .baseline_seconds = 5e-4});
+  }
+  judge(9, Fidelity::Scaled, candidate::Quarantined{.seconds = 1e-9});
+  EXPECT_THAT(run_page(state, {}), Not(HasSubstr("best made from the seed")))
+      << "the winner itself was made from the seed";
+  candidate::Candidate child{.number = 10, .source = program::single_file("program.cu", "int c;")};
+  child.lineage = {.proposer = "expert", .phase = "explore", .parent = 3};
+  append(candidate::Proposed{child, std::nullopt});
+  judge(10, Fidelity::Final, Scored{.seconds = 2e-4, .baseline_seconds = 5e-4});
+  append(candidate::BestChanged{10, 2e-4});
+  const std::string page = run_page(state, {});
+  const std::string markdown = run_markdown(state, "0001");
+  for (const std::string& text : {page, markdown}) {
+    EXPECT_THAT(text, HasSubstr("as fast as the winner within 1 % after"));
+    EXPECT_THAT(text, HasSubstr("made from the seed: 1.57x"));
+    EXPECT_THAT(text, HasSubstr("and seed 7: another seed tries others"));
+    EXPECT_THAT(text, HasSubstr("0 used what is not allowed, and 1 were faster than physics"));
+  }
+  EXPECT_THAT(page, HasSubstr("best made from the seed</text>"));
+  const auto json = parse_json(run_json(state, "0001"));
+  EXPECT_GT(json->at("result").at("baselines").at("drawn_at").get<int>(), 1);
+  EXPECT_THAT(json->at("evidence_from").get<std::string>(), HasSubstr("seed 7"));
+}
+
+TEST_F(Reporting, PutsWhatWasWrittenByHandBesideTheWinner) {
+  const std::vector<Beside> beside{
+      {"fused_<lsa>.cu", Scored{.seconds = 4e-4, .baseline_seconds = 5e-4}},
+      {"wrong.cu", candidate::Crashed{}}};
+  const std::string page = run_page(state, {.beside = beside});
+  EXPECT_THAT(page, HasSubstr("fused_&lt;lsa&gt;.cu</text>"));
+  EXPECT_THAT(page, HasSubstr("fused_&lt;lsa&gt;.cu: 400 us predicted, 1.25x the seed&#39;s speed; the "
+                              "winner has 1.26x that of fused_&lt;lsa&gt;.cu"));
+  EXPECT_THAT(page, HasSubstr("wrong.cu: "));
+  EXPECT_THAT(page, Not(HasSubstr("wrong.cu</text>")));
+  EXPECT_THAT(run_markdown(state, "1", beside), HasSubstr("Judged beside it: fused_&lt;lsa>.cu"));
+  const auto json = parse_json(run_json(state, "1", beside));
+  EXPECT_EQ(json->at("beside").at(0).at("seconds"), 4e-4);
+  EXPECT_EQ(json->at("beside").at(1).at("verdict"), "crashed");
+  EXPECT_EQ(parse_json(run_json(state, "1"))->at("beside").size(), 0U);
+}
+
 TEST_F(Reporting, HasNoWinnerThatIsFasterByLessThanHalfAPercent) {
   candidate::Scored scored = *state.entries[1].scored();
   scored.seconds = scored.baseline_seconds / 1.004;
