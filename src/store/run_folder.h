@@ -5,6 +5,7 @@
 ///     runs/0003/events.db      the store
 ///     runs/0003/lock           held by the process that works on the run
 ///     runs/0003/best/          the winner, written when a run ends
+///     runs/0003/timelines/     what candidates do when: 4.json, and 4.trace.json for trace viewers
 ///     runs/demo                the recorded run of `cuco demo`, the same inside
 #pragma once
 
@@ -24,6 +25,12 @@ struct RunFolder {
 
   [[nodiscard]] system::Path database() const { return path / "events.db"; }
   [[nodiscard]] system::Path best() const { return path / "best"; }
+  [[nodiscard]] system::Path timeline(int candidate) const {
+    return path / "timelines" / (std::to_string(candidate) + ".json");
+  }
+  [[nodiscard]] system::Path trace(int candidate) const {
+    return path / "timelines" / (std::to_string(candidate) + ".trace.json");
+  }
 };
 
 /// Makes the next free folder under `root`. Two processes never get the same one.

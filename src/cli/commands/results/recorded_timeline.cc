@@ -10,10 +10,35 @@
 namespace cuco::cli {
 namespace {
 
-constexpr const char* kTimeline = "timeline.json";
-constexpr const char* kTrace = "trace.json";
+/// Only what passed is timed, and so has a timeline; virtual GPUs alone can be watched.
+Result<const candidate::Entry*> timed_entry(const candidate::RunState& state,
+                                            candidate::Number number) {
+  if (number < 0 || static_cast<std::size_t>(number) >= state.entries.size())
+    return Error{ErrorKind::NotFound, fmt::format("the run has no candidate #{}", number)};
+  const auto& entry = state.entries[static_cast<std::size_t>(number)];
+  const auto* scored = entry.scored();
+  if (scored == nullptr) {
+    return Error{ErrorKind::NotFound,
+                 fmt::format("#{} has no timeline: it did not pass, and is not timed", number)};
+  }
+  if (!scored->predicted) {
+    return Error{ErrorKind::NotFound,
+                 fmt::format("#{} has no timeline: it was measured; timelines are recorded on "
+                             "virtual GPUs",
+                             number)};
+  }
+  return &entry;
+}
 
-/// A timeline of another program than the run's would be a lie.
+/// The seed's part of it serves the seed, too.
+report::Timeline seed_part(report::Timeline timeline) {
+  timeline.candidate = candidate::kSeed;
+  std::erase_if(timeline.programs, [](const auto& one) { return one.program != "seed"; });
+  return timeline;
+}
+
+}  // namespace
+
 Result<void> check_seed(const candidate::RunState& state) {
   const std::string& workload = state.started->workload;
   std::error_code code;
@@ -27,11 +52,9 @@ Result<void> check_seed(const candidate::RunState& state) {
   return {};
 }
 
-}  // namespace
-
 std::optional<report::Timeline> kept_timeline(const store::RunFolder& folder,
                                               candidate::Number number) {
-  const auto text = system::read_file(folder.path / kTimeline);
+  const auto text = system::read_file(folder.timeline(number));
   if (!text) return std::nullopt;
   auto timeline = report::parse_timeline(*text);
   if (!timeline || timeline->candidate != number) return std::nullopt;
@@ -45,8 +68,10 @@ Result<report::Timeline> record_timeline(const candidate::RunState& state,
     return Error{ErrorKind::NotFound, "the run has no seed"};
   CUCO_TRY(check_seed(state));
   CUCO_TRY_ASSIGN(const JourneyOptions options, parse_journey_options(state.started->options));
-  const auto& candidate = state.entries[static_cast<std::size_t>(number)].candidate;
-  const system::Path trace = folder.path / kTrace;
+  CUCO_TRY_ASSIGN(const candidate::Entry* entry, timed_entry(state, number));
+  const auto& candidate = entry->candidate;
+  const system::Path trace = folder.trace(number);
+  CUCO_TRY(system::make_folder(trace.parent_path()));
   const auto judge = [&](const Subject&, candidate::Evaluator& evaluator) -> Result<ExitCode> {
     CUCO_TRY_ASSIGN(const auto outcome,
                     evaluator.evaluate(candidate, {.fidelity = candidate::Fidelity::Quick}));
@@ -57,7 +82,10 @@ Result<report::Timeline> record_timeline(const candidate::RunState& state,
   CUCO_TRY_ASSIGN(const std::string text, system::read_file(trace));
   CUCO_TRY_ASSIGN(report::Timeline timeline, report::timeline_of_trace(text));
   timeline.candidate = number;
-  CUCO_TRY(system::write_file(folder.path / kTimeline, report::to_json(timeline)));
+  const report::Timeline seed = seed_part(timeline);
+  CUCO_TRY(system::write_file(folder.timeline(candidate::kSeed), report::to_json(seed)));
+  if (number == candidate::kSeed) return seed;
+  CUCO_TRY(system::write_file(folder.timeline(number), report::to_json(timeline)));
   return timeline;
 }
 
