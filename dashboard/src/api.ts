@@ -28,13 +28,13 @@ export interface RunHead {
 export interface Step { step: string; ok: boolean; detail: string }
 export interface Plan {
   number: number; parent?: number; design: string; reason: string; expected_gain: number; preconditions: string[];
+  tries: number[];
 }
 export interface RunDetail extends RunHead {
   asked: [string, string][];
   steps: Step[];
   plans: Plan[];
   notes: string[];
-  timeline: boolean;
   judge_seconds: number;
 }
 
@@ -92,14 +92,15 @@ export interface CandidateDetail {
   code_hash: string; parent: number | null; inspirations: number[]; plan: number | null;
   verdicts: Verdict[]; files: SourceFile[]; seed_files: SourceFile[]; parent_files: SourceFile[];
   exchanges: Exchange[];
+  timeline: boolean;
 }
 
 export interface Stretch { begin: number; end: number; what: string }
 export interface Lane { activity: string; stretches: [number, number, string][] }
-export interface Timeline {
-  candidate: number;
-  programs: { program: string; ranks: { rank: number; lanes: Lane[] }[] }[];
-}
+export interface ProgramTimeline { program: string; ranks: { rank: number; lanes: Lane[] }[] }
+export interface Timeline { candidate: number; programs: ProgramTimeline[] }
+/** What is being recorded, or was last. */
+export interface Recording { run: string; candidate: number; state: "running" | "done" | "failed"; seconds: number; problem: string }
 
 export interface Sum {
   calls: number; prompt_tokens: number; answer_tokens: number; cached_tokens: number; reasoning_tokens: number;
@@ -118,10 +119,10 @@ export interface Lesson {
 
 export class Problem extends Error {}
 
-async function get<T>(path: string): Promise<T> {
+async function ask<T>(path: string, method: "GET" | "POST"): Promise<T> {
   let answer: Response;
   try {
-    answer = await fetch(path, { headers: { Accept: "application/json" } });
+    answer = await fetch(path, { method, headers: { Accept: "application/json" } });
   } catch {
     throw new Problem("The server does not answer. Is cuco serve still running?");
   }
@@ -132,6 +133,7 @@ async function get<T>(path: string): Promise<T> {
   return (await answer.json()) as T;
 }
 
+const get = <T>(path: string) => ask<T>(path, "GET");
 const runPath = (run: string) => `/api/runs/${encodeURIComponent(run)}`;
 
 export const getRuns = () => get<RunHead[]>("/api/runs");
@@ -139,7 +141,11 @@ export const getRun = (run: string) => get<RunDetail>(runPath(run));
 export const getCandidates = async (run: string) => unpacked(await get<CandidateRows>(`${runPath(run)}/candidates`));
 export const getCandidate = (run: string, number: number) =>
   get<CandidateDetail>(`${runPath(run)}/candidates/${number}`);
-export const getTimeline = (run: string) => get<Timeline>(`${runPath(run)}/timeline`);
+const timelinePath = (run: string, number: number) => `${runPath(run)}/candidates/${number}/timeline`;
+export const getTimeline = (run: string, number: number) => get<Timeline>(timelinePath(run, number));
+/** Only one at a time; getRecording() tells how it goes. */
+export const record = (run: string, number: number) => ask<Recording>(timelinePath(run, number), "POST");
+export const getRecording = () => get<Recording | null>("/api/recording");
 /** Candidates from the `first` one of those on that cost something. */
 export const getCost = (run: string, first = 0) => get<Cost>(`${runPath(run)}/cost/${first}`);
 export const getArchive = (run: string) => get<Archive>(`${runPath(run)}/archive`);

@@ -18,6 +18,8 @@ export function duration(seconds: number): string {
 }
 
 export const factor = (value: number | undefined) => (value && value > 0 ? `${value.toFixed(2)}x` : "–");
+/** "1 shape", "2 shapes". */
+export const some = (number: number | undefined, what: string) => `${number ?? 0} ${what}${number === 1 ? "" : "s"}`;
 export const count = (value: number) => value.toLocaleString("en");
 export const date = (milliseconds: number) =>
   new Date(milliseconds).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });

@@ -54,7 +54,8 @@ bool is_loopback(std::string_view address) {
 }
 
 Admission admit(const Caller& caller, const Door& door) {
-  if (caller.method != "GET" && caller.method != "HEAD") return Admission::WrongMethod;
+  const bool reads = caller.method == "GET" || caller.method == "HEAD";
+  if (!reads && (caller.method != "POST" || !caller.takes_post)) return Admission::WrongMethod;
   // Whoever has the token reached this machine by a name that we need not know.
   if (door.token.empty() && !is_own_name(caller.host, door)) return Admission::WrongHost;
   // A link that somebody followed is welcome; a request that a foreign page made is not.
@@ -62,8 +63,10 @@ Admission admit(const Caller& caller, const Door& door) {
     return Admission::OtherSite;
   if (caller.fetch_site == "cross-site" || caller.fetch_site == "same-site")
     return Admission::OtherSite;
+  // Browsers name the origin of every POST: one without is not from a page of ours.
+  if (!reads && caller.origin.empty()) return Admission::OtherSite;
   if (door.token.empty() || same(token_of(caller.cookie), door.token)) return Admission::Welcome;
-  return same(caller.token, door.token) ? Admission::NewWithToken : Admission::NoToken;
+  return reads && same(caller.token, door.token) ? Admission::NewWithToken : Admission::NoToken;
 }
 
 std::string cookie_of(const Door& door) {

@@ -16,7 +16,8 @@ struct Caller {
   std::string fetch_site;  ///< Sec-Fetch-Site; empty where a browser does not send it.
   std::string origin;
   std::string cookie;
-  std::string token;  ///< Of the query.
+  std::string token;        ///< Of the query.
+  bool takes_post = false;  ///< The path is one that something can be posted to.
 };
 
 struct Door {

@@ -18,11 +18,13 @@
 namespace cuco::dashboard {
 namespace {
 
+constexpr const char* kJson = "application/json";
+constexpr std::string_view kRun = "/api/runs/";
+
 Answer json_answer(const Result<Json>& json) {
-  constexpr const char* kType = "application/json";
-  if (json) return {200, kType, to_text(*json)};
+  if (json) return {200, kJson, to_text(*json)};
   const int status = json.error().kind() == ErrorKind::NotFound ? 404 : 500;
-  return {status, kType, to_text(Json{{"error", json.error().message()}})};
+  return {status, kJson, to_text(Json{{"error", json.error().message()}})};
 }
 
 /// Newest first, the demonstration last.
@@ -59,12 +61,13 @@ Result<Json> candidates_json(const store::RunFolder& folder, const store::RunRea
   return object;
 }
 
-Result<Json> timeline_json(const store::RunFolder& folder) {
-  auto text = system::read_file(folder.path / "timeline.json", 64U << 20U);
+Result<Json> timeline_json(const store::RunFolder& folder, candidate::Number number) {
+  auto text = system::read_file(folder.timeline(number), 64U << 20U);
   if (!text) {
-    return Error{
-        ErrorKind::NotFound,
-        fmt::format("no timeline was recorded; record one with: cuco report {}", folder.name)};
+    return Error{ErrorKind::NotFound,
+                 fmt::format("the timeline of #{0} was not recorded; record it with: cuco report "
+                             "{1} --record {0}",
+                             number, folder.name)};
   }
   CUCO_TRY_ASSIGN(const auto timeline, report::parse_timeline(*text));
   return parse_json(report::to_json(timeline));
@@ -103,19 +106,40 @@ std::optional<int> number_in(std::string_view text) {
   return whole && number >= 0 ? std::optional(number) : std::nullopt;
 }
 
+/// NAME, "candidates", NUMBER, "timeline".
+bool is_timeline(const std::vector<std::string_view>& parts) {
+  return parts.size() == 4 && parts[1] == "candidates" && parts[3] == "timeline" &&
+         number_in(parts[2]);
+}
+
 Result<Json> run_answer(const Site& site, const std::vector<std::string_view>& parts) {
   CUCO_TRY_ASSIGN(const store::RunFolder folder, find_shown(site, parts[0]));
   const std::string_view what = parts.size() > 1 ? parts[1] : "";
-  if (what == "timeline" && parts.size() == 2) return timeline_json(folder);
+  if (is_timeline(parts)) return timeline_json(folder, *number_in(parts[2]));
   CUCO_TRY_ASSIGN(const store::RunReader reader, store::RunReader::open(folder));
   if (parts.size() == 1) return detail_json(folder, reader);
   if (what == "candidates" && parts.size() == 2) return candidates_json(folder, reader);
   if (what == "cost" && parts.size() == 2) return cost_json(reader, 0);
   if (what == "archive" && parts.size() == 2) return archive_json(reader);
   const auto number = parts.size() == 3 ? number_in(parts[2]) : std::nullopt;
-  if (what == "candidates" && number) return candidate_json(reader, *number);
+  if (what == "candidates" && number) return candidate_json(folder, reader, *number);
   if (what == "cost" && number) return cost_json(reader, static_cast<std::size_t>(*number));
   return no_such(join(std::vector<std::string>(parts.begin(), parts.end()), "/"));
+}
+
+/// The run of a candidate that a timeline can be recorded of.
+Result<store::RunFolder> timed(const Site& site, std::string_view run, candidate::Number number) {
+  CUCO_TRY_ASSIGN(store::RunFolder folder, find_shown(site, run));
+  CUCO_TRY_ASSIGN(const store::RunReader reader, store::RunReader::open(folder));
+  CUCO_TRY_ASSIGN(const auto found, reader.candidate(number));
+  if (!found)
+    return Error{ErrorKind::NotFound, fmt::format("the run has no candidate #{}", number)};
+  const bool is_timed = found->seconds > 0 && found->rung;
+  if (!is_timed || !candidate::is_predicted(found->rung->target)) {
+    return Error{ErrorKind::NotFound,
+                 fmt::format("#{} has no timeline: only what passed on virtual GPUs has", number)};
+  }
+  return folder;
 }
 
 /// The same without scripts, for machines without npm.
@@ -152,9 +176,26 @@ Result<store::RunFolder> find_shown(const Site& site, std::string_view name) {
   return folder;
 }
 
+bool takes_post(std::string_view path) {
+  return path.starts_with(kRun) && is_timeline(split(path.substr(kRun.size()), '/'));
+}
+
+Answer answer_post(const Site& site, std::string_view path, Recorder& recorder) {
+  if (!takes_post(path)) return json_answer(no_such(path));
+  const auto parts = split(path.substr(kRun.size()), '/');
+  auto folder = timed(site, parts[0], *number_in(parts[2]));
+  if (!folder) return json_answer(folder.error());
+  if (auto begun = recorder.start(folder->name, *number_in(parts[2])); !begun)
+    return {409, kJson, to_text(Json{{"error", begun.error().message()}})};
+  return {202, kJson, to_text(recorder.state())};
+}
+
+Answer recording(const Recorder& recorder) {
+  return json_answer(recorder.state());
+}
+
 Answer answer(const Site& site, std::string_view path) {
   constexpr std::string_view kApi = "/api/";
-  constexpr std::string_view kRun = "/api/runs/";
   if (path == "/api/runs") return json_answer(runs_json(site));
   if (path == "/api/knowledge") return json_answer(knowledge_json(site));
   if (path.starts_with(kRun))

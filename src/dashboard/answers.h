@@ -6,7 +6,9 @@
 ///     /api/runs/NAME                     what was asked, steps, plans
 ///     /api/runs/NAME/candidates          all, a row each
 ///     /api/runs/NAME/candidates/NUMBER   one, with verdicts, sources and questions
-///     /api/runs/NAME/timeline            of seed and winner
+///     /api/runs/NAME/candidates/NUMBER/timeline
+///                                        of it and the seed; POST records it
+///     /api/recording                     what is being recorded, or was last
 ///     /api/runs/NAME/cost, …/cost/N      of its models; candidates from the Nth on
 ///     /api/runs/NAME/archive             what the search's archive is made of
 ///     /api/knowledge                     what runs have taught
@@ -19,6 +21,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "dashboard/recorder.h"
 #include "dashboard/web_files.h"
 #include "store/run_folder.h"
 #include "system/os/files.h"
@@ -39,6 +42,15 @@ struct Site {
 
 /// Read per request, also while a search writes.
 [[nodiscard]] Answer answer(const Site& site, std::string_view path);
+
+/// Whether the path is one that POST does something with.
+[[nodiscard]] bool takes_post(std::string_view path);
+
+/// What a POST asks for: a recording. 202: it has begun; 409: another one is under way.
+[[nodiscard]] Answer answer_post(const Site& site, std::string_view path, Recorder& recorder);
+
+/// /api/recording.
+[[nodiscard]] Answer recording(const Recorder& recorder);
 
 /// NotFound also for runs that are not shown.
 [[nodiscard]] Result<store::RunFolder> find_shown(const Site& site, std::string_view name);

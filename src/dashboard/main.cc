@@ -11,7 +11,9 @@
 
 #include "dashboard/admission.h"
 #include "dashboard/answers.h"
+#include "dashboard/recorder.h"
 #include "system/os/kernel.h"
+#include "system/os/system_clock.h"
 
 namespace {
 using namespace cuco;             // NOLINT: a program's own file
@@ -53,7 +55,8 @@ void send(httplib::Response& response, Answer answer) {
 
 class Server {
  public:
-  Server(Site site, Door door) : site_(std::move(site)), door_(std::move(door)) {
+  Server(Site site, Door door, std::vector<std::string> command)
+      : site_(std::move(site)), door_(std::move(door)), recorder_(std::move(command), clock_) {
     server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
     server_.set_payload_max_length(kLongestRequest);
     server_.set_keep_alive_max_count(1000);
@@ -64,6 +67,11 @@ class Server {
     });
     server_.Get(R"(/api/runs/([^/]+)/events)",
                 [this](const auto& request, auto& response) { follow(request, response); });
+    server_.Get("/api/recording",
+                [this](const auto&, auto& response) { send(response, recording(recorder_)); });
+    server_.Post(".*", [this](const auto& request, auto& response) {
+      send(response, answer_post(site_, request.path, recorder_));
+    });
     server_.Get(".*", [this](const auto& request, auto& response) {
       send(response, answer(site_, request.path));
     });
@@ -96,7 +104,8 @@ class Server {
     };
     switch (admit({request.method, request.get_header_value("Host"),
                    request.get_header_value("Sec-Fetch-Site"), request.get_header_value("Origin"),
-                   request.get_header_value("Cookie"), request.get_param_value("token")},
+                   request.get_header_value("Cookie"), request.get_param_value("token"),
+                   takes_post(request.path)},
                   door_)) {
       case Admission::Welcome:
         return true;
@@ -105,7 +114,7 @@ class Server {
         response.set_redirect(request.path.starts_with("//") ? "/" : request.path.c_str());
         return false;
       case Admission::WrongMethod:
-        return refuse(405, "runs are shown, not changed");
+        return refuse(405, "runs are shown, not changed; only timelines are recorded");
       case Admission::WrongHost:
         return refuse(403, "this name is not the server's");
       case Admission::OtherSite:
@@ -157,9 +166,17 @@ class Server {
 
   Site site_;
   Door door_;
+  system::SystemClock clock_;
+  Recorder recorder_;
   httplib::Server server_;
   std::atomic<int> followers_ = 0;
 };
+
+/// What records a timeline: `cuco report`, which runs candidates as any judgement does.
+std::vector<std::string> recording_command(const std::string& root) {
+  const auto program = system::find_helper("cuco");
+  return {program ? program->string() : "cuco", "--set", "store.folder=" + root, "report"};
+}
 
 /// The built pages, if there are any.
 WebFiles web_files() {
@@ -189,7 +206,7 @@ int main(int argc, char** argv) {
   }
   const std::string root = site.root.string();
   const Door shown = door;
-  Server server(std::move(site), std::move(door));
+  Server server(std::move(site), std::move(door), recording_command(root));
   const auto port = server.bind(wanted);
   if (!port) {
     fmt::print(

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <filesystem>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -131,18 +132,21 @@ Result<Json> detail_json(const store::RunFolder& folder, const store::RunReader&
   for (const auto& step : state.steps)
     object["steps"].push_back({{"step", step.step}, {"ok", step.ok}, {"detail", step.detail}});
   object["plans"] = Json::array();
+  std::map<int, std::vector<candidate::Number>> tries;
+  if (!state.plans.empty()) {
+    CUCO_TRY_ASSIGN(tries, reader.tries());
+  }
   for (const auto& plan : state.plans) {
     Json one{{"number", plan.number},
              {"design", design::to_text(plan.directive)},
              {"reason", plan.reason},
              {"expected_gain", plan.expected_gain},
-             {"preconditions", plan.preconditions}};
+             {"preconditions", plan.preconditions},
+             {"tries", tries[plan.number]}};
     if (plan.parent) one["parent"] = *plan.parent;
     object["plans"].push_back(std::move(one));
   }
   object["notes"] = state.notes.empty() ? std::vector<std::string>() : state.notes.back();
-  std::error_code code;
-  object["timeline"] = std::filesystem::exists(folder.path / "timeline.json", code);
   return object;
 }
 
@@ -167,7 +171,9 @@ Json rows_json(std::span<const CandidateSummary> list) {
   return {{"words", words.take()}, {"rows", std::move(rows)}};
 }
 
-Result<Json> candidate_json(const store::RunReader& reader, candidate::Number number) {
+Result<Json> candidate_json(const store::RunFolder& folder,
+                            const store::RunReader& reader,
+                            candidate::Number number) {
   CUCO_TRY_ASSIGN(const auto events,
                   number < 0 ? std::vector<candidate::Event>() : reader.events_of(number));
   if (events.empty())
@@ -197,6 +203,8 @@ Result<Json> candidate_json(const store::RunReader& reader, candidate::Number nu
     if (const auto* exchanged = std::get_if<candidate::Exchanged>(&event.body))
       object["exchanges"].push_back(exchange_json(exchanged->exchange));
   }
+  std::error_code code;
+  object["timeline"] = std::filesystem::exists(folder.timeline(number), code);
   CUCO_TRY_ASSIGN(object["seed_files"], files_of(reader, candidate::kSeed));
   CUCO_TRY_ASSIGN(object["parent_files"],
                   files_of(reader, made.lineage.parent.value_or(candidate::kSeed)));

@@ -19,7 +19,9 @@ namespace cuco::dashboard {
 /// Rows without names of columns; texts that repeat are sent once.
 [[nodiscard]] Json rows_json(std::span<const candidate::CandidateSummary> list);
 /// One candidate in full. NotFound names the range.
-[[nodiscard]] Result<Json> candidate_json(const store::RunReader& reader, candidate::Number number);
+[[nodiscard]] Result<Json> candidate_json(const store::RunFolder& folder,
+                                          const store::RunReader& reader,
+                                          candidate::Number number);
 /// Sums by model and role, and by candidate from the `first` one of those on that have any, a page
 /// of them.
 [[nodiscard]] Result<Json> cost_json(const store::RunReader& reader, std::size_t first);

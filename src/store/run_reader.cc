@@ -43,6 +43,10 @@ constexpr const char* kExposed =
     "json_each(events.body, '$.outcome.shapes') s, json_each(s.value, '$.phases') p) FROM events "
     "WHERE kind = 'evaluated' AND json_extract(body, '$.outcome.verdict') = 'scored' ORDER BY "
     "sequence";
+constexpr const char* kTries =
+    "SELECT json_extract(body, '$.candidate.lineage.plan'), json_extract(body, "
+    "'$.candidate.number') FROM events WHERE kind = 'proposed' AND json_extract(body, "
+    "'$.candidate.lineage.plan') IS NOT NULL ORDER BY sequence";
 
 }  // namespace
 
@@ -208,6 +212,16 @@ Result<std::map<candidate::Number, double>> RunReader::exposed_shares() const {
   }
   if (status != SQLITE_DONE) return failure("read where time goes");
   return shares;
+}
+
+Result<std::map<int, std::vector<candidate::Number>>> RunReader::tries() const {
+  CUCO_TRY_ASSIGN(const Statement query, prepared(kTries));
+  std::map<int, std::vector<candidate::Number>> tries;
+  int status = sqlite3_step(query.get());
+  for (; status == SQLITE_ROW; status = sqlite3_step(query.get()))
+    tries[sqlite3_column_int(query.get(), 0)].push_back(sqlite3_column_int(query.get(), 1));
+  if (status != SQLITE_DONE) return failure("read what plans were tried");
+  return tries;
 }
 
 Result<std::vector<candidate::Event>> RunReader::events_of(candidate::Number number) const {

@@ -54,6 +54,8 @@ class RunReader {
   /// By number, of candidates whose time was profiled: the share that is spent in phases of
   /// communication that nothing hides (candidate::kNotHidden, kPolling), at the latest rung.
   [[nodiscard]] Result<std::map<candidate::Number, double>> exposed_shares() const;
+  /// By plan, the candidates that were made to try it, in order.
+  [[nodiscard]] Result<std::map<int, std::vector<candidate::Number>>> tries() const;
   /// Its proposal, its verdicts, and what its decision asked; empty if there is no such candidate.
   [[nodiscard]] Result<std::vector<candidate::Event>> events_of(candidate::Number number) const;
 

@@ -4,6 +4,7 @@ import { type Candidate as Row, type CandidateDetail, type Exchange, getCandidat
 import { count, factor, speedup } from "../format";
 import { Show, useLoaded } from "../loaded";
 import { Code } from "../parts/code";
+import { Recorded } from "../parts/recorded";
 import { Trail, VerdictMark } from "../parts/small";
 import { VerdictView } from "../parts/verdict";
 
@@ -37,6 +38,7 @@ function Detail({ run, candidate, rows }: { run: string; candidate: CandidateDet
         {candidate.verdicts.length === 0 ? <p class="soft">Not judged yet.</p>
           : candidate.verdicts.slice().reverse().map((verdict) => <VerdictView key={verdict.rung} verdict={verdict} />)}
       </section>
+      <section><h2>Rank by rank</h2><When run={run} candidate={candidate} /></section>
       <section><h2>Code</h2>
         {!seed && (
           <div class="choice" role="radiogroup" aria-label="Show changes against">
@@ -51,6 +53,15 @@ function Detail({ run, candidate, rows }: { run: string; candidate: CandidateDet
       {candidate.exchanges.length > 0 && <section><h2>What was asked and answered</h2>{candidate.exchanges.map((exchange, index) => <ExchangeView key={index} exchange={exchange} />)}</section>}
     </>
   );
+}
+
+/** Only what passed on virtual GPUs is timed there, and so has a timeline. */
+function When({ run, candidate }: { run: string; candidate: CandidateDetail }) {
+  const quick = candidate.verdicts[0], last = candidate.verdicts[candidate.verdicts.length - 1];
+  if (last === undefined) return <p class="soft">It was not judged yet.</p>;
+  if (last.verdict !== "scored") return <p class="soft">It did not pass: there is no timeline of what was never timed.</p>;
+  if (!last.predicted) return <p class="soft">It was measured: timelines are recorded on virtual GPUs only.</p>;
+  return <Recorded run={run} number={candidate.number} recorded={candidate.timeline} seconds={quick?.wall_seconds} />;
 }
 
 /** From the seed to this one, and what came of it. */

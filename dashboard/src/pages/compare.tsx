@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useEffect } from "preact/hooks";
-import { type CandidateDetail, getCandidate } from "../api";
+import { type CandidateDetail, getCandidate, getTimeline } from "../api";
 import { factor, time } from "../format";
 import { Show, useLoaded } from "../loaded";
 import { Code } from "../parts/code";
 import { designParts } from "../parts/grid";
+import { shown } from "../parts/recorded";
 import { Trail, VerdictMark } from "../parts/small";
+import { TimelineView } from "../parts/timeline";
 
 export function Compare({ run, first, second }: { run: string; first: number; second: number }) {
   const both = useLoaded(() => Promise.all([getCandidate(run, first), getCandidate(run, second)]), `${run} ${first} ${second}`);
@@ -17,10 +19,22 @@ export function Compare({ run, first, second }: { run: string; first: number; se
       <Show of={both}>{([a, b]) => (
         <>
           <Facts run={run} a={a} b={b} />
+          {a.timeline && b.timeline && <section><h2>Rank by rank</h2><Both run={run} first={first} second={second} /></section>}
           <section><h2>Code</h2><Code files={b.files} before={a.files} beforeName={`#${first}`} name={`#${second}`} /></section>
         </>
       )}</Show>
     </>
+  );
+}
+
+/** Two recordings on one scale; the seed is in both. */
+function Both({ run, first, second }: { run: string; first: number; second: number }) {
+  const both = useLoaded(() => Promise.all([getTimeline(run, first), getTimeline(run, second)]), `${run} ${first} ${second}`);
+  return (
+    <Show of={both}>{([a, b]) => {
+      const all = [...shown(a), ...shown(b)];
+      return <TimelineView programs={all.filter((one, at) => all.findIndex((other) => other.title === one.title) === at)} label={`#${first} and #${second}`} />;
+    }}</Show>
   );
 }
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useEffect, useState } from "preact/hooks";
-import { type Candidate, type Candidates, follow, getCandidates, getRun, getTimeline, type RunDetail } from "../api";
-import { count, duration, factor, nameOf, time } from "../format";
+import { type Candidate, type Candidates, follow, getCandidates, getCandidate, getRun, type Plan, type RunDetail } from "../api";
+import { count, duration, factor, nameOf, speedup, time } from "../format";
 import { ProblemNote, Show, useLoaded } from "../loaded";
 import { ArchiveGrid } from "../parts/archive";
 import { DesignGrid } from "../parts/grid";
 import { History } from "../parts/history";
+import { LineageGraph } from "../parts/lineage";
+import { Recorded } from "../parts/recorded";
 import { predicted, StateMark, Tile, Trail } from "../parts/small";
 import { CandidateTable } from "../parts/table";
-import { TimelineView } from "../parts/timeline";
 
 /** Takes changed rows over; they are in the order of their numbers. */
 function merged(list: Candidate[], changed: Candidate[]): Candidate[] {
@@ -51,6 +52,9 @@ export function Run({ run }: { run: string }) {
           {data.list.length > 1
             ? <section aria-label="The search"><h2>The search</h2><History run={run} list={data.list} best={data.best} bound={best && best.bound > 0 ? best.baseline / best.bound : undefined} /></section>
             : <p class="soft">The seed is being judged; candidates come next.</p>}
+          {best && best.number !== 0 && (
+            <section><h2>How #{best.number} came about</h2><LineageGraph run={run} list={data.list} number={best.number} /></section>
+          )}
           <div class="columns">
             <section><h2>Design space</h2><DesignGrid list={data.list} choose={setFilter} /></section>
             <section><h2>Islands</h2><Islands list={data.list} choose={setFilter} /></section>
@@ -63,7 +67,7 @@ export function Run({ run }: { run: string }) {
             <CandidateTable run={run} list={data.list} best={data.best} filter={filter} setFilter={setFilter} /></section>
         </>
       )}
-      {detail.value && <Below head={detail.value} run={run} version={version} />}
+      {detail.value && <Below head={detail.value} run={run} list={data?.list ?? []} best={best} />}
     </>
   );
 }
@@ -118,19 +122,13 @@ function Islands({ list, choose }: { list: Candidate[]; choose: (filter: string)
   );
 }
 
-function Below({ head, run, version }: { head: RunDetail; run: string; version: number }) {
+function Below({ head, run, list, best }: { head: RunDetail; run: string; list: Candidate[]; best?: Candidate }) {
   return (
     <>
-      {head.timeline
-        ? <section><h2>Before and after, rank by rank</h2><TimelineOf run={run} version={version} /></section>
-        : <section><h2>Before and after, rank by rank</h2><p class="soft">Not recorded yet: <code>cuco report {run}</code> runs seed and winner once more and keeps what they did when.</p></section>}
+      {best && best.predicted && <section><h2>Before and after, rank by rank</h2><TimelineOf key={best.number} run={run} number={best.number} /></section>}
       {head.plans.length > 0 && (
         <section><h2>Plans</h2>
-          <div class="scroll" tabIndex={0} role="region" aria-label="Plans"><table>
-            <thead><tr><th class="n">plan</th><th class="n">after</th><th>design</th><th>why</th><th class="n">expected</th></tr></thead>
-            <tbody>{head.plans.map((plan) => (
-              <tr key={plan.number}><td class="n">{plan.number}</td><td class="n">{plan.parent ?? "–"}</td><td>{plan.design}</td><td class="soft">{plan.reason}</td><td class="n">{factor(plan.expected_gain)}</td></tr>
-            ))}</tbody></table></div>
+          <Plans run={run} plans={head.plans} list={list} />
         </section>
       )}
       {head.notes.length > 0 && <section><h2>What it learnt</h2><ul>{head.notes.map((note) => <li key={note}>{note}</li>)}</ul></section>}
@@ -148,7 +146,28 @@ function Below({ head, run, version }: { head: RunDetail; run: string; version: 
   );
 }
 
-function TimelineOf({ run, version }: { run: string; version: number }) {
-  const timeline = useLoaded(() => getTimeline(run), `${run} ${version}`);
-  return <Show of={timeline}>{(value) => <TimelineView timeline={value} />}</Show>;
+/** What was meant to be tried, what came of it, and what it was expected to gain. */
+function Plans({ run, plans, list }: { run: string; plans: Plan[]; list: Candidate[] }) {
+  return (
+    <ul class="plans">{plans.map((plan) => {
+      const tries = plan.tries.flatMap((number) => list[number] ?? []);
+      const best = Math.max(0, ...tries.map((one) => speedup(one) ?? 0));
+      return (
+        <li key={plan.number} id={`plan-${plan.number}`}>
+          <h3>Plan {plan.number} <span class="design">{plan.design}</span></h3>
+          <p class="soft">{plan.reason}</p>
+          {plan.preconditions.length > 0 && <p class="soft">Needs: {plan.preconditions.join("; ")}</p>}
+          <p>expected {factor(plan.expected_gain)}{best > 0 && <> · best so far <b>{factor(best)}</b></>}{plan.parent !== undefined && <> · goes on from <a href={`#plan-${plan.parent}`}>plan {plan.parent}</a></>}
+            {" · "}{tries.length === 0 ? "not tried" : <>tried as {tries.slice(0, 24).map((one) => (
+              <a key={one.number} href={`/runs/${run}/candidates/${one.number}`}>#{one.number} <span class="soft">{speedup(one) ? factor(speedup(one)) : "✗"}</span>{" "}</a>
+            ))}{tries.length > 24 && `and ${count(tries.length - 24)} more`}</>}</p>
+        </li>
+      );
+    })}</ul>
+  );
+}
+
+function TimelineOf({ run, number }: { run: string; number: number }) {
+  const candidate = useLoaded(() => getCandidate(run, number), `${run} ${number}`);
+  return <Show of={candidate}>{(value) => <Recorded run={run} number={number} recorded={value.timeline} seconds={value.verdicts[0]?.wall_seconds} />}</Show>;
 }

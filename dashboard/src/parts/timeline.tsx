@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each rank did when, seed and winner on one scale. Wheel or buttons zoom, dragging moves.
+// What each rank did when, programs on one scale. Wheel or buttons zoom, dragging moves.
 import { useMemo, useRef, useState } from "preact/hooks";
-import type { Timeline } from "../api";
+import type { ProgramTimeline } from "../api";
 import { time } from "../format";
 
 const WIDTH = 1000, LEFT = 74, LANE = 10, GAP = 8, TITLE = 26, AXIS = 24;
@@ -13,15 +13,17 @@ function step(length: number, wanted: number): number {
   return [1, 2, 5, 10].map((one) => one * power).find((one) => one >= raw) ?? raw;
 }
 
-export function TimelineView({ timeline }: { timeline: Timeline }) {
+export type Shown = ProgramTimeline & { title: string };
+
+export function TimelineView({ programs, label }: { programs: Shown[]; label: string }) {
   const length = useMemo(() => {
     let longest = 0;
-    for (const program of timeline.programs)
+    for (const program of programs)
       for (const rank of program.ranks)
         for (const lane of rank.lanes)
           for (const stretch of lane.stretches) longest = Math.max(longest, stretch[1]);
     return longest;
-  }, [timeline]);
+  }, [programs]);
   const [view, setView] = useState<[number, number]>([0, 1]);
   const drag = useRef<{ x: number; view: [number, number] }>();
   const picture = useRef<SVGSVGElement>(null);
@@ -44,10 +46,10 @@ export function TimelineView({ timeline }: { timeline: Timeline }) {
   };
   let y = 0;
   const parts: preact.JSX.Element[] = [];
-  for (const program of timeline.programs) {
+  for (const program of programs) {
     y += TITLE;
     const end = Math.max(0, ...program.ranks.flatMap((rank) => rank.lanes.map((lane) => lane.stretches.at(-1)?.[1] ?? 0)));
-    parts.push(<text key={`t${y}`} x={LEFT} y={y - 9} class="ink">{program.program === "candidate" ? `winner #${timeline.candidate}` : program.program}: {time(end * 1e-6)}</text>);
+    parts.push(<text key={`t${y}`} x={LEFT} y={y - 9} class="ink">{program.title}: {time(end * 1e-6)}</text>);
     for (const rank of program.ranks) {
       parts.push(<text key={`r${y}`} x={LEFT - 10} y={y + (rank.lanes.length * LANE) / 2 + 4} text-anchor="end">rank {rank.rank}</text>);
       for (const lane of rank.lanes) {
@@ -76,7 +78,7 @@ export function TimelineView({ timeline }: { timeline: Timeline }) {
         <span class="soft">predicted time</span>
       </div>
       <div class="scroll" tabIndex={0} role="group" aria-label="Timeline; plus and minus zoom, arrows move" onKeyDown={onKey}>
-        <svg ref={picture} viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label="What each rank did when, seed and winner"
+        <svg ref={picture} viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={`What each rank did when: ${label}`}
              onPointerDown={(event) => { drag.current = { x: event.clientX, view }; }}
              onPointerMove={(event) => {
                if (!drag.current || event.buttons !== 1) return;

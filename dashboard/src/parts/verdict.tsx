@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A verdict with its reasons: times by shape, what limits them, where the time went, what was checked.
 import type { ShapeTime, Verdict } from "../api";
-import { factor, time } from "../format";
+import { factor, some, time } from "../format";
 import { predicted, VerdictMark } from "./small";
 
 function interval(shape: ShapeTime): string {
@@ -43,7 +43,7 @@ export function VerdictView({ verdict }: { verdict: Verdict }) {
       )}
       {shapes.map((shape) => <Where key={shape.shape} shape={shape} />)}
       {verdict.verdict === "scored" && (
-        <p class="soft">Checked on {outcome.checked_shapes ?? 0} shapes, {outcome.checked_hidden_shapes ?? 0} hidden ones, in {outcome.checked_schedules ?? 0} schedules.
+        <p class="soft">Checked on {some(outcome.checked_shapes, "shape")}, {some(outcome.checked_hidden_shapes, "hidden one")}, in {some(outcome.checked_schedules, "schedule")}.
           {(outcome.left_out ?? []).map((line) => <span key={line}><br />Left out: {line}</span>)}
           {(outcome.warnings ?? []).map((line) => <span key={line}><br />{line}</span>)}</p>
       )}

@@ -4,7 +4,7 @@
 
     browser.py CUCO BUILD_FOLDER
 """
-import os
+import json
 import pathlib
 import shutil
 import subprocess
@@ -12,41 +12,24 @@ import sys
 import tempfile
 import threading
 
+import driver
 from runs import Run, Server, make_demo
 
 CUCO, BUILD = sys.argv[1], pathlib.Path(sys.argv[2])
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def missing(what):
-    required = "npm" in os.environ.get("CUCO_REQUIRE", "").split(",")
-    print(f"{'required, but missing' if required else 'missing'}: {what}")
-    sys.exit(1 if required else 77)
+KNOWLEDGE = {"version": 1, "runs": {"0001": [
+    {"situation": situation, "move": move, "tries": tries, "correct": correct, "predicted": [correct, gain], "measured": [measured, gain * measured],
+     "best": 2.7 ** gain, "example": f"<b>gemm_allgather</b> run 0001 #{tries}"}
+    for situation in ("all-gather after gemm · 4 ranks, one node", "send to one after gemm · 2 ranks, two nodes")
+    for move, tries, correct, gain, measured in (
+        ("LSA · producer-fused · per-chunk flag · warp · 64 KiB", 12, 11, 4.1, 0),
+        ("LSA · own kernel · global barrier · block", 7, 7, 0.4, 3),
+        ("GIN · put and wait in two kernels · per-peer signal · thread", 5, 2, -0.3, 0))]}}
 
 
-def install():
-    """The browser's driver, pinned by package-lock.json, in the build folder."""
-    work = BUILD / "browser-tests"
-    work.mkdir(exist_ok=True)
-    lock = work / "package-lock.json"
-    for name in ("package.json", "pages.mjs"):
-        shutil.copy(HERE / name, work)
-    if not lock.exists() or lock.read_bytes() != (HERE / "package-lock.json").read_bytes():
-        shutil.copy(HERE / "package-lock.json", lock)
-        done = subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--prefer-offline"], cwd=work, capture_output=True, text=True)
-        if done.returncode:
-            lock.unlink()
-            missing("npm's packages: " + done.stderr[-500:])
-    return work
-
-
-if not shutil.which("npm"):
-    missing("npm")
-if not shutil.which("chromium"):
-    missing("chromium")
-if not (BUILD / "share/cuco/web/index.html").exists():
-    missing("the built pages")
-work = install()
+work = driver.ready(BUILD, "pages.mjs")
 screenshots = BUILD / "screenshots"
 screenshots.mkdir(exist_ok=True)
 
@@ -56,7 +39,10 @@ with tempfile.TemporaryDirectory() as root:
     for name in ("0002", "0003"):
         shutil.copytree(runs / "demo", runs / name)
     live, large, hostile = (Run(runs / name) for name in ("0001", "0002", "0003"))
-    shutil.copy(HERE / "timeline.json", runs / "demo" / "timeline.json")
+    kept = json.loads((HERE / "timeline.json").read_text())
+    (runs / "demo" / "timelines").mkdir()
+    for number in (4, 2):
+        (runs / "demo" / "timelines" / f"{number}.json").write_text(json.dumps({**kept, "candidate": number}))
     live.hold()
     large.add(10_000)
     large.ask(500, 2_000)
@@ -78,6 +64,10 @@ with tempfile.TemporaryDirectory() as root:
             if line.startswith("add"):
                 live.add()
                 node.stdin.write("added\n")
+                node.stdin.flush()
+            elif line.startswith("learn"):
+                (runs / "knowledge.json").write_text(json.dumps(KNOWLEDGE))
+                node.stdin.write("learnt\n")
                 node.stdin.flush()
             else:
                 print(line, end="")

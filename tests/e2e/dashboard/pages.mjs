@@ -83,6 +83,39 @@ const steps = {
     await page.keyboard.press("r");
     await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
   },
+  async "shows how the best candidate came about"() {
+    const page = await open("/runs/demo");
+    const graph = page.getByRole("region", { name: /^Lineage of #4/ });
+    await graph.locator(".node.on").first().waitFor();
+    const path = await graph.locator(".node.on b").allTextContents();
+    assert.equal(path[0], "#0");
+    assert.equal(path.at(-1), "#4");
+    assert.equal(await graph.locator(".edge.on").count(), path.length - 1);
+    await graph.locator(".node.on").first().focus();
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await page.evaluate(() => document.activeElement.querySelector("b").textContent), path[1]);
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "node-1-1");
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "node-0-0");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: new RegExp(`^${path[1]} `) }).waitFor();
+  },
+  async "shows a candidate rank by rank, or offers to record that"() {
+    let page = await open("/runs/demo/candidates/4");
+    await page.locator(".timeline rect").first().waitFor();
+    await page.getByText(/^#4: /).waitFor();
+    page = await open("/runs/demo/candidates/5");
+    await page.getByRole("heading", { name: "Rank by rank" }).waitFor();
+    page = await open("/runs/demo/candidates/0");
+    await page.getByText(/judged once more: about .* s, on virtual GPUs and in/).waitFor();
+    await accessible(page, "candidate without a timeline");
+    await page.getByRole("button", { name: "Record its timeline" }).click();
+    // Its workload is not in the server's folder.
+    await page.getByText("It was not recorded.").waitFor();
+    assert.ok(await page.getByRole("button", { name: "Record its timeline" }).isEnabled());
+  },
   async "shows a candidate with its changes"() {
     const page = await open("/runs/demo/candidates/4");
     await page.getByText("virtual/final").waitFor();
@@ -100,12 +133,21 @@ const steps = {
     await page.getByRole("link", { name: "Compare #2 and #4" }).click();
     await page.getByText("medium fp32").first().waitFor();
     await page.locator(".differs").first().waitFor();
+    await page.locator(".timeline rect").first().waitFor();
+    for (const title of [/^seed: /, /^#2: /, /^#4: /]) assert.equal(await page.locator(".timeline svg").getByText(title).count(), 1);
     await page.locator(".cm-line").first().waitFor();
     await accessible(page, "compare");
   },
   async "says what is not there"() {
     let page = await open("/knowledge");
     await page.getByText("Nothing has been learnt yet").waitFor();
+    await accessible(page, "knowledge");
+    process.stdout.write("learn\n");
+    await answers.next();
+    await page.reload();
+    await page.getByRole("heading", { name: /^all-gather after gemm/ }).waitFor();
+    assert.match(await page.locator("tbody tr").first().textContent(), /producer-fused.*1211.*predicted.*<b>/);
+    assert.equal(await page.locator("td b").count(), 0);
     await accessible(page, "knowledge");
     page = await open("/runs/demo/cost");
     await page.getByText("It asked no model").waitFor();
@@ -144,6 +186,8 @@ const steps = {
     console.log(`10,000 candidates: first paint after ${paint.toFixed(0)} ms, table within ${table.toFixed(0)} ms`);
     assert.ok(paint < 1000, `${paint} ms`);
     assert.ok((await page.locator(".vrow").count()) < 60, "rows out of sight are drawn");
+    const nodes = await page.locator(".lineage-graph .node").count();
+    assert.ok(nodes > 1 && nodes < 60, `${nodes} candidates in the lineage`);
     await page.locator(".vbody").focus();
     await page.keyboard.press("End");
     await page.locator("#row-10011").waitFor();
@@ -192,7 +236,7 @@ const steps = {
     await accessible(page, "report");
   },
   async "fits every width, light and dark"() {
-    const pages = { runs: "/", run: "/runs/demo", candidate: "/runs/demo/candidates/4", compare: "/runs/demo/compare/2/4", large: "/runs/0002", cost: "/runs/0002/cost", report: `file://${report}` };
+    const pages = { runs: "/", run: "/runs/demo", candidate: "/runs/demo/candidates/4", compare: "/runs/demo/compare/2/4", large: "/runs/0002", knowledge: "/knowledge", cost: "/runs/0002/cost", report: `file://${report}` };
     for (const colorScheme of ["light", "dark"]) {
       for (const [name, path] of Object.entries(pages)) {
         const page = await open(path, { colorScheme });

@@ -44,6 +44,7 @@ def answers_on_loopback(folder):
         assert server.json("/api/runs/demo")["steps"][0]["step"] == "analyse"
         assert server.json("/api/knowledge") == {"lessons": []}
         refuses_others(server)
+        records_only_for_its_own_pages(server)
         tells_what_is_wrong(server)
         is_nowhere_else(server)
 
@@ -70,10 +71,36 @@ def refuses_others(server):
     assert headers["X-Content-Type-Options"] == "nosniff" and "Access-Control-Allow-Origin" not in headers, headers
 
 
+def records_only_for_its_own_pages(server):
+    own = f"http://127.0.0.1:{server.port}"
+    path = "/api/runs/demo/candidates/4/timeline"
+    for headers in ({}, {"Origin": "http://evil.example"}, {"Origin": "null"}, {"Origin": f"http://127.0.0.1:{server.port + 1}"},
+                    {"Origin": own, "Sec_Fetch_Site": "cross-site"}, {"Origin": own, "Sec_Fetch_Site": "same-site"},
+                    {"Origin": f"http://evil.example:{server.port}", "Host": f"evil.example:{server.port}"}):
+        assert ask(server, path, method="POST", **headers)[0] == 403, headers
+    for method in ("PUT", "DELETE", "OPTIONS", "PATCH"):
+        assert ask(server, path, method=method, Origin=own)[0] in (400, 404, 405), method
+    for other in ("/api/runs/demo/candidates/4", "/api/runs/demo/candidates/4/timeline/", "/api/runs", "/", "/api/recording"):
+        assert ask(server, other, method="POST", Origin=own)[0] == 405, other
+    rejected = next(row[0] for row in server.json("/api/runs/demo/candidates")["rows"] if row[8] == 0)
+    for other in ("demo/candidates/99", f"demo/candidates/{rejected}", "77/candidates/4", "..%2f..%2fetc/candidates/4"):
+        status, _, body = ask(server, f"/api/runs/{other}/timeline", method="POST", Origin=own)
+        assert status in (404, 405) and (status == 405 or "error" in json.loads(body)), (other, status, body)
+    assert server.json("/api/recording") is None
+    # The demonstration's workload is not in this folder: it cannot be recorded, and the page learns why.
+    status, _, body = ask(server, path, method="POST", Origin=own, Sec_Fetch_Site="same-origin")
+    assert status == 202 and json.loads(body)["state"] in ("running", "failed"), (status, body)
+    limit = time.monotonic() + 60
+    while (state := server.json("/api/recording"))["state"] == "running":
+        assert time.monotonic() < limit, state
+        time.sleep(0.1)
+    assert state["state"] == "failed" and "gemm_allgather" in state["problem"], state
+
+
 def tells_what_is_wrong(server):
     for path in ("/api/runs/..%2f..%2fetc", "/api/runs/../demo", "/api/runs/%2e%2e", "/api/runs/9", "/api/runs/demo/candidates/99",
                  "/api/runs/demo/candidates/-1", "/api/runs/demo/candidates/1e9", "/api/runs/demo/nothing", "/api/nothing",
-                 "/api/runs/demo/timeline", "/api/runs/0001%00"):
+                 "/api/runs/demo/timeline", "/api/runs/demo/candidates/4/timeline", "/api/runs/0001%00"):
         status, _, body = ask(server, path)
         assert status == 404 and "error" in json.loads(body), (path, status, body)
     for path in ("/assets/../../../../etc/passwd", "/assets/..%2f..%2f..%2fetc/passwd", "/..%2f..%2f..%2fetc%2fpasswd", "//etc/passwd",

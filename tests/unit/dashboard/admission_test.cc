@@ -28,6 +28,38 @@ TEST(Admission, ChangesNothing) {
   }
 }
 
+TEST(Admission, LetsItsOwnPagesPostWhereSomethingTakesIt) {
+  auto asks = caller("localhost:8765");
+  asks.method = "POST";
+  asks.origin = "http://localhost:8765";
+  EXPECT_EQ(admit(asks, {.port = 8765}), Admission::WrongMethod);
+  asks.takes_post = true;
+  EXPECT_EQ(admit(asks, {.port = 8765}), Admission::Welcome);
+  asks.method = "DELETE";
+  EXPECT_EQ(admit(asks, {.port = 8765}), Admission::WrongMethod);
+  asks.method = "POST";
+  // What names no origin is no page of ours: a program, or a page that hides itself.
+  for (const char* origin : {"", "null", "http://evil.example", "http://localhost:8766",
+                             "http://localhost:8765.evil.example", "https://localhost:8765"}) {
+    asks.origin = origin;
+    EXPECT_EQ(admit(asks, {.port = 8765}), Admission::OtherSite) << origin;
+  }
+  asks.origin = "http://evil.example:8765";
+  asks.host = "evil.example:8765";
+  EXPECT_EQ(admit(asks, {.port = 8765}), Admission::WrongHost);
+}
+
+TEST(Admission, WantsTheCookieOfWhoPosts) {
+  const Door door{.address = "0.0.0.0", .port = 8765, .token = "0123456789abcdef"};
+  Caller asks{.method = "POST", .host = "box:8765", .origin = "http://box:8765"};
+  asks.takes_post = true;
+  EXPECT_EQ(admit(asks, door), Admission::NoToken);
+  asks.token = door.token;
+  EXPECT_EQ(admit(asks, door), Admission::NoToken);
+  asks.cookie = "cuco_token=0123456789abcdef";
+  EXPECT_EQ(admit(asks, door), Admission::Welcome);
+}
+
 TEST(Admission, RefusesWhatOtherPagesAsk) {
   const Door door{.port = 8765};
   auto asks = caller("localhost:8765");
