@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The live view on a real terminal: the recorded run played back behind a pseudo-terminal.
+"""The live view on a real terminal: the recorded run played back behind a pseudo-terminal, or, where there are
+workloads, a real search and a real judgement.
 
-    live_view.py CUCO
+    live_view.py CUCO [WORKLOADS]
 """
 import fcntl
 import os
@@ -136,7 +137,33 @@ def gives_the_cursor_back(folder):
         assert played.text.rindex(SHOW) > played.text.rindex(HIDE), (number, played.text[-300:])
 
 
+def shows_a_real_search(folder):
+    played = Played(folder, 100, 30, words=("optimize", f"{WORKLOADS}/silu_and_mul", "--candidates", "4"))
+    played.read_until("── silu_and_mul", 300)
+    played.read_until(" running", 300)
+    played.read_until(None, 600)
+    assert os.waitstatus_to_exitcode(played.end()) == 0, played.text[-3000:]
+    plain = COLOUR.sub("", played.text)
+    assert re.search(r"running +#\d+ ", plain) and re.search(r"#\d+ .*(building|\d+/\d+)", plain), plain[-3000:]
+    shown = screen(played.text, 100, 30)
+    assert any(one.startswith("done") for one in shown), shown
+    assert not any("── silu_and_mul" in one for one in shown), shown
+
+
+def shows_a_real_judgement(folder):
+    words = ("judge", "--fidelity", "quick", f"{WORKLOADS}/silu_and_mul", f"{WORKLOADS}/silu_and_mul/program.cu")
+    played = Played(folder, 100, 30, words=words)
+    played.read_until("judging program.cu · silu_and_mul · quick", 300)
+    played.read_until(None, 300)
+    assert os.waitstatus_to_exitcode(played.end()) == 0, played.text[-3000:]
+    assert re.search(r"judging program.cu · silu_and_mul · quick  \S+ \d+/\d+", COLOUR.sub("", played.text)), played.text[-3000:]
+    shown = screen(played.text, 100, 30)
+    assert not any("judging" in one for one in shown), shown
+
+
+played_back = (is_drawn_in_place, obeys_the_environment, fits_a_small_terminal, gives_the_cursor_back)
+WORKLOADS = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
 with tempfile.TemporaryDirectory() as root:
-    for step in (is_drawn_in_place, obeys_the_environment, fits_a_small_terminal, gives_the_cursor_back):
+    for step in (shows_a_real_judgement, shows_a_real_search) if WORKLOADS else played_back:
         step(root)
         print("ok  ", step.__name__)

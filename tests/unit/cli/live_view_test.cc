@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <sstream>
+#include <thread>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -244,6 +251,39 @@ TEST(Judgement, FitsOnOneRow) {
             "judging solution.cu · gemm · final  ████░░░░░░░░░░░░ 16/64  1 m 12 s, about 1 m 15 s "
             "left");
   EXPECT_EQ(judgement_rows(view, {40, 24})[0].width(), 39);
+}
+
+/// What was drawn on a terminal so far.
+std::string drawn(std::FILE* file) {
+  std::string text(static_cast<std::size_t>(std::max(std::ftell(file), 0L)), '\0');
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> copy(
+      std::fopen(fmt::format("/proc/self/fd/{}", ::fileno(file)).c_str(), "r"), &std::fclose);
+  text.resize(std::fread(text.data(), 1, text.size(), copy.get()));
+  return text;
+}
+
+TEST(Judgement, IsOnTheTerminalForAsLongAsItLasts) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
+  Terminal terminal(file.get(), file.get(), {.live = true, .width = 100});
+  ManualClock clock;
+  InFlight table(clock);
+  const auto wait_for = [&](std::string_view wanted) {
+    for (int i = 0; i < 400 && drawn(file.get()).find(wanted) == std::string::npos; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    return drawn(file.get());
+  };
+  {
+    const std::string program = "int x;";
+    const LiveJudgement live(terminal, table, program, {"mine.cu", "gemm", "final"});
+    ASSERT_EQ(table.jobs().size(), 1U);
+    EXPECT_THAT(wait_for("building"), HasSubstr("judging mine.cu · gemm · final  building"));
+    table.advance({program, 3, 8});
+    EXPECT_THAT(wait_for("3/8"), HasSubstr(" 3/8"));
+    table.advance({std::string("another program"), 7, 8});
+    EXPECT_EQ(table.jobs().front().done, 3U);
+  }
+  EXPECT_TRUE(table.jobs().empty());
+  EXPECT_THAT(drawn(file.get()), HasSubstr("\033[?25h")) << "the cursor is given back";
 }
 
 TEST(Pictures, ShowTheBestOfEachGroupWhereThereIsLittleRoom) {
