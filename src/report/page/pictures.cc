@@ -30,31 +30,27 @@ std::string opened(double height, std::string_view label) {
       kWidth, height, escaped(label));
 }
 
-/// Label at the left, bar, time behind it.
 struct Bar {
   std::string label;
   double seconds = 0;
   const char* colour = "--bar";
 };
 
+/// A table, so that labels and times stay readable however narrow the page is.
 std::string bars(const std::vector<Bar>& list, std::string_view label) {
-  constexpr double kLeft = 190, kRow = 30, kRoom = 110;
   double longest = 0;
   for (const Bar& bar : list)
     longest = std::max(longest, bar.seconds);
-  std::string text = opened(kRow * static_cast<double>(list.size()) + 4, label);
-  double y = 2;
+  std::string text = fmt::format("<table class=\"bars\" aria-label=\"{}\">\n", escaped(label));
   for (const Bar& bar : list) {
-    const double width = longest > 0 ? (kWidth - kLeft - kRoom) * bar.seconds / longest : 0;
     text += fmt::format(
-        "<text x=\"{:.0f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>"
-        "<rect x=\"{:.0f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"18\" rx=\"3\" "
-        "fill=\"var({})\"/><text x=\"{:.1f}\" y=\"{:.1f}\" class=\"ink\">{}</text>\n",
-        kLeft - 12, y + 18, escaped(bar.label), kLeft, y + 5, std::max(width, 2.0), bar.colour,
-        kLeft + width + 8, y + 18, human_seconds(bar.seconds));
-    y += kRow;
+        "<tr><th scope=\"row\">{}</th><td><svg viewBox=\"0 0 100 18\" "
+        "preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect width=\"{:.1f}\" height=\"18\" "
+        "fill=\"var({})\"/></svg></td><td class=\"n\">{}</td></tr>\n",
+        escaped(bar.label), longest > 0 ? std::max(0.4, 100 * bar.seconds / longest) : 0,
+        bar.colour, human_seconds(bar.seconds));
   }
-  return text.append(kClosed);
+  return text + "</table>\n";
 }
 
 /// Of a linear axis with about `wanted` marks: 1, 2 or 5 times a power of ten.
@@ -190,7 +186,9 @@ std::string timeline_picture(const Timeline& timeline) {
   for (const ProgramTimeline& program : timeline.programs) {
     y += kTitle;
     text += fmt::format("<text x=\"{}\" y=\"{:.0f}\" class=\"ink\">{}: {}</text>\n", kLeft, y - 9,
-                        escaped(program.program), human_seconds(program.length() * 1e-6));
+                        program.program == "candidate" ? fmt::format("#{}", timeline.candidate)
+                                                       : escaped(program.program),
+                        human_seconds(program.length() * 1e-6));
     for (const RankTimeline& rank : program.ranks) {
       const double lanes = kLane * static_cast<double>(rank.lanes.size());
       text += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">rank {}</text>\n",

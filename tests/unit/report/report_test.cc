@@ -151,7 +151,7 @@ TEST_F(Reporting, ComparesWithSimplerWaysAndSaysFromWhichSeedItDrew) {
     EXPECT_THAT(text, HasSubstr("and seed 7: another seed tries others"));
     EXPECT_THAT(text, HasSubstr("0 used what is not allowed, and 1 were faster than physics"));
   }
-  EXPECT_THAT(page, HasSubstr("best made from the seed</text>"));
+  EXPECT_THAT(page, HasSubstr("best made from the seed</th>"));
   const auto json = parse_json(run_json(state, "0001"));
   EXPECT_GT(json->at("result").at("baselines").at("drawn_at").get<int>(), 1);
   EXPECT_THAT(json->at("evidence_from").get<std::string>(), HasSubstr("seed 7"));
@@ -162,11 +162,12 @@ TEST_F(Reporting, PutsWhatWasWrittenByHandBesideTheWinner) {
       {"fused_<lsa>.cu", Scored{.seconds = 4e-4, .baseline_seconds = 5e-4}},
       {"wrong.cu", candidate::Crashed{}}};
   const std::string page = run_page(state, {.beside = beside});
-  EXPECT_THAT(page, HasSubstr("fused_&lt;lsa&gt;.cu</text>"));
-  EXPECT_THAT(page, HasSubstr("fused_&lt;lsa&gt;.cu: 400 us predicted, 1.25x the seed&#39;s speed; the "
-                              "winner has 1.26x that of fused_&lt;lsa&gt;.cu"));
+  EXPECT_THAT(page, HasSubstr("fused_&lt;lsa&gt;.cu</th>"));
+  EXPECT_THAT(page,
+              HasSubstr("fused_&lt;lsa&gt;.cu: 400 us predicted, 1.25x the seed&#39;s speed; the "
+                        "winner has 1.26x that of fused_&lt;lsa&gt;.cu"));
   EXPECT_THAT(page, HasSubstr("wrong.cu: "));
-  EXPECT_THAT(page, Not(HasSubstr("wrong.cu</text>")));
+  EXPECT_THAT(page, Not(HasSubstr("wrong.cu</th>")));
   EXPECT_THAT(run_markdown(state, "1", beside), HasSubstr("Judged beside it: fused_&lt;lsa>.cu"));
   const auto json = parse_json(run_json(state, "1", beside));
   EXPECT_EQ(json->at("beside").at(0).at("seconds"), 4e-4);
