@@ -130,15 +130,23 @@ std::vector<std::string> clauses(std::string_view sentence) {
   return parts;
 }
 
-/// The fastest time that a candidate was given at any rung, over the seed's; 0: none.
-double best_speedup(const Entry& entry) {
-  double best = 0;
+/// The closest look at which a candidate was correct, and how fast it was there. Times of other
+/// fidelities are of other shapes: the closer look counts, and only then the speed.
+struct Reached {
+  candidate::Fidelity fidelity{};
+  double speedup = 0;
+  auto operator<=>(const Reached&) const = default;
+};
+
+std::optional<Reached> reached(const Entry& entry) {
+  std::optional<Reached> closest;
   for (const auto& [rung, outcome] : entry.outcomes) {
     const auto* scored = std::get_if<Scored>(&outcome);
-    if (scored != nullptr && scored->seconds > 0)
-      best = std::max(best, scored->baseline_seconds / scored->seconds);
+    if (scored == nullptr || scored->seconds <= 0) continue;
+    closest = std::max(
+        closest, std::optional(Reached{rung.fidelity, scored->baseline_seconds / scored->seconds}));
   }
-  return best;
+  return closest;
 }
 
 /// What keeps a run from a winner: a fast candidate that a closer look refused, how far the nearest
@@ -146,19 +154,21 @@ double best_speedup(const Entry& entry) {
 std::string what_stood_in_the_way(const RunState& state) {
   const Entry* nearest = nullptr;
   for (const Entry& entry : state.entries) {
-    if (entry.candidate.number == candidate::kSeed || best_speedup(entry) == 0) continue;
-    if (nearest == nullptr || best_speedup(entry) > best_speedup(*nearest)) nearest = &entry;
+    if (entry.candidate.number == candidate::kSeed || !reached(entry)) continue;
+    if (nearest == nullptr || reached(entry) > reached(*nearest)) nearest = &entry;
   }
   if (nearest == nullptr) {
     const auto failed = std::ranges::find(state.steps, false, &candidate::StepDone::ok);
     return failed == state.steps.end() ? "" : failed->step + ": " + failed->detail;
   }
   const auto number = nearest->candidate.number;
+  const Reached look = *reached(*nearest);
   if (nearest->scored() == nullptr) {
-    return fmt::format("#{}, {:.2f}x at first, was refused on a closer look: {}", number,
-                       best_speedup(*nearest), candidate::summary(*nearest->latest()));
+    return fmt::format("#{}, {:.2f}x at {}, was refused on a closer look: {}", number, look.speedup,
+                       candidate::name(look.fidelity), candidate::summary(*nearest->latest()));
   }
-  return fmt::format("the nearest, #{}, has {:.2f}x of its speed", number, best_speedup(*nearest));
+  return fmt::format("the nearest, #{}, has {:.2f}x of its speed at {}", number, look.speedup,
+                     candidate::name(look.fidelity));
 }
 
 std::string not_repeatable(const RunState& state) {

@@ -110,6 +110,12 @@ TEST_F(TrialTest, DeadlockTimeoutAndCrashAreToldApart) {
   const auto late = failed<candidate::TimedOut>(spec(), only(2, {.kind = Act::Kind::OutOfTime}));
   EXPECT_EQ(late.stage, "cuco_run");
   EXPECT_EQ(late.limit_seconds, 60);
+  TrialSpec watched = spec();
+  watched.machine.check = true;
+  EXPECT_GT(
+      failed<candidate::TimedOut>(watched, only(2, {.kind = Act::Kind::OutOfTime})).limit_seconds,
+      60)
+      << "what the checker costs counts against the program";
   const auto never =
       failed<candidate::TimedOut>(spec(), only(2, {.kind = Act::Kind::OutOfVirtualTime}));
   EXPECT_EQ(never.stage, "cuco_run in virtual time");

@@ -203,7 +203,14 @@ TEST_F(Reporting, HasNoWinnerBeforeTheFinalCheck) {
   EXPECT_THAT(result_json(state, "1", ""), HasSubstr("no-improvement"));
   EXPECT_THAT(closing(state, "1", "")[0].text, HasSubstr("no correct candidate was faster"));
   judge(1, Fidelity::Quick, Scored{.seconds = 4e-4, .baseline_seconds = 5e-4});
-  EXPECT_THAT(closing(state, "1", "")[0].text, HasSubstr("#1, 1.25x at first, was refused"));
+  EXPECT_THAT(closing(state, "1", "")[0].text, HasSubstr("#1, 1.25x at quick, was refused"));
+}
+
+TEST_F(Reporting, ClosesWithTheCandidateThatCameFurthestNotWithTheFastestOnSmallShapes) {
+  judge(1, Fidelity::Final, candidate::TimedOut{"cuco_run", 60});
+  judge(1, Fidelity::Scaled, Scored{.seconds = 4e-4, .baseline_seconds = 5e-4});
+  judge(2, Fidelity::Quick, Scored{.seconds = 1e-4, .baseline_seconds = 5e-4});
+  EXPECT_THAT(closing(state, "1", "")[0].text, HasSubstr("#1, 1.25x at scaled, was refused"));
 }
 
 TEST_F(Reporting, LeavesSourcesOutOfTheEventStream) {
