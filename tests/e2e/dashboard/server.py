@@ -21,7 +21,7 @@ def ask(server, path, method="GET", **headers):
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.putrequest(method, path, skip_host="Host" in names)
-    for name, value in names.items():
+    for name, value in ({"Content-Length": "0"} if method == "POST" else {}).items() | names.items():
         connection.putheader(name, value)
     connection.endheaders()
     answer = connection.getresponse()
@@ -82,8 +82,7 @@ def records_only_for_its_own_pages(server):
         assert ask(server, path, method=method, Origin=own)[0] in (400, 404, 405), method
     for other in ("/api/runs/demo/candidates/4", "/api/runs/demo/candidates/4/timeline/", "/api/runs", "/", "/api/recording"):
         assert ask(server, other, method="POST", Origin=own)[0] == 405, other
-    rejected = next(row[0] for row in server.json("/api/runs/demo/candidates")["rows"] if row[8] == 0)
-    for other in ("demo/candidates/99", f"demo/candidates/{rejected}", "77/candidates/4", "..%2f..%2fetc/candidates/4"):
+    for other in ("demo/candidates/99", "77/candidates/4", "..%2f..%2fetc/candidates/4"):
         status, _, body = ask(server, f"/api/runs/{other}/timeline", method="POST", Origin=own)
         assert status in (404, 405) and (status == 405 or "error" in json.loads(body)), (other, status, body)
     assert server.json("/api/recording") is None
@@ -95,6 +94,15 @@ def records_only_for_its_own_pages(server):
         assert time.monotonic() < limit, state
         time.sleep(0.1)
     assert state["state"] == "failed" and "gemm_allgather" in state["problem"], state
+
+
+def records_nothing_of_what_was_rejected(folder, runs):
+    rejected = Run(runs / "0001").add(verdict="wrong-result", seconds=0, text="wrong result: C[0] is nan, expected 0.25")
+    with Server(CUCO, folder) as server:
+        own = f"http://127.0.0.1:{server.port}"
+        status, _, body = ask(server, f"/api/runs/0001/candidates/{rejected}/timeline", method="POST", Origin=own)
+        assert status == 404 and "only what passed" in json.loads(body)["error"], (status, body)
+        assert server.json("/api/recording") is None
 
 
 def tells_what_is_wrong(server):
@@ -226,3 +234,4 @@ with tempfile.TemporaryDirectory() as root:
     is_small_with_many_candidates(root, made)
     tells_costs_in_pages(root, made)
     knows_the_archive(root, made)
+    records_nothing_of_what_was_rejected(root, made)

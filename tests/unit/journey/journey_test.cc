@@ -137,7 +137,7 @@ TEST_F(Journeys, ShowNoTickForAnAnalysisThatMissedTheCollective) {
   subject.program = table;
   options.candidates = 2;
   ASSERT_TRUE(go(*store::create_run(temp->path() / "runs")));
-  EXPECT_THAT(notes, HasSubstr("analyse ✗ missed ncclAllGather (line "));
+  EXPECT_THAT(notes, HasSubstr("analyse ✗  missed ncclAllGather (line "));
   EXPECT_THAT(notes, testing::Not(HasSubstr("no collective")));
 }
 
@@ -146,10 +146,10 @@ TEST_F(Journeys, BelieveTheSeedsRunsThatItCommunicates) {
   options.candidates = 2;
   evaluator.carried = 1 << 20;
   ASSERT_TRUE(go(*store::create_run(temp->path() / "runs")));
-  EXPECT_THAT(notes, HasSubstr("analyse ✗ missed what the seed sends: its GPUs exchanged 1 MiB"));
+  EXPECT_THAT(notes, HasSubstr("analyse ✗  missed what the seed sends: its GPUs exchanged 1 MiB"));
   evaluator.carried = 0;
   ASSERT_TRUE(go(*store::create_run(temp->path() / "runs")));
-  EXPECT_THAT(notes, HasSubstr("analyse ✓ 1 kernel, 1 launch, no collective"));
+  EXPECT_THAT(notes, HasSubstr("analyse ✓  1 kernel, 1 launch, no collective"));
 }
 
 TEST_F(Journeys, EndWithOneResultObjectInJson) {
