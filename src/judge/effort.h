@@ -34,9 +34,15 @@ struct Effort {
   [[nodiscard]] int surprises() const { return schedules > 0 ? 2 : 0; }
   /// An undisturbed run is timed and profiled at once.
   [[nodiscard]] bool profiles_while_timing() const { return profile && surprises() == 0; }
-  /// On the larger of a full shape's two scale models, which is as large as time allows.
-  [[nodiscard]] static Effort on_scale_models() {
-    return {.schedules = 0, .few_schedules = 0, .recheck_timed = false, .profile = false};
+  /// On the larger of a full shape's two scale models, which is as large as time allows: where timed
+  /// shapes are checked, a late rank and late deliveries come between the timed iterations, and an
+  /// adversarial schedule after them. The checker would take too long.
+  [[nodiscard]] Effort on_larger_models() const {
+    return {.schedules = recheck_timed ? 1 : 0,
+            .few_schedules = few_schedules,
+            .recheck_timed = recheck_timed,
+            .watch = false,
+            .profile = false};
   }
   /// On the smaller one, whose time is only compared, everything else is looked at: late ranks and
   /// late deliveries, under the eyes of the checker, adversarial schedules, and where its time

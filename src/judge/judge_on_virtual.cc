@@ -115,7 +115,8 @@ void Judge::add_checks_of_timed(const system::Path& object,
                                 Watched* watched,
                                 Unfinished* unfinished) {
   const Effort& effort = planned.effort;
-  for (int i = 0; effort.recheck_timed && i <= effort.few_schedules; ++i) {
+  // The plain run is the checker's: without it late ranks and deliveries are in the timed one.
+  for (int i = effort.watch ? 0 : 1; effort.recheck_timed && i <= effort.few_schedules; ++i) {
     steps->add([=, this, &object, &planned]() -> Result<OptionalOutcome> {
       CUCO_TRY_ASSIGN(const SeedTime* known, seed(planned.shape, planned.effort.surprises()));
       return check_shape(object, planned.shape, i,
@@ -144,7 +145,7 @@ std::vector<std::string> Judge::left_out(const Effort& effort) const {
   if (effort.schedules == 0) list.emplace_back("adversarial schedules");
   if (effort.scaled && !times_full_shapes(effort)) list.emplace_back("times of full shapes");
   if (effort.watch && times_full_shapes(effort))
-    list.emplace_back("the checker and adversarial schedules on the larger of two scale models");
+    list.emplace_back("the checker on the larger of two scale models");
   if (effort.few_schedules < effort.schedules) {
     list.push_back(fmt::format(
         "{} of {} adversarial schedules on shapes other than check shapes{}",
@@ -215,7 +216,7 @@ Result<std::vector<PlannedTime>> Judge::plan_times(const Effort& effort) const {
                       small ? "" : small.error().message()});
       continue;
     }
-    plan.push_back({large, bound, Effort::on_scale_models(), full->name});
+    plan.push_back({large, bound, effort.on_larger_models(), full->name});
     plan.push_back({*small, bound, effort.on_smaller_models(), full->name});
   }
   return plan;

@@ -227,7 +227,7 @@ TEST_F(Cascade, WhereNothingIsSmallerTheLargerModelIsLarger) {
   EXPECT_THAT(one.warnings, ElementsAre(HasSubstr("cannot be divided by 8: [scale] allows 4")));
 }
 
-TEST_F(Cascade, TheSmallerScaleModelIsTheOneThatIsCheckedAndProfiled) {
+TEST_F(Cascade, BothScaleModelsAreDisturbedAndTheSmallerOneIsWatchedAndProfiled) {
   workload_ = small_workload(2);
   workload_.scale = {64};
   workload_.shapes.push_back({"full", {workload::Use::Full}, {1024 * 1024}});
@@ -235,20 +235,25 @@ TEST_F(Cascade, TheSmallerScaleModelIsTheOneThatIsCheckedAndProfiled) {
   std::set<std::string> watched;
   std::set<std::string> profiled;
   std::set<std::string> disturbed;
+  std::set<std::string> late;
   std::vector<std::string> scheduled;
   start([&](const FakeRun& run) {
     if (run.object != "candidate" || !run.shape.starts_with("full")) return Act{};
+    if (run.handicap.delivery_delay_ps > 0) late.insert(run.shape);
     if (run.machine.schedule_seed != 0) scheduled.push_back(run.shape);
     if (run.machine.check) watched.insert(run.shape);
     if (run.machine.profile) profiled.insert(run.shape);
     if (run.handicap.rank >= 0) disturbed.insert(run.shape);
     return Act{};
   });
+  judge(kCandidate, Fidelity::Scaled);
+  EXPECT_TRUE(disturbed.empty()) << "a search has no time for it";
   judge(kCandidate, Fidelity::Final);
   EXPECT_THAT(watched, ElementsAre("full / 32"));
   EXPECT_THAT(profiled, ElementsAre("full / 32"));
-  EXPECT_THAT(disturbed, ElementsAre("full / 32"));
-  EXPECT_THAT(scheduled, ElementsAre("full / 32")) << "one iteration of one schedule";
+  EXPECT_THAT(disturbed, ElementsAre("full / 16", "full / 32")) << "who skips a wait is timed";
+  EXPECT_THAT(late, ElementsAre("full / 16", "full / 32"));
+  EXPECT_THAT(scheduled, ElementsAre("full / 16", "full / 32")) << "one iteration of one schedule";
 }
 
 TEST_F(Cascade, AWrongScaleModelIsTheVerdict) {
