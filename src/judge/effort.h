@@ -22,8 +22,12 @@ struct Effort {
   /// On shapes of the size of the timed ones: plain, a rank held back, and late deliveries.
   static constexpr int kLargeIterations = 2;
 
-  /// Of a long run: at least so many, and fewer than twice as many, which nobody knows before.
-  static constexpr int kLongIterations = 16;
+  /// Of a long run: at least so many, and fewer than twice as many, which nobody knows before. An
+  /// epoch of a byte comes round.
+  static constexpr int kLongIterations = 257;
+  /// Where a check shape is dear, fewer: what may be emulated in so many seconds, about.
+  static constexpr double kLongSeconds = 10;
+  static constexpr int kLeastLongIterations = 16;
 
   /// Of a full shape as a scale model: the first loads the code, the second is its time.
   static constexpr int kScaledIterations = 2;
@@ -34,9 +38,9 @@ struct Effort {
   [[nodiscard]] int surprises() const { return schedules > 0 ? 2 : 0; }
   /// An undisturbed run is timed and profiled at once.
   [[nodiscard]] bool profiles_while_timing() const { return profile && surprises() == 0; }
-  /// On the larger of a full shape's two scale models, which is as large as time allows: where timed
-  /// shapes are checked, a late rank and late deliveries come between the timed iterations, and an
-  /// adversarial schedule after them. The checker would take too long.
+  /// On the larger of a full shape's two scale models, which is as large as time allows: where
+  /// timed shapes are checked, a late rank and late deliveries come between the timed iterations,
+  /// and an adversarial schedule after them. The checker would take too long.
   [[nodiscard]] Effort on_larger_models() const {
     return {.schedules = recheck_timed ? 1 : 0,
             .few_schedules = few_schedules,

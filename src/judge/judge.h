@@ -153,6 +153,8 @@ class Judge final : public ProgramJudge {
                   candidate::Scored* scored,
                   Unfinished* unfinished);
   /// And what is asked of a timed shape beyond its time.
+  /// How long the long run on this shape is: a secret, and as long as it may be dear.
+  [[nodiscard]] Result<int> long_iterations(const workload::Shape& shape) const;
   void add_checks_of_timed(const system::Path& object,
                            const PlannedTime& planned,
                            OrderedSteps* steps,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cascade on virtual GPUs: check, hidden, full and timed shapes, and those near the timed ones.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "judge/judge.h"
@@ -93,10 +95,9 @@ void Judge::add_checks(const system::Path& object,
   for (const workload::Shape* shape : checks)
     add(shape, effort.schedules);
   if (effort.long_run) {
-    const int more = static_cast<int>(parts_.secret.key("long run") % Effort::kLongIterations);
-    steps->add([=, this, &object, shape = checks.front()] {
-      return check_shape(object, *shape, 0, {.iterations = Effort::kLongIterations + more},
-                         unfinished);
+    steps->add([=, this, &object, shape = checks.front()]() -> Result<OptionalOutcome> {
+      CUCO_TRY_ASSIGN(const int iterations, long_iterations(*shape));
+      return check_shape(object, *shape, 0, {.iterations = iterations}, unfinished);
     });
   }
   for (const workload::Shape* shape : hidden)
@@ -106,6 +107,14 @@ void Judge::add_checks(const system::Path& object,
     ++scored->checked_shapes;
     steps->add([=, this, &object] { return check_full_shape(object, *shape); });
   }
+}
+
+Result<int> Judge::long_iterations(const workload::Shape& shape) const {
+  CUCO_TRY_ASSIGN(const double seconds, workload::emulation_seconds(workload(), shape));
+  const double most = Effort::kLongSeconds / std::max(seconds, 1e-9);
+  const int least = static_cast<int>(
+      std::clamp<double>(most, Effort::kLeastLongIterations, Effort::kLongIterations));
+  return least + static_cast<int>(parts_.secret.key("long run") % static_cast<unsigned>(least));
 }
 
 // What is timed is what is checked: the same program, on the same shape.

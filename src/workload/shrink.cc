@@ -105,11 +105,15 @@ Result<Shape> shrink(const Workload& workload, const Shape& full, double k) {
   return *std::move(best);
 }
 
+Result<double> emulation_seconds(const Workload& workload, const Shape& shape) {
+  CUCO_TRY_ASSIGN(const measure::Demand demand, workload.demand(shape));
+  CUCO_TRY_ASSIGN(const std::string type, choose(workload.flops_type, workload.variables(shape)));
+  return workload.ranks *
+         (demand.flops / (type == "bf16" ? kTensorFlops : kFlops) + demand.hbm_bytes / kBytes);
+}
+
 Result<double> factor_for(const Workload& workload, const Shape& full, double seconds) {
-  CUCO_TRY_ASSIGN(const measure::Demand whole, workload.demand(full));
-  CUCO_TRY_ASSIGN(const std::string type, choose(workload.flops_type, workload.variables(full)));
-  const double work = workload.ranks * (whole.flops / (type == "bf16" ? kTensorFlops : kFlops) +
-                                        whole.hbm_bytes / kBytes);
+  CUCO_TRY_ASSIGN(const double work, emulation_seconds(workload, full));
   double k = std::exp2(std::max(0.0, std::ceil(std::log2(work / seconds))));
   while (k > 1 && !shrink(workload, full, k))
     k /= 2;

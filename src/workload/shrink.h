@@ -15,10 +15,12 @@ namespace cuco::workload {
 /// says how far it can shrink.
 [[nodiscard]] Result<Shape> shrink(const Workload& workload, const Shape& full, double k);
 
+/// What one iteration on all ranks costs to emulate, about, in seconds of one core. It follows from
+/// the workload's formulas and nominal rates, not from a clock: every machine says the same.
+[[nodiscard]] Result<double> emulation_seconds(const Workload& workload, const Shape& shape);
+
 /// The least power of two by which a full shape must shrink for one iteration on all ranks to be
-/// emulated in about so many seconds of one core, or the largest that [scale] allows. It follows
-/// from the workload's formulas and nominal rates, not from a clock: every machine chooses the
-/// same.
+/// emulated in about so many seconds of one core, or the largest that [scale] allows.
 [[nodiscard]] Result<double> factor_for(const Workload& workload,
                                         const Shape& full,
                                         double seconds);

@@ -256,6 +256,22 @@ TEST_F(Cascade, BothScaleModelsAreDisturbedAndTheSmallerOneIsWatchedAndProfiled)
   EXPECT_THAT(scheduled, ElementsAre("full / 16", "full / 32")) << "one iteration of one schedule";
 }
 
+TEST_F(Cascade, OneRunIsLongEnoughForAnEpochOfAByteUnlessThatIsDear) {
+  for (const auto& [flops, least, most] :
+       {std::tuple("n", 256, 513), std::tuple("1e12 * n", 15, 31)}) {
+    workload_.flops = flops;
+    int longest = 0;
+    start([&](const FakeRun& run) {
+      if (run.object == "candidate" && run.shape == "check one")
+        longest = std::max(longest, run.number);
+      return Act{};
+    });
+    judge(kCandidate, Fidelity::Final);
+    EXPECT_GE(longest, least) << flops;
+    EXPECT_LE(longest, most) << flops;
+  }
+}
+
 TEST_F(Cascade, AWrongScaleModelIsTheVerdict) {
   workload_.scale = {64};
   workload_.shapes.push_back({"full", {workload::Use::Full}, {1024 * 1024}});
