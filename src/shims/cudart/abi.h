@@ -7,6 +7,7 @@
 /// programs: here they are numbers of the virtual cluster dressed as pointers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -185,7 +186,17 @@ struct AllocationNode {
 
 struct GraphEdge {
   unsigned char from_port, to_port, type, reserved[5];
+
+  /// What depends on it may begin before its origin has ended.
+  [[nodiscard]] bool is_programmatic() const { return type != 0 || from_port != 0; }
 };
+
+[[nodiscard]] inline std::uint32_t begins_early(const GraphEdge* edges, std::size_t count) {
+  return edges != nullptr && std::any_of(edges, edges + count,
+                                         [](const GraphEdge& e) { return e.is_programmatic(); })
+             ? 1
+             : 0;
+}
 
 // cudaGraphNodeType
 inline constexpr int kAllocationNode = 10;

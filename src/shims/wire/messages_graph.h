@@ -39,6 +39,8 @@ struct GraphAddNode {
   std::uint64_t graph = 0;
   std::uint32_t dependencies = 0;
   std::uint32_t operation = 0;
+  std::uint32_t begins_early = 0;  ///< A programmatic edge, which is a whole one here.
+  std::uint32_t reserved = 0;
 };
 
 /// Changes a node's operation; in an executable graph if `exec` is not 0. Tail: the payload.
@@ -70,6 +72,8 @@ struct GraphEdit {
   std::uint64_t graph = 0;
   std::uint32_t count = 0;
   std::uint32_t add = 1;
+  std::uint32_t begins_early = 0;  ///< Like GraphAddNode's.
+  std::uint32_t reserved = 0;
 };
 
 struct GraphRemoveNode {
@@ -131,6 +135,8 @@ struct CaptureBegin {
   std::uint64_t graph = 0;  ///< 0: a new one. Tail: u64 dependencies for an existing one.
   std::uint32_t mode = 0;   ///< 0 global, 1 thread-local, 2 relaxed.
   std::uint32_t dependencies = 0;
+  std::uint32_t begins_early = 0;  ///< Like GraphAddNode's.
+  std::uint32_t reserved = 0;
 };
 
 struct CaptureEnd {
@@ -159,6 +165,8 @@ struct CaptureSetDependencies {
   StreamRef stream;
   std::uint32_t count = 0;
   std::uint32_t replace = 0;
+  std::uint32_t begins_early = 0;  ///< Like GraphAddNode's.
+  std::uint32_t reserved = 0;
 };
 
 /// What a device's graphs hold of its memory.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "shims/wire/messages_graph.h"
 #include "shims/wire/messages_host.h"
 #include "shims/wire/messages_managed.h"
 #include "shims/wire/messages_module.h"
@@ -48,11 +49,21 @@ bool is_of_host_library(const wire::Frame& frame) {
   }
 }
 
+template <typename... Messages>
+bool any_begins_early(const wire::Frame& frame) {
+  const auto says_so = [&]<typename Message>(const Message*) {
+    if (frame.header.type != Message::kType) return false;
+    const auto message = wire::read_front<Message>(frame.payload);
+    return message && message->begins_early != 0;
+  };
+  return (says_so(static_cast<const Messages*>(nullptr)) || ...);
+}
+
 /// A kernel that need not wait for the one before it takes its turn here: whether it waits where it
 /// has to would stay unseen.
 bool begins_early(const wire::Frame& frame) {
-  const auto launch = wire::read_front<wire::Launch>(frame.payload);
-  return launch && launch->begins_early != 0;
+  return any_begins_early<wire::Launch, wire::GraphAddNode, wire::GraphEdit, wire::CaptureBegin,
+                          wire::CaptureSetDependencies>(frame);
 }
 
 }  // namespace
@@ -63,7 +74,7 @@ Reason why_not_in_judged_run(const Processes& processes,
   const std::uint16_t type = frame.header.type;
   if (type == wire::Hello::kType) return against_hello(processes, session, frame);
   if (is_of_host_library(frame)) return "judged ranks may not use host clocks or host waits";
-  if (type == wire::Launch::kType && begins_early(frame))
+  if (begins_early(frame))
     return "programmatic dependent launch, which the virtual cluster does not play";
   if (type == wire::MapManaged::kType) return "device memory mapped by the host";
   const bool service = type == wire::NextService::kType || type == wire::AttachBounce::kType ||

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <regex>
 #include <span>
 #include <stdexcept>
 
@@ -21,6 +20,7 @@
 #include "support/require.h"
 #include "support/tenth.h"
 #include "system/jobs/process.h"
+#include "toolchain/device_ptx.h"
 
 namespace cuco::judge {
 namespace {
@@ -205,25 +205,20 @@ INSTANTIATE_TEST_SUITE_P(Judge,
                          testing::ValuesIn(chosen_attacks()),
                          [](const auto& attack) { return attack.param.name; });
 
-/// An unnamed namespace is named by a hash of its file. Objects that share their host code share
-/// the name that the first of them got.
-std::string without_file_hash(std::string_view line) {
-  static const std::regex hash("_GLOBAL__N__[0-9a-f]{8}_");
-  return std::regex_replace(std::string(line), hash, "_GLOBAL__N_");
-}
-
 /// The PTX of an object, without what only tells where it came from.
 std::vector<std::string> device_code(const system::Path& object) {
   const std::string bytes = *system::read_file(object);
   std::vector<std::string> lines;
   for (const std::string& text : ptx::ptx_texts(std::as_bytes(std::span(bytes)), 90)) {
-    // Sections are for debuggers, and come last.
-    const std::string_view code = std::string_view(text).substr(0, text.find(".section"));
+    // Sections are for debuggers, and come last. Objects that share their host code share the
+    // number in their names.
+    const std::string code =
+        toolchain::without_module_number(text.substr(0, text.find(".section")));
     for (const std::string_view line : split(code, '\n')) {
       const bool tells_where = line.find(".file") != std::string_view::npos ||
                                line.find(".loc") != std::string_view::npos ||
                                line.starts_with("//");
-      if (!line.empty() && !tells_where) lines.push_back(without_file_hash(line));
+      if (!line.empty() && !tells_where) lines.emplace_back(line);
     }
   }
   return lines;

@@ -6,8 +6,10 @@
 
 #include "fake_client.h"
 #include "shims/wire/messages_device.h"
+#include "shims/wire/messages_graph.h"
 #include "shims/wire/messages_managed.h"
 #include "shims/wire/messages_memory.h"
+#include "shims/wire/messages_module.h"
 #include "vcluster/server/judge_seat.h"
 
 namespace cuco::vcluster {
@@ -40,6 +42,16 @@ TEST(JudgedRequests, OurOwnLockAndOutputRemain) {
 
 TEST(JudgedRequests, NoDeviceMemoryForTheHost) {
   EXPECT_NE(refusal(wire::MapManaged{}, true), "");
+}
+
+TEST(JudgedRequests, NothingThatBeginsBeforeItsInputIsThere) {
+  EXPECT_NE(refusal(wire::Launch{.begins_early = 1}, true), "");
+  EXPECT_NE(refusal(wire::GraphAddNode{.begins_early = 1}, true), "");
+  EXPECT_NE(refusal(wire::GraphEdit{.begins_early = 1}, true), "");
+  EXPECT_NE(refusal(wire::CaptureBegin{.begins_early = 1}, true), "");
+  EXPECT_NE(refusal(wire::CaptureSetDependencies{.begins_early = 1}, true), "");
+  EXPECT_EQ(refusal(wire::GraphAddNode{}, true), "");
+  EXPECT_EQ(refusal(wire::GraphAddNode{.begins_early = 1}, false), "");
 }
 
 TEST(JudgedRequests, NobodyJoinsOnceTheCandidateIsLoaded) {

@@ -14,12 +14,17 @@ namespace {
 thread_local std::vector<std::uint64_t>* capture_nodes = nullptr;
 thread_local std::vector<GraphEdge>* capture_edges = nullptr;
 
-Error begin(StreamHandle stream, GraphHandle graph, std::span<const NodeHandle> after, int mode) {
+Error begin(StreamHandle stream,
+            GraphHandle graph,
+            std::span<const NodeHandle> after,
+            int mode,
+            std::uint32_t begins_early = 0) {
   if (mode < 0 || mode > 2) return wire::kInvalidValue;
   return call(wire::CaptureBegin{.stream = stream_ref(stream),
                                  .graph = number_of(graph),
                                  .mode = static_cast<std::uint32_t>(mode),
-                                 .dependencies = static_cast<std::uint32_t>(after.size())},
+                                 .dependencies = static_cast<std::uint32_t>(after.size()),
+                                 .begins_early = begins_early},
               nullptr, std::as_bytes(after));
 }
 
@@ -35,11 +40,11 @@ CUCO_CUDART Error cudaStreamBeginCapture_ptsz(StreamHandle stream, int mode) {
 CUCO_CUDART Error cudaStreamBeginCaptureToGraph(StreamHandle stream,
                                                 GraphHandle graph,
                                                 const NodeHandle* after,
-                                                const GraphEdge* /*edges*/,
+                                                const GraphEdge* edges,
                                                 std::size_t count,
                                                 int mode) {
   if (graph == nullptr || (count > 0 && after == nullptr)) return done(wire::kInvalidValue);
-  return done(begin(stream, graph, {after, count}, mode));
+  return done(begin(stream, graph, {after, count}, mode, begins_early(edges, count)));
 }
 CUCO_CUDART Error cudaStreamBeginCaptureToGraph_ptsz(StreamHandle stream,
                                                      GraphHandle graph,
@@ -115,13 +120,14 @@ CUCO_CUDART Error cudaStreamGetCaptureInfo_ptsz(StreamHandle stream,
 
 CUCO_CUDART Error cudaStreamUpdateCaptureDependencies(StreamHandle stream,
                                                       NodeHandle* nodes,
-                                                      const GraphEdge* /*edges*/,
+                                                      const GraphEdge* edges,
                                                       std::size_t count,
                                                       unsigned flags) {
   if (flags > 1 || (count > 0 && nodes == nullptr)) return done(wire::kInvalidValue);
   return done(call(wire::CaptureSetDependencies{.stream = stream_ref(stream),
                                                 .count = static_cast<std::uint32_t>(count),
-                                                .replace = flags},
+                                                .replace = flags,
+                                                .begins_early = begins_early(edges, count)},
                    nullptr, std::as_bytes(std::span(nodes, count))));
 }
 CUCO_CUDART Error cudaStreamUpdateCaptureDependencies_ptsz(StreamHandle stream,

@@ -20,6 +20,7 @@ struct Where {
   GraphHandle graph;
   const NodeHandle* after;
   std::size_t count;
+  std::uint32_t begins_early = 0;
 };
 
 Error add(const Where& where, const NodeContent& content, void** address = nullptr) {
@@ -35,7 +36,8 @@ Error add(const Where& where, const NodeContent& content, void** address = nullp
   const Error status =
       call(wire::GraphAddNode{.graph = number_of(where.graph),
                               .dependencies = static_cast<std::uint32_t>(where.count),
-                              .operation = content.operation},
+                              .operation = content.operation,
+                              .begins_early = where.begins_early},
            &reply, tail);
   if (status == 0) *where.node = handle_of<NodeHandle>(reply.node);
   if (status == 0 && address != nullptr) *address = reinterpret_cast<void*>(reply.address);
@@ -71,7 +73,8 @@ Error edit(GraphHandle graph,
            const NodeHandle* from,
            const NodeHandle* to,
            std::size_t count,
-           bool is_add) {
+           bool is_add,
+           std::uint32_t begins_early) {
   if (count > 0 && (from == nullptr || to == nullptr)) return wire::kInvalidValue;
   std::vector<std::uint64_t> pairs;
   for (std::size_t i = 0; i < count; ++i) {
@@ -80,7 +83,8 @@ Error edit(GraphHandle graph,
   }
   return call(wire::GraphEdit{.graph = number_of(graph),
                               .count = static_cast<std::uint32_t>(count),
-                              .add = is_add ? 1U : 0U},
+                              .add = is_add ? 1U : 0U,
+                              .begins_early = begins_early},
               nullptr, std::as_bytes(std::span(pairs)));
 }
 
@@ -220,12 +224,13 @@ CUCO_CUDART Error cudaGraphAddEventWaitNode(NodeHandle* node,
 CUCO_CUDART Error cudaGraphAddNode(NodeHandle* node,
                                    GraphHandle graph,
                                    const NodeHandle* after,
-                                   const GraphEdge* /*edges*/,
+                                   const GraphEdge* edges,
                                    std::size_t count,
                                    NodeParameters* content) {
   if (content == nullptr) return done(wire::kInvalidValue);
   void** address = content->type == kAllocationNode ? &content->allocation.address : nullptr;
-  return done(add({node, graph, after, count}, content_of(*content), address));
+  return done(
+      add({node, graph, after, count, begins_early(edges, count)}, content_of(*content), address));
 }
 
 CUCO_CUDART Error cudaGraphAddMemAllocNode(NodeHandle* node,
@@ -295,9 +300,9 @@ CUCO_CUDART Error cudaGraphNodeGetDependentNodes(NodeHandle node,
 CUCO_CUDART Error cudaGraphAddDependencies(GraphHandle graph,
                                            const NodeHandle* from,
                                            const NodeHandle* to,
-                                           const GraphEdge* /*edges*/,
+                                           const GraphEdge* edges,
                                            std::size_t count) {
-  return done(edit(graph, from, to, count, true));
+  return done(edit(graph, from, to, count, true, begins_early(edges, count)));
 }
 
 CUCO_CUDART Error cudaGraphRemoveDependencies(GraphHandle graph,
@@ -305,7 +310,7 @@ CUCO_CUDART Error cudaGraphRemoveDependencies(GraphHandle graph,
                                               const NodeHandle* to,
                                               const GraphEdge* /*edges*/,
                                               std::size_t count) {
-  return done(edit(graph, from, to, count, false));
+  return done(edit(graph, from, to, count, false, 0));
 }
 
 CUCO_CUDART Error cudaGraphNodeFindInClone(NodeHandle* found,
