@@ -65,6 +65,8 @@ Baselines baselines(const candidate::RunState& state) {
 double best_from_start_seconds(const candidate::RunState& state) {
   const Baselines made = baselines(state);
   if (made.best_from_start <= 0 || made.from_start >= made.candidates) return 0;
+  const auto& lineage = winner(state)->candidate.lineage;
+  if (lineage.parent.value_or(candidate::kSeed) == candidate::kSeed) return 0;
   return winner(state)->scored()->baseline_seconds / made.best_from_start;
 }
 

@@ -2,6 +2,8 @@
 #include "report/facts.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -56,6 +58,14 @@ std::string option_text(const Json& options, const char* key) {
   return {};
 }
 
+/// NCCL_VERSION_CODE as NCCL's documents write it: 22809 is 2.28.9.
+std::string nccl_text(const std::string& code) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(code.data(), code.data() + code.size(), number);
+  if (error != std::errc() || end != code.data() + code.size() || number < 10000) return code;
+  return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+}
+
 }  // namespace
 
 std::string workload_name(const RunState& state) {
@@ -93,10 +103,21 @@ std::vector<std::pair<std::string, std::string>> asked(const RunState& state) {
   add("seed", std::to_string(started.seed));
   const auto& from = started.provenance;
   if (!from.nvcc.empty()) add("compiler", "nvcc " + from.nvcc);
-  add("NCCL", from.nccl);
+  add("NCCL", nccl_text(from.nccl));
   add("cuco", from.cuco);
   add("workload's hash", from.workload);
   return lines;
+}
+
+std::string scale_text(const candidate::ShapeTime& shape) {
+  const candidate::ScaleModel& model = shape.scale_model;
+  if (!model.is_used()) return {};
+  const std::string text = fmt::format("as a scale model, 1/{:g}", model.factor);
+  if (model.smaller_factor <= 0)
+    return model.why_alone.empty() ? text : text + "; alone: " + model.why_alone;
+  const double percent = 100 * model.difference(shape.seconds);
+  return text + fmt::format("; 1/{:g} takes {:.0f} % {}", model.smaller_factor, std::abs(percent),
+                            percent < 0 ? "less" : "more");
 }
 
 std::string drawn_text(const RunState& state) {

@@ -63,6 +63,14 @@ struct Beside {
 /// "fused_lsa.cu, written by hand: 20.5 us predicted, the winner is 1.03x as fast", or its verdict.
 [[nodiscard]] std::string beside_text(const candidate::RunState& state, const Beside& beside);
 
+/// "as a scale model, 1/128; 1/256 takes 4 % more": how a full shape was timed; empty: as it is.
+[[nodiscard]] std::string scale_text(const candidate::ShapeTime& shape);
+
+/// What a run's time is the mean of.
+inline constexpr std::string_view kMeanOf =
+    "One time for several shapes is their geometric mean: of the full shapes where these were "
+    "timed, else of all.";
+
 /// From what inputs and schedules were drawn, and against which attacks the judge is tested.
 [[nodiscard]] std::string drawn_text(const candidate::RunState& state);
 

@@ -9,6 +9,7 @@
 #include "program/diff.h"
 #include "report/baselines.h"
 #include "report/facts.h"
+#include "report/known_error.h"
 #include "report/progress.h"
 
 namespace cuco::report {
@@ -54,9 +55,14 @@ std::string winner_text(const RunState& state,
       best.candidate.number, cell(design_of(best)));
   const auto time = [](double seconds) { return seconds > 0 ? human_seconds(seconds) : "–"; };
   for (const auto& shape : scored.shapes) {
-    text += fmt::format("| {} | {} | {} | {} |\n", cell(shape.shape), time(shape.seconds),
+    const std::string scale = scale_text(shape);
+    text += fmt::format("| {}{} | {} | {} | {} |\n", cell(shape.shape),
+                        scale.empty() ? "" : " (" + cell(scale) + ")", time(shape.seconds),
                         time(shape.baseline_seconds), time(shape.bound_seconds));
   }
+  text += fmt::format("\n{}\n", kMeanOf);
+  if (const std::string error = known_error(state); !error.empty())
+    text += fmt::format("\nError of predicted times: {}.\n", error);
   if (const auto simpler = baselines_text(baselines(state)); !simpler.empty())
     text += fmt::format("\nAgainst simpler ways on the same budget: {}.\n", cell(simpler));
   for (const Beside& one : beside)
@@ -195,6 +201,7 @@ std::string run_json(const RunState& state,
                       {"tokens", effort.tokens},
                       {"dollars", effort.dollars},
                       {"unpriced_calls", effort.unpriced}};
+  object["error_of_predicted_times"] = known_error(state);
   if (const Entry* best = winner(state)) {
     object["lineage"] = Json::array();
     for (const LineageStep& step : lineage_of(state, best->candidate.number)) {

@@ -7,6 +7,7 @@
 #include "report/baselines.h"
 #include "report/detail.h"
 #include "report/facts.h"
+#include "report/known_error.h"
 #include "report/page/html.h"
 #include "report/page/pictures.h"
 #include "report/page/sections.h"
@@ -31,9 +32,9 @@ std::string timeline_section(const PageOptions& options) {
 std::string winner_sections(const RunState& state, const Entry& best, const PageOptions& options) {
   const auto& scored = *best.scored();
   const auto number = best.candidate.number;
-  std::string body =
-      section("Result", result_picture(scored, best_from_start_seconds(state), options.beside) +
-                            simpler_ways(state, options.beside) + shapes_table(scored));
+  std::string body = section(
+      "Result", result_picture(scored, best_from_start_seconds(state), options.beside) +
+                    simpler_ways(state, options.beside) + shapes_table(scored, known_error(state)));
   body += section("Where the limits are", roofline_picture(scored));
   body += section("Before and after, rank by rank", timeline_section(options));
   body += section("How it came about", lineage_table(state, number));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/journey/journey_view.h"
 
-#include "cli/journey/known_error.h"
+#include "base/text.h"
+#include "report/known_error.h"
 
 namespace cuco::cli {
 namespace {
@@ -15,6 +16,18 @@ bool is_verdict(const candidate::EventBody& body) {
          std::holds_alternative<candidate::Compared>(body);
 }
 
+/// Words of a line below each other's beginning, where a person reads them on a terminal; elsewhere
+/// a line stays one line.
+std::string laid_out(const Terminal& terminal, bool is_terminal, const std::string& text) {
+  if (!is_terminal || display_width(text) <= terminal.width() - kLabelWidth) return text;
+  std::vector<std::string> words;
+  for (const std::string_view word : split(text, ' '))
+    words.emplace_back(word);
+  std::string lines = wrapped(words, kLabelWidth, terminal.width());
+  lines.pop_back();
+  return lines;
+}
+
 }  // namespace
 
 void show_line(Context& context, const report::Line& line) {
@@ -23,7 +36,7 @@ void show_line(Context& context, const report::Line& line) {
   const char* gap = line.label.size() < static_cast<std::size_t>(kLabelWidth) ? "" : "  ";
   context.terminal.note("{}{}{}",
                         padded(context.terminal.styled(Style::Dim, line.label), kLabelWidth), gap,
-                        line.text);
+                        laid_out(context.terminal, context.terminal.settings().live, line.text));
 }
 
 void show_event(Context& context,
@@ -49,11 +62,11 @@ ExitCode show_closing(Context& context,
     context.terminal.write(report::result_json(state, folder.name, best) + "\n");
   } else {
     for (const auto& line : report::closing(state, folder.name, best)) {
-      context.terminal.print("{}{}\n",
-                             padded(context.terminal.styled(Style::Bold, line.label), kLabelWidth),
-                             line.text);
+      context.terminal.print(
+          "{}{}\n", padded(context.terminal.styled(Style::Bold, line.label), kLabelWidth),
+          laid_out(context.terminal, context.terminal.settings().shown, line.text));
     }
-    if (const std::string error = known_error(state);
+    if (const std::string error = report::known_error(state);
         !error.empty() && report::winner(state) != nullptr) {
       context.terminal.print(
           "{}{}\n", padded(context.terminal.styled(Style::Bold, "error"), kLabelWidth), error);

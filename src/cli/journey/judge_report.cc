@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/journey/known_error.h"
+#include "report/known_error.h"
 
 namespace cuco::cli {
 namespace {
@@ -106,7 +106,7 @@ std::string scored_text(const Terminal& terminal,
                       scored.baseline_seconds / scored.seconds,
                       has_bound ? fmt::format(", score {:.3f}", scored.score)
                                 : fmt::format(" ({})", human_seconds(scored.baseline_seconds)));
-  if (const std::string error = known_error(scored, target.facts.ranks); !error.empty())
+  if (const std::string error = report::known_error(scored, target.facts.ranks); !error.empty())
     text += fmt::format("  error of predicted times: {}\n", error);
   for (const judge::MeasuredShape& measured : judge.measured())
     text += fmt::format("  {}\n", describe(measured));

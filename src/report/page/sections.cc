@@ -121,37 +121,36 @@ std::string lineage_table(const RunState& state, candidate::Number number) {
   return text + "</table></div>\n";
 }
 
-/// Bars share one scale, the longest time of any shape, so that shapes can be compared by eye.
-std::string shapes_table(const Scored& scored) {
-  double longest = 0;
-  for (const auto& shape : scored.shapes)
-    longest = std::max({longest, shape.seconds, shape.baseline_seconds});
+/// Each shape's bar is the winner's share of the seed's time: shapes differ too much for one scale.
+std::string shapes_table(const Scored& scored, const std::string& error) {
   std::string text =
       "<div class=\"scroll\" tabindex=\"0\"><table><tr><th>shape</th><th "
-      "class=\"n\">winner</th><td></td>"
+      "class=\"n\">winner</th><td class=\"soft\">of the seed's time</td>"
       "<th class=\"n\">seed</th><th class=\"n\">bound</th><th class=\"n\">speed-up</th></tr>\n";
   for (const auto& shape : scored.shapes) {
     const bool known = shape.seconds > 0 && shape.baseline_seconds > 0;
     const bool is_interval = shape.speedup.high > shape.speedup.low;
     text += fmt::format(
         "<tr><td>{}{}</td><td class=\"n\">{}</td><td class=\"wide\"><svg viewBox=\"0 0 100 9\" "
-        "preserveAspectRatio=\"none\" class=\"bar\" aria-hidden=\"true\"><rect width=\"{:.1f}\" "
+        "preserveAspectRatio=\"none\" class=\"bar\" aria-hidden=\"true\"><rect width=\"100\" "
+        "height=\"9\" fill=\"var(--line)\"/><rect width=\"{:.1f}\" "
         "height=\"9\" fill=\"var(--good)\"/></svg></td><td class=\"n\">{}</td><td "
         "class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
         escaped(shape.shape),
         shape.scale_model.is_used()
-            ? fmt::format("<br><span class=\"soft\">as a scale model, 1/{:g}</span>",
-                          shape.scale_model.factor)
+            ? fmt::format("<br><span class=\"soft\">{}</span>", escaped(scale_text(shape)))
             : "",
-        time_or_dash(shape.seconds), 100 * shape.seconds / std::max(longest, 1e-12),
+        time_or_dash(shape.seconds),
+        known ? std::min(100.0, 100 * shape.seconds / shape.baseline_seconds) : 0,
         time_or_dash(shape.baseline_seconds), time_or_dash(shape.bound_seconds),
         is_interval ? fmt::format("{:.3f}x to {:.3f}x", shape.speedup.low, shape.speedup.high)
         : known     ? fmt::format("{:.2f}x", shape.baseline_seconds / shape.seconds)
                     : "–");
   }
-  return text + fmt::format("</table></div><p class=\"soft\">All times are {}, {}.</p>\n",
+  return text + fmt::format("</table></div><p class=\"soft\">All times are {}, {}{}. {}</p>\n",
                             scored.predicted ? "predicted by the virtual cluster" : "measured",
-                            escaped(scored.hardware));
+                            escaped(scored.hardware),
+                            error.empty() ? "" : "; their error: " + escaped(error), kMeanOf);
 }
 
 std::string simpler_ways(const RunState& state, const std::vector<Beside>& beside) {
@@ -261,7 +260,7 @@ std::string candidates_table(const RunState& state) {
 }
 
 std::string diff_listing(std::string_view unified) {
-  std::string text = "<div class=\"scroll\" tabindex=\"0\"><table class=\"diff\">\n";
+  std::string text = "<div class=\"scroll tall\" tabindex=\"0\"><table class=\"diff\">\n";
   int before = 0;
   int after = 0;
   for (const std::string_view line : split(unified, '\n')) {

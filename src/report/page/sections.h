@@ -13,7 +13,7 @@ namespace cuco::report {
 [[nodiscard]] std::string tiles(const candidate::RunState& state);
 [[nodiscard]] std::string asked_table(const candidate::RunState& state);
 [[nodiscard]] std::string lineage_table(const candidate::RunState& state, candidate::Number number);
-[[nodiscard]] std::string shapes_table(const candidate::Scored& scored);
+[[nodiscard]] std::string shapes_table(const candidate::Scored& scored, const std::string& error);
 /// The winner beside drawing at random, the best that was made from the seed, and what somebody
 /// else wrote; may be empty.
 [[nodiscard]] std::string simpler_ways(const candidate::RunState& state,

@@ -308,6 +308,30 @@ TEST_F(Reporting, MakesAPageThatIsWholeInItself) {
   EXPECT_THAT(page, Not(HasSubstr("<script")));
 }
 
+TEST_F(Reporting, SaysWhatAPredictedTimeIsWorth) {
+  add(3, "int large;\n", "");
+  Scored scored{.seconds = 1e-4, .baseline_seconds = 2e-4, .hardware = "h200"};
+  scored.shapes = {{.shape = "8192^3",
+                    .seconds = 1e-4,
+                    .baseline_seconds = 2e-4,
+                    .scale_model = {128, 256, 1.04e-4, {}, {}, ""}},
+                   {.shape = "as it is", .seconds = 1e-4, .baseline_seconds = 2e-4}};
+  judge(3, Fidelity::Final, scored);
+  append(candidate::BestChanged{3, 1e-4});
+  state.entries.front().outcomes.begin()->second = Scored{.seconds = 5e-4, .hardware = "h200"};
+  for (const std::string& text :
+       {run_page(state, {.run = "1"}), run_markdown(state, "1"), run_json(state, "1")}) {
+    EXPECT_THAT(text, HasSubstr("calibrated on an NVIDIA H200"));
+  }
+  for (const std::string& text : {run_page(state, {.run = "1"}), run_markdown(state, "1")}) {
+    EXPECT_THAT(text, HasSubstr("as a scale model, 1/128; 1/256 takes 4 % more"));
+    EXPECT_THAT(text, HasSubstr("geometric mean"));
+  }
+  EXPECT_EQ(scale_text(scored.shapes[1]), "");
+  state.started->provenance.nccl = "22809";
+  EXPECT_THAT(asked(state), testing::Contains(testing::Pair("NCCL", "2.28.9")));
+}
+
 TEST_F(Reporting, LetsNobodyWriteIntoThePage) {
   add(3, "int x; // <script>alert(1)</script>\n", "<b onload='x'>");
   judge(3, Fidelity::Final, Scored{.seconds = 1e-4, .baseline_seconds = 5e-4, .hardware = "<i>"});

@@ -5,10 +5,10 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "candidate/event_json.h"
-#include "cli/journey/known_error.h"
 #include "cli/journey/run_lookup.h"
 #include "cli/terminal/command.h"
 #include "program/diff.h"
+#include "report/known_error.h"
 #include "report/progress.h"
 #include "store/run_recording.h"
 
@@ -80,7 +80,7 @@ class ShowCommand final : public Command {
                      (best ? terminal.styled(Style::Good, "  ← best") : "")});
     }
     text += table.text();
-    const std::string error = known_error(state);
+    const std::string error = report::known_error(state);
     return error.empty() ? text : text + fmt::format("\nerror of predicted times: {}\n", error);
   }
 
