@@ -9,6 +9,7 @@ export interface Best {
   predicted: boolean;
   hardware: string;
   design: string;
+  error?: string;
 }
 
 export interface RunHead {
@@ -76,6 +77,7 @@ export interface ShapeTime {
   samples?: number[]; speedup?: { low: number; high: number } | [number, number];
   limits?: { phase: string; seconds: number }[]; phases?: { phase: string; seconds: number }[];
   hot_spots?: { where: Site; share: number; what: string }[];
+  scale_model?: { factor: number; smaller_factor?: number; smaller_seconds?: number };
 }
 export interface Verdict {
   rung: string; verdict: string; summary: string; explanation: string; predicted: boolean;

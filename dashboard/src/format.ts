@@ -12,8 +12,8 @@ export function time(seconds: number): string {
 
 export function duration(seconds: number): string {
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes} min ${Math.round(seconds % 60)} s`;
+  const minutes = Math.floor(Math.round(seconds) / 60);
+  if (minutes < 60) return `${minutes} min ${Math.round(seconds) % 60} s`;
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
@@ -29,6 +29,17 @@ export function nameOf(workload: string): string {
   const parts = workload.split("/").filter((part) => part !== "");
   return parts[parts.length - 1] ?? workload;
 }
+
+/** Whether its time is of full shapes. A gain on small ones says little beside it. */
+export const isFull = (candidate: { fidelity: string }) => candidate.fidelity === "scaled" || candidate.fidelity === "final";
+
+/** Who was looked at more closely counts for more; then who is faster. */
+export function isBetter(candidate: Judged, than: Judged | undefined): boolean {
+  const gain = speedup(candidate) ?? 0;
+  if (gain <= 0 || !than) return gain > 0;
+  return isFull(candidate) === isFull(than) ? gain > (speedup(than) ?? 0) : isFull(candidate);
+}
+interface Judged { fidelity: string; seconds: number; baseline: number }
 
 export function speedup(candidate: { seconds: number; baseline: number }): number | undefined {
   return candidate.seconds > 0 && candidate.baseline > 0 ? candidate.baseline / candidate.seconds : undefined;

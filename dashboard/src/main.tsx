@@ -33,7 +33,7 @@ function Page({ path }: { path: string }) {
 }
 
 const KEYS: [string, string][] = [
-  ["/", "filter the candidates"], ["↑ ↓", "move in the table"], ["Enter", "open the candidate"],
+  ["/", "filter the candidates"], ["↑ ↓", "move in the table"], ["Enter", "open the candidate"], ["space", "choose it for a comparison"],
   ["b", "open the best candidate"], ["r", "all runs"], ["?", "show or hide this"],
 ];
 

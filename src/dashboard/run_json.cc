@@ -14,6 +14,7 @@
 #include "candidate/run_state.h"
 #include "report/cost.h"
 #include "report/facts.h"
+#include "report/known_error.h"
 #include "search/population/cell.h"
 #include "store/stored_run.h"
 
@@ -116,6 +117,8 @@ Result<Json> head_json(const store::RunFolder& folder, const store::RunReader& r
                       {"predicted", is_predicted(*run.best)},
                       {"hardware", run.best->hardware},
                       {"design", run.best->directive}};
+    if (is_predicted(*run.best))
+      object["best"]["error"] = report::known_error(run.best->hardware, summary.hardware);
   }
   return object;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useEffect, useState } from "preact/hooks";
 import { type Candidate, type Candidates, follow, getCandidates, getCandidate, getRun, type Plan, type RunDetail } from "../api";
-import { count, duration, factor, nameOf, speedup, time } from "../format";
+import { count, duration, factor, isBetter, nameOf, speedup, time } from "../format";
 import { ProblemNote, Show, useLoaded } from "../loaded";
 import { ArchiveGrid } from "../parts/archive";
 import { DesignGrid } from "../parts/grid";
@@ -92,6 +92,7 @@ function Head({ head, data, live }: { head: RunDetail; data?: Candidates; live: 
         ) : <Tile value="–" label="nothing faster than the seed yet" />}
         <Tile value={count(judged)} label="candidates judged" />
       </div>
+      {head.best?.error && <p class="soft">Error of predicted times: {head.best.error}. One time for several shapes is their geometric mean: of the full shapes where these were timed, else of all.</p>}
     </>
   );
 }
@@ -104,8 +105,7 @@ function Islands({ list, choose }: { list: Candidate[]; choose: (filter: string)
     const island = islands.get(name) ?? { count: 0, correct: 0, gain: 0 };
     island.count++;
     if (candidate.verdict === "scored") island.correct++;
-    const gain = candidate.seconds > 0 ? candidate.baseline / candidate.seconds : 0;
-    if (gain > island.gain) Object.assign(island, { gain, best: candidate });
+    if (isBetter(candidate, island.best)) Object.assign(island, { gain: speedup(candidate), best: candidate });
     islands.set(name, island);
   }
   if (islands.size === 0) return <p class="soft">None yet.</p>;
@@ -138,7 +138,7 @@ function Below({ head, run, list, best }: { head: RunDetail; run: string; list: 
             : <ol class="steps">{head.steps.map((step, index) => <li key={index} class={step.ok ? "ok" : "bad"}><b>{step.ok ? "✓" : "✗"} {step.step}</b> <span class="soft">{step.detail}</span></li>)}</ol>}
         </section>
         <section><h2>What was asked</h2>
-          <table><tbody>{head.asked.map(([label, value]) => <tr key={label}><th scope="row">{label}</th><td>{value}</td></tr>)}</tbody></table>
+          <table class="asked"><tbody>{head.asked.map(([label, value]) => <tr key={label}><th scope="row">{label}</th><td>{value}</td></tr>)}</tbody></table>
           <p><a href={`/runs/${run}/cost`}>What it cost</a> <span class="soft">· the judge worked {duration(head.judge_seconds)}</span></p>
         </section>
       </div>

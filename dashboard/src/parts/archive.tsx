@@ -3,7 +3,7 @@
 // island or of all. Candidates stand where they were made; copies that travelled to other islands are not shown.
 import { useState } from "preact/hooks";
 import { type Archive, type Candidate, getArchive } from "../api";
-import { factor, speedup } from "../format";
+import { count, factor, isBetter, speedup } from "../format";
 import { Show, useLoaded } from "../loaded";
 import { designParts } from "./grid";
 
@@ -34,7 +34,7 @@ function Grid({ archive, list, choose }: { archive: Archive; list: Candidate[]; 
     const bin = binOf.get(candidate.number) ?? "unknown";
     const cell = cells.get(bin) ?? { count: 0, gain: 0 };
     cell.count++;
-    if (gain > cell.gain) Object.assign(cell, { gain, best: candidate });
+    if (isBetter(candidate, cell.best)) Object.assign(cell, { gain, best: candidate });
     top = Math.max(top, gain);
     regions.set(regionOf(candidate), cells.set(bin, cell));
   }
@@ -64,7 +64,7 @@ function Grid({ archive, list, choose }: { archive: Archive; list: Candidate[]; 
                   return (
                     <td key={bin}>
                       <button type="button" class={`cell shade${shade(cell.gain, top)}`} title={`best: #${cell.best?.number} ${cell.best?.design}`} onClick={() => choose(region)}>
-                        <b>{factor(cell.gain)}</b><span>#{cell.best?.number} of {cell.count}</span>
+                        <b>{factor(cell.gain)}</b><span>#{cell.best?.number}{cell.count > 1 && `, best of ${count(cell.count)}`}</span>
                       </button>
                     </td>
                   );

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The best of each cell of the design space: what carries the bytes against where communication sits.
 import type { Candidate } from "../api";
-import { factor, speedup } from "../format";
+import { count, factor, isBetter, speedup } from "../format";
 
 interface Cell { count: number; best?: Candidate; gain: number }
 
@@ -23,7 +23,7 @@ export function DesignGrid({ list, choose }: { list: Candidate[]; choose: (filte
     const cell = cells.get(key) ?? { count: 0, gain: 0 };
     cell.count++;
     const gain = speedup(candidate) ?? 0;
-    if (gain > cell.gain) Object.assign(cell, { gain, best: candidate });
+    if (isBetter(candidate, cell.best)) Object.assign(cell, { gain, best: candidate });
     top = Math.max(top, gain);
     cells.set(key, cell);
   }
@@ -45,7 +45,7 @@ export function DesignGrid({ list, choose }: { list: Candidate[]; choose: (filte
                   <td key={backend}>
                     <button type="button" class={`cell shade${shade(cell.gain)}`} onClick={() => choose(key)}
                             title={cell.best ? `best: #${cell.best.number} ${cell.best.design}` : "none was correct"}>
-                      <b>{cell.gain > 0 ? factor(cell.gain) : "✗"}</b><span>{cell.count} tried</span>
+                      <b>{cell.gain > 0 ? factor(cell.gain) : "✗"}</b><span>{count(cell.count)} tried</span>
                     </button>
                   </td>
                 );

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import type { Candidate } from "../api";
-import { speedup } from "../format";
+import { isFull, speedup } from "../format";
 import { go } from "../router";
 import { colour, useDark } from "../theme";
 
@@ -12,22 +12,27 @@ interface Props { run: string; list: Candidate[]; best: number | null; bound?: n
 function series(list: Candidate[], best: number | null): uPlot.AlignedData {
   const numbers: number[] = [];
   const correct: (number | null)[] = [];
+  const small: (number | null)[] = [];
   const rejected: (number | null)[] = [];
   const stairs: (number | null)[] = [];
   const line: (number | null)[] = [];
   const family = new Set<number>();
   for (let at = best; at !== null && !family.has(at); at = list[at]?.parent ?? null) family.add(at);
   let top = 0;
+  // Once somebody was timed on full shapes, small ones lift nobody.
+  const anyFull = list.some((candidate) => candidate.number !== 0 && isFull(candidate) && candidate.seconds > 0);
   for (const candidate of list) {
     const value = speedup(candidate) ?? (candidate.number === 0 && candidate.seconds > 0 ? 1 : undefined);
     numbers.push(candidate.number);
-    correct.push(value ?? null);
+    const counts = !anyFull || isFull(candidate) || candidate.number === 0;
+    correct.push(counts ? (value ?? null) : null);
+    small.push(counts ? null : (value ?? null));
     rejected.push(candidate.verdict !== "" && candidate.verdict !== "scored" ? 0 : null);
-    if (value !== undefined && value > top) top = value;
+    if (value !== undefined && counts && value > top) top = value;
     stairs.push(top > 0 ? top : null);
     line.push(family.has(candidate.number) ? (value ?? null) : null);
   }
-  return [numbers, correct, rejected, stairs, line];
+  return [numbers, correct, small, rejected, stairs, line];
 }
 
 function options(width: number, count: number, open: (index: number) => void, bound?: number): uPlot.Options {
@@ -45,6 +50,7 @@ function options(width: number, count: number, open: (index: number) => void, bo
     series: [
       {},
       { label: "correct", paths: () => null, points: { show: true, size, fill: soft, stroke: soft } },
+      { label: "correct, small shapes only", paths: () => null, points: { show: true, size: size - 1, fill: colour("--paper"), stroke: soft, width: 1 } },
       { label: "rejected", paths: () => null, points: { show: true, size: size - 1, fill: colour("--bad"), stroke: colour("--bad") } },
       { label: "best so far", stroke: colour("--accent"), width: 2, points: { show: false }, paths: uPlot.paths.stepped!({ align: 1 }) },
       { label: "lineage of the best", stroke: colour("--kernel"), width: 1.5, dash: [4, 4], spanGaps: true,
@@ -101,7 +107,7 @@ export function History({ run, list, best, bound }: Props) {
     <figure class="plot">
       <div ref={place} role="img" aria-label={`Speed-up of ${list.length} candidates over the seed. The table below has the same.`} />
       <figcaption class="legend">
-        <span><i class="dot soft-dot" />correct</span><span><i class="dot bad-dot" />rejected</span>
+        <span><i class="dot soft-dot" />correct</span><span><i class="dot hollow-dot" />correct, timed on small shapes only</span><span><i class="dot bad-dot" />rejected</span>
         <span><i class="stroke accent-stroke" />best so far</span><span><i class="dot kernel-dot" />lineage of the best</span>
       </figcaption>
     </figure>

@@ -21,6 +21,17 @@ function Samples({ samples }: { samples: number[] }) {
   );
 }
 
+/** A full shape is timed on two models; how far they agree says what the time is worth. */
+function Scale({ shape }: { shape: ShapeTime }) {
+  const model = shape.scale_model;
+  if (!model || !(model.factor > 0)) return null;
+  const percent = model.smaller_factor ? Math.round(100 * ((model.smaller_seconds ?? 0) / shape.seconds - 1)) : undefined;
+  return (
+    <><br /><span class="soft">as a scale model, 1/{model.factor}
+      {percent !== undefined && `; 1/${model.smaller_factor} takes ${Math.abs(percent)} % ${percent < 0 ? "less" : "more"}`}</span></>
+  );
+}
+
 export function VerdictView({ verdict }: { verdict: Verdict }) {
   const outcome = verdict.outcome;
   const shapes = outcome.shapes ?? [];
@@ -34,7 +45,7 @@ export function VerdictView({ verdict }: { verdict: Verdict }) {
           <table>
             <thead><tr><th>shape</th><th class="n">time, {predicted(verdict.predicted)}</th><th class="n">seed</th><th class="n">bound</th><th>limited by</th><th class="n">speed-up</th>{sampled && <th>samples</th>}</tr></thead>
             <tbody>{shapes.map((shape) => (
-              <tr key={shape.shape}><td>{shape.shape}</td><td class="n">{time(shape.seconds)}</td><td class="n">{time(shape.baseline_seconds ?? 0)}</td>
+              <tr key={shape.shape}><td>{shape.shape}<Scale shape={shape} /></td><td class="n">{time(shape.seconds)}</td><td class="n">{time(shape.baseline_seconds ?? 0)}</td>
                 <td class="n">{time(shape.bound_seconds ?? 0)}</td><td>{shape.limited_by || "–"}</td><td class="n">{interval(shape)}</td>
                 {sampled && <td>{shape.samples && shape.samples.length > 1 && <Samples samples={shape.samples} />}</td>}</tr>
             ))}</tbody>
