@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -79,18 +80,24 @@ class Layout {
     auto islands = view_.islands();
     std::vector<Row> rows;
     if (islands.size() < 2) return rows;  // one says nothing that "best" does not
-    std::ranges::stable_sort(islands, std::greater(), &IslandBest::speedup);
+    std::ranges::stable_sort(islands, std::greater(), [](const IslandBest& island) {
+      return std::pair(island.full, island.speedup);
+    });
+    int wide = 3;
+    for (const IslandBest& island : islands)
+      wide = std::max(wide, display_width(one_line(island.name)));
+    wide = std::min(wide, columns_ < kNarrow ? 8 : 16) + 2;
     for (const IslandBest& island : islands) {
       Row row = labelled(rows.empty() ? "islands" : "");
-      row.add(one_line(island.name)).to_column(label_ + 5);
+      row.add(clipped(one_line(island.name), wide - 2)).to_column(label_ + wide);
       const SeenCandidate* best = view_.candidate(island.number);
       if (island.speedup <= 0 || best == nullptr) {
         row.add(Style::Dim, fmt::format("nothing correct in {}", island.judged));
       } else {
         row.add(fmt::format("{:.2f}x", island.speedup))
-            .to_column(label_ + 12)
+            .to_column(label_ + wide + 7)
             .add(Style::Dim, fmt::format("#{}", island.number))
-            .to_column(label_ + 17)
+            .to_column(label_ + wide + 12)
             .add(Style::Dim, one_line(best->design));
       }
       rows.push_back(std::move(row));
@@ -153,8 +160,7 @@ class Layout {
       words.push_back(
           fmt::format("{} of {}", duration_text(view_.elapsed), duration_text(view_.seconds)));
     }
-    if (const auto left = seconds_left())
-      words.push_back("about " + duration_text(*left) + " left");
+    if (const std::string left = time_left(); !left.empty()) words.push_back(left);
     if (view_.calls > 0) {
       words.push_back(counted(view_.calls, "question"));
       words.push_back(fmt::format("{:.1f}k tokens", static_cast<double>(view_.tokens) / 1000));
@@ -227,16 +233,21 @@ class Layout {
     return view_.judged() + (view_.seed_time() ? 1 : 0);
   }
 
-  /// At the pace so far; nothing while there is none.
-  [[nodiscard]] std::optional<double> seconds_left() const {
-    std::optional<double> left;
+  /// At the pace so far; empty while there is none. Nobody knows how long the closer looks behind
+  /// the last candidate take: it is their number that is missing.
+  [[nodiscard]] std::string time_left() const {
     const int more = view_.candidates - judged_with_seed();
-    if (more > 0 && view_.judged_here >= 3) left = view_.elapsed / view_.judged_here * more;
-    if (view_.seconds > 0) {
-      const double until = std::max(0.0, view_.seconds - view_.elapsed);
-      left = left ? std::min(*left, until) : until;
+    const double until = std::max(0.0, view_.seconds - view_.elapsed);
+    if (more > 0 && view_.judged_here >= 3) {
+      const double seconds = view_.elapsed / view_.judged_here * more;
+      if (view_.seconds <= 0 || seconds < until)
+        return "the others in about " + duration_text(seconds);
     }
-    return left;
+    if (view_.seconds > 0) return "about " + duration_text(until) + " left";
+    const bool looks_closer = std::ranges::any_of(view_.running, [](const RunningJob& job) {
+      return job.fidelity >= candidate::Fidelity::Scaled;
+    });
+    return view_.candidates > 0 && more <= 0 && looks_closer ? "closer looks at the best" : "";
   }
 
   const SearchView& view_;

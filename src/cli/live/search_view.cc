@@ -2,6 +2,7 @@
 #include "cli/live/search_view.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -79,7 +80,8 @@ struct Apply {
     }
     const bool is_seed = event.candidate == candidate::kSeed;
     known->time = {scored->seconds, is_seed ? scored->seconds : scored->baseline_seconds,
-                   scored->bound_seconds, scored->predicted};
+                   scored->bound_seconds, scored->predicted,
+                   event.rung.fidelity >= candidate::Fidelity::Scaled};
     if (is_seed) return;
     tell(event.candidate, true,
          fmt::format("{} = {:.2f}x {}  {}", human_seconds(scored->seconds), known->time->speedup(),
@@ -147,7 +149,9 @@ std::vector<IslandBest> SearchView::islands() const {
     IslandBest& island = by_name[one.island];
     island.name = one.island;
     ++island.judged;
-    if (one.time && one.time->speedup() > island.speedup) {
+    if (!one.time) continue;
+    if (std::pair(one.time->full, one.time->speedup()) > std::pair(island.full, island.speedup)) {
+      island.full = one.time->full;
       island.speedup = one.time->speedup();
       island.number = static_cast<candidate::Number>(i);
     }

@@ -21,6 +21,7 @@ struct SeenTime {
   double baseline = 0;
   double bound = 0;  ///< 0: not known.
   bool predicted = true;
+  bool full = false;  ///< Of full shapes: a gain on small ones says little beside it.
 
   [[nodiscard]] double speedup() const { return seconds > 0 ? baseline / seconds : 0; }
 };
@@ -45,6 +46,7 @@ struct IslandBest {
   std::string name;
   candidate::Number number = candidate::kSeed;
   double speedup = 0;
+  bool full = false;  ///< Of full shapes; the others stand behind those.
   int judged = 0;
 };
 

@@ -120,6 +120,25 @@ TEST_F(LiveView, ShowsASearchOnTerminalsOfSeveralSizes) {
   expect_golden("40x4.txt", drawn(40, 4));
 }
 
+TEST_F(LiveView, RanksFullShapesBeforeSmallOnesAndAlignsLongNames) {
+  propose(7, "multimem", fused());
+  judge(7, Fidelity::Quick, time(1e-4));
+  const auto islands = view.islands();
+  ASSERT_EQ(islands.size(), 3U);
+  EXPECT_EQ(islands[0].number, 6);  // 1.42x on full shapes, not 1.57x on small ones
+  EXPECT_THAT(drawn(100, 30), HasSubstr(" islands  1         1.42x  #6 "));
+  EXPECT_THAT(drawn(100, 30), HasSubstr("          multimem  4.98x  #7 "));
+}
+
+TEST_F(LiveView, PromisesNoEndWhereNobodyKnowsIt) {
+  run_two();
+  EXPECT_THAT(drawn(100, 30), HasSubstr("the others in about"));
+  view.candidates = 7;
+  EXPECT_THAT(drawn(100, 30), HasSubstr("7/7 candidates · closer looks at the best"));
+  view.seconds = 300;
+  EXPECT_THAT(drawn(100, 30), HasSubstr("4 m 10 s of 5 m 00 s · about 50 s left"));
+}
+
 TEST_F(LiveView, FitsIntoEveryTerminal) {
   run_two();
   view.stopping = true;
