@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -22,12 +23,16 @@ class SpaceCommand final : public Command {
         .option("--topology", topology_, "NAME",
                 "the cluster (default: the workload's, or nvlink4)")
         .completes(Completion::Topology);
+    arguments.option("--ranks", ranks_, "N", "number of GPUs (default: all of the cluster)");
     arguments.option("--include", includes_, "DIR", "header folder that it needs; may be repeated")
         .completes(Completion::Folder);
     arguments.option("--nvcc", flags_, "FLAG", "compiler flag that it needs; may be repeated");
   }
 
   Result<ExitCode> run(Context& context) override {
+    constexpr int kMostRanks = 64;
+    if (ranks_ && (*ranks_ < 1 || *ranks_ > kMostRanks))
+      return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", *ranks_)};
     context.terminal.progress("reading the program …");
     program_ = or_shipped(program_);
     auto read = read_program(program_, includes_, flags_);
@@ -36,7 +41,8 @@ class SpaceCommand final : public Command {
     const auto name = !topology_.empty()         ? topology_
                       : program.topology.empty() ? std::string("nvlink4")
                                                  : program.topology;
-    CUCO_TRY_ASSIGN(const design::TopologyFacts facts, topology_facts(name, program.ranks));
+    CUCO_TRY_ASSIGN(const design::TopologyFacts facts,
+                    topology_facts(name, ranks_.value_or(program.ranks)));
     const auto space = design::enumerate_space(analysis::program_facts(program.graph), facts,
                                                design::NcclVersion{});
     context.terminal.write(context.json ? as_json(program, name, space)
@@ -113,6 +119,7 @@ class SpaceCommand final : public Command {
   std::filesystem::path program_;
   std::vector<std::string> includes_, flags_;
   std::string topology_;
+  std::optional<int> ranks_;
 };
 
 }  // namespace

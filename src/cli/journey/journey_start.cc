@@ -49,11 +49,17 @@ judge::JudgeOptions judge_options(const JourneyOptions& options,
 /// Says at once what is wrong with a program: it is not CUDA, does not compile, does not run, or
 /// has no communication that the expert could take over.
 Result<void> check_program(const JourneyOptions& options, const OpenedProgram& opened) {
-  CUCO_TRY(read_program(options.workload, options.includes, options.flags));
+  CUCO_TRY_ASSIGN(const ReadProgram read,
+                  read_program(options.workload, options.includes, options.flags));
   const auto uses = expert::uses_of(program::identifiers(opened.source));
   if (!uses && is_self_contained(options)) {
+    // Kernels alone are timed and rewritten in split workloads only.
     return Error{ErrorKind::InvalidInput,
-                 fmt::format("{}: {}", options.workload, uses.error().message())};
+                 fmt::format("{}: {}{}", options.workload, uses.error().message(),
+                             read.graph.sites.empty()
+                                 ? "; for faster kernels split it first: cuco init NAME --from " +
+                                       options.workload
+                                 : std::string())};
   }
   CUCO_TRY_ASSIGN(const auto outcome, opened.judge->check(opened.source));
   if (!outcome) return {};

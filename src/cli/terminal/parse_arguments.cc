@@ -16,7 +16,11 @@ Error usage_error(std::string message) {
 }
 
 Error unknown_word(const Arguments& arguments, const std::string& word) {
-  if (!word.starts_with('-')) return usage_error(fmt::format("unexpected argument '{}'", word));
+  const std::string behind_dashes = arguments.rest_target() == nullptr
+                                        ? ""
+                                        : fmt::format("; {} go after '--'", arguments.rest_help());
+  if (!word.starts_with('-'))
+    return usage_error(fmt::format("unexpected argument '{}'{}", word, behind_dashes));
   const std::string name = word.substr(0, word.find('='));
   std::vector<std::string> names(std::begin(kGlobalOptions), std::end(kGlobalOptions));
   for (const Argument& argument : arguments.list()) {
@@ -25,8 +29,8 @@ Error unknown_word(const Arguments& arguments, const std::string& word) {
   std::string message = fmt::format("no option '{}'", name);
   if (const auto near = nearest(name, names)) {
     message += fmt::format("; did you mean '{}'?", *near);
-  } else if (arguments.rest_target() != nullptr) {
-    message += fmt::format("; {} go after '--'", arguments.rest_help());
+  } else {
+    message += behind_dashes;
   }
   return usage_error(std::move(message));
 }

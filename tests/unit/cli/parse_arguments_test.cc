@@ -105,7 +105,8 @@ TEST(Parse, NamesWhatAnOptionTakes) {
 TEST(Parse, NamesWhatIsMissingOrTooMuch) {
   Values values;
   EXPECT_EQ(values.parse_words({}), "missing PROGRAM");
-  EXPECT_EQ(values.parse_words({"a.cu", "b.cu"}), "unexpected argument 'b.cu'");
+  EXPECT_EQ(values.parse_words({"a.cu", "b.cu"}),
+            "unexpected argument 'b.cu'; arguments for the program go after '--'");
 }
 
 }  // namespace
