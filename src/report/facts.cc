@@ -82,6 +82,11 @@ std::optional<double> speedup_of(const Entry& entry) {
   return scored->baseline_seconds / scored->seconds;
 }
 
+bool is_on_full_shapes(const Entry& entry) {
+  return entry.scored() != nullptr &&
+         entry.outcomes.rbegin()->first.fidelity >= candidate::Fidelity::Scaled;
+}
+
 std::vector<std::pair<std::string, std::string>> asked(const RunState& state) {
   std::vector<std::pair<std::string, std::string>> lines;
   if (!state.started) return lines;

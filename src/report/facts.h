@@ -19,6 +19,9 @@ namespace cuco::report {
 /// fidelities time different shapes.
 [[nodiscard]] std::optional<double> speedup_of(const candidate::Entry& entry);
 
+/// Whether its latest time is of full shapes. A gain on small ones says little beside it.
+[[nodiscard]] bool is_on_full_shapes(const candidate::Entry& entry);
+
 /// What was asked for, and of what the answer depends: label and value, those that are known.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> asked(
     const candidate::RunState& state);

@@ -127,12 +127,14 @@ std::string history_picture(const RunState& state) {
   // Dots of a thousand candidates would be one blot.
   const double radius = state.entries.size() > 200 ? 2 : 5;
   double best = 0;
+  // Once somebody was timed on full shapes, small ones lift nobody.
+  const bool full = std::ranges::any_of(state.entries, is_on_full_shapes);
   std::string line;
   std::string dots;
   for (const Entry& entry : state.entries) {
     const int number = entry.candidate.number;
     const auto value = speedup_of(entry);
-    if (value && *value > best) {
+    if (value && *value > best && (!full || is_on_full_shapes(entry))) {
       // The best-so-far line is a staircase: flat until a candidate beats it.
       if (!line.empty()) line += fmt::format(" H {:.1f}", x(number));
       line += fmt::format("{} {:.1f} {:.1f}", line.empty() ? "M" : " L", x(number), y(*value));

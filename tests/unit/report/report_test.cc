@@ -332,6 +332,19 @@ TEST_F(Reporting, SaysWhatAPredictedTimeIsWorth) {
   EXPECT_THAT(asked(state), testing::Contains(testing::Pair("NCCL", "2.28.9")));
 }
 
+TEST_F(Reporting, LiftsTheBestSoFarByFullShapesAlone) {
+  add(3, "int small;\n", "");
+  judge(3, Fidelity::Quick, Scored{.seconds = 1e-4, .baseline_seconds = 5e-4});
+  const auto stairs = [&] {
+    const std::string page = run_page(state, {.run = "1"});
+    const auto begin = page.find("<path d=\"");
+    return page.substr(begin, page.find(" fill", begin) - begin);
+  };
+  const std::string without = stairs();
+  judge(3, Fidelity::Scaled, Scored{.seconds = 1e-4, .baseline_seconds = 5e-4});
+  EXPECT_GT(stairs().size(), without.size());
+}
+
 TEST_F(Reporting, LetsNobodyWriteIntoThePage) {
   add(3, "int x; // <script>alert(1)</script>\n", "<b onload='x'>");
   judge(3, Fidelity::Final, Scored{.seconds = 1e-4, .baseline_seconds = 5e-4, .hardware = "<i>"});
