@@ -12,6 +12,7 @@
 #include "system/os/environment.h"
 #include "toolchain/cuda_toolkit.h"
 #include "toolchain/library_flags.h"
+#include "toolchain/parser_flags.h"
 
 namespace cuco::analysis {
 namespace {
@@ -63,11 +64,8 @@ Result<CommunicationGraph> analyse(std::string_view name,
   for (const auto& path : options.include_paths)
     job.command.argv.push_back(path.string());
   const auto pass_on = [&](const std::vector<std::string>& flags) {
-    for (const std::string& flag : flags) {
-      const auto kind = flag.substr(0, 2);
-      const bool is_known = kind == "-I" || kind == "-D" || kind == "-U";
-      if (is_known && flag.size() > 2) job.command.argv.push_back(flag);
-    }
+    for (std::string& flag : toolchain::parser_flags(flags))
+      job.command.argv.push_back(std::move(flag));
   };
   pass_on(toolchain::library_flags(text));
   pass_on(options.flags);
