@@ -60,6 +60,8 @@ TEST(Misuse, OfOtherCommandsIsToldInASentence) {
                                                        "cuco run --hardware k80 p.cu",
                                                        "cuco runs",
                                                        "cuco show last",
+                                                       "cuco analyze p.cu q.cu",
+                                                       "cuco space --ranks 0 p.cu",
                                                        "cuco resume 9",
                                                        "cuco judge nosuch p.cu",
                                                        "cuco check nosuch",
