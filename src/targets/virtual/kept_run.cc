@@ -90,10 +90,38 @@ void compare_copies(const KeptRun& plain, const KeptRun& other, std::vector<std:
   }
 }
 
+/// "thread 1 waits for device 0 (cudaDeviceSynchronize); …": the host threads of a deadlock, as the
+/// server has named them, without process numbers and paths. Empty: it has not.
+std::string who_waits(std::string_view errors) {
+  constexpr std::string_view kBegin = "deadlock: nothing can go on. Who waits for what:\n";
+  constexpr std::size_t kMost = 8;
+  const std::size_t at = errors.rfind(kBegin);
+  if (at == std::string_view::npos) return {};
+  std::vector<std::string> waits;
+  const std::string_view told = errors.substr(at + kBegin.size());
+  for (const std::string_view line : split(told, '\n')) {
+    if (!line.starts_with("  ") || line.starts_with("  device ")) break;
+    std::string text(line.substr(2));
+    const std::size_t open = text.find(" (pid ");
+    const std::size_t close = text.find(") ", open);
+    if (open != std::string::npos && close != std::string::npos) text.erase(open, close + 1 - open);
+    waits.push_back(std::move(text));
+  }
+  if (waits.size() > kMost) {
+    const std::size_t more = waits.size() - kMost;
+    waits.resize(kMost);
+    waits.push_back(fmt::format("and {} more", more));
+  }
+  return join(waits, "; ");
+}
+
 }  // namespace
 
 std::string ending_of(const KeptRun& run) {
-  if (run.ending.server_failed) return "cannot go on: a deadlock, or the server failed";
+  if (run.ending.server_failed) {
+    const std::string waits = who_waits(run.errors);
+    return waits.empty() ? "cannot go on: a deadlock, or the server failed" : "deadlock: " + waits;
+  }
   const system::JobOutcome& program = run.ending.program;
   return program.ending == system::Ending::Exited ? fmt::format("exits with {}", program.code)
                                                   : "is " + system::describe(program);

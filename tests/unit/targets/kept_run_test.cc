@@ -44,6 +44,21 @@ TEST(KeptRun, OtherEndingDiffers) {
   EXPECT_THAT(differences(ended_well("x"), other), ElementsAre(HasSubstr("deadlock")));
 }
 
+TEST(KeptRun, SaysWhoWaitsForWhatInADeadlock) {
+  KeptRun run;
+  run.ending.server_failed = true;
+  run.errors =
+      "the program's own words\n"
+      "cuco: deadlock: nothing can go on. Who waits for what:\n"
+      "  process 0 (pid 12, /tmp/x/program) thread 0: waits for the end of a thread\n"
+      "  process 0 (pid 12, /tmp/x/program) thread 1: waits for device 0 (cudaDeviceSynchronize)\n"
+      "  device 0: kernel f block (0,0,0) warp 0: waits for a write to 0x20\n";
+  EXPECT_EQ(
+      ending_of(run),
+      "deadlock: process 0 thread 0: waits for the end of a thread; process 0 thread 1: waits "
+      "for device 0 (cudaDeviceSynchronize)");
+}
+
 TEST(KeptRun, CopiesWithOtherContentsDifferButRepeatedOnesDoNot) {
   KeptRun plain = ended_well("");
   KeptRun other = ended_well("");
