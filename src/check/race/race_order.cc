@@ -154,21 +154,11 @@ bool RaceDetector::read_flag(Me& me, SyncHistory& history, const Access& access)
   const SyncHistory::Set known = known_writes(history, me, access.of_library);
   const SyncHistory::Reading reading = history.read(known, access.before, access.ask);
   if (reading.is_poll) return true;
-  // Who comes after a write knows what it tells; the first stands for many, by anybody. What
-  // another lane knows, this one may have to learn yet.
-  SyncHistory::Set untold = me.live.lanes.learners == 0 ? 1 : history.all();
-  Stamp stamp;
-  for (std::size_t w = 1; w < history.writes().size(); ++w) {
-    stamp.actor = history.writes()[w].actor;
-    stamp.epoch = history.writes()[w].epoch;
-    if ((untold >> w & 1U) != 0) continue;
-    if (stamp.actor == kNoActor || !happened_before(stamp, me)) untold |= SyncHistory::Set{1} << w;
-  }
   // What was published with the writes that must have come, by the scope that an acquire needs.
   SyncHistory::Word seen;
   bool is_first = true;
   for (const SyncHistory::Set way : reading.ways) {
-    const SyncHistory::Word here = told_by(history, way & untold, me.group.info, access);
+    const SyncHistory::Word here = told_by(history, way, me.group.info, access);
     if (std::exchange(is_first, false)) {
       seen = here;
       continue;
