@@ -68,8 +68,9 @@ Result<void> edit_sends(const CommunicationGraph& graph,
     const std::size_t line = text.rfind('\n', site.plan_at) + 1;
     const std::string margin(site.plan_at - line, ' ');
     // Further lines of the exchange are where they were in the block.
-    edits.insert(site.plan_at, fmt::format("cuco::plan([&] {{\n{0}{1}\n{0}}});\n{0}", margin,
-                                           indented(with_own_names(site.calls), 2)));
+    edits.insert(site.plan_at, fmt::format("cuco::{2}([&] {{\n{0}{1}\n{0}}});\n{0}", margin,
+                                           indented(with_own_names(site.calls), 2),
+                                           site.leaves ? "plan_to_leave" : "plan"));
   }
   const std::set<int> producers = sites.producers();
   for (const auto* kernel : sites.kernels(graph)) {
@@ -178,6 +179,7 @@ Tried try_site(const CommunicationGraph& graph,
                std::vector<std::string>& refused) {
   if (!design.by_producers) return try_site(graph, text, site, Storer::Exchange);
   Tried tried = try_site(graph, text, site, Storer::Producers);
+  tried.found.leaves = tried.found.leaves && design.leaves;
   if (tried.refused.empty() || !design.straight) return tried;
   Tried straight = try_site(graph, text, site, Storer::Exchange);
   if (straight.refused.empty())
@@ -210,6 +212,7 @@ void add_site(Sites& sites, ForwardSite found) {
   same->producers.insert(found.producers.begin(), found.producers.end());
   same->kernels.insert(found.kernels.begin(), found.kernels.end());
   same->receivers.insert(found.receivers.begin(), found.receivers.end());
+  same->leaves = same->leaves && found.leaves;
 }
 
 Sites usable_sites(const CommunicationGraph& graph,
@@ -254,8 +257,10 @@ Result<Forwarded> forward_sends(const CommunicationGraph& graph,
     result.program = as_one_file(made, made.program);
   }
   result.program = with_short_lines(result.program, text);
-  for (const ForwardSite& site : sites.list)
+  for (const ForwardSite& site : sites.list) {
     ++(site.producers.empty() ? result.straight : result.sites);
+    result.leaving += site.leaves ? 1 : 0;
+  }
   return result;
 }
 

@@ -20,6 +20,7 @@ namespace cuco::expert::forward {
 
 struct ForwardDesign {
   bool by_producers = true;  ///< Kernels send what they make, where they can.
+  bool leaves = false;       ///< What they send does not stay, where nobody here reads it.
   bool straight = false;     ///< Else the exchange stores straight into the receivers' memory.
   bool laned = false;        ///< What nothing orders runs side by side: see lanes/.
   bool recorded = false;     ///< A workload's run is recorded as one CUDA graph.
@@ -30,6 +31,7 @@ struct Forwarded {
   std::string program;               ///< One file.
   int sites = 0;                     ///< Exchanges that kernels do.
   int straight = 0;                  ///< That store straight themselves.
+  int leaving = 0;                   ///< Of the sites: what they send does not stay.
   std::vector<std::string> refused;  ///< The others, with the reasons.
 };
 

@@ -33,6 +33,7 @@ design::Directive directive_of(const ForwardDesign& design, const Forwarded& mad
 
 std::string family_of(const ForwardDesign& design) {
   std::string name = design.by_producers ? "sends from the producers" : "exchanges without a copy";
+  if (design.leaves) name += " alone";
   if (design.laned) name += " on lanes";
   if (design.recorded) name += " in a CUDA graph";
   return name;
@@ -46,6 +47,12 @@ std::string because(const ForwardDesign& design, const Forwarded& made) {
                     "goes straight to the receivers while the others compute, and one signal per "
                     "peer ends it",
                     made.sites));
+  }
+  if (made.leaving > 0) {
+    reasons.push_back(
+        fmt::format("for {} of them nothing stays in the memory that is sent, since nobody here "
+                    "reads it",
+                    made.leaving));
   }
   if (made.straight > 0) {
     reasons.push_back(
@@ -64,15 +71,21 @@ std::string because(const ForwardDesign& design, const Forwarded& made) {
 std::vector<ForwardDesign> designs(bool recordable) {
   std::vector<ForwardDesign> list = {{.blocks = kBlocks}};
   if (recordable) list.push_back({.recorded = true, .blocks = kBlocks});
-  const auto on_lanes = [&](bool by_producers, int blocks) {
-    list.push_back({by_producers, true, true, recordable, blocks});
+  list.push_back({.leaves = true, .recorded = recordable, .blocks = kBlocks});
+  const auto on_lanes = [&](ForwardDesign design, int blocks) {
+    design.straight = design.laned = true;
+    design.recorded = recordable;
+    design.blocks = blocks;
+    list.push_back(design);
   };
-  on_lanes(true, kBlocksBeside);
-  on_lanes(false, kBlocksBeside);
-  list.push_back({false, true, false, recordable, kBlocks});
+  on_lanes({.leaves = true}, kBlocksBeside);
+  on_lanes({}, kBlocksBeside);
+  on_lanes({.by_producers = false}, kBlocksBeside);
+  list.push_back(
+      {.by_producers = false, .straight = true, .recorded = recordable, .blocks = kBlocks});
   for (const int blocks : {2 * kBlocksBeside, kBlocksBeside / 2}) {
-    on_lanes(true, blocks);
-    on_lanes(false, blocks);
+    on_lanes({}, blocks);
+    on_lanes({.by_producers = false}, blocks);
   }
   return list;
 }
@@ -104,6 +117,7 @@ Ideas make_forward_ideas(const analysis::CommunicationGraph& graph,
     for (const std::string& reason : forwarded->refused) {
       if (refused.insert(reason).second) refuse(family, reason);
     }
+    if (design.leaves && forwarded->leaving == 0) continue;
     // How many blocks an exchange has does not matter where kernels do them all.
     if (design.blocks != kBlocksBeside && design.laned && forwarded->straight == 0) continue;
     const auto directive = directive_of(design, *forwarded);

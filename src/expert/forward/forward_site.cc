@@ -72,6 +72,7 @@ class Finder {
     CUCO_TRY(check_streams());
     if (storer_ == Storer::Producers) CUCO_TRY(check_between());
     CUCO_TRY(place_plan());
+    found_.leaves = storer_ == Storer::Producers && is_only_sent();
     return std::move(found_);
   }
 
@@ -143,6 +144,21 @@ class Finder {
         return refuse("writes what is sent or received, and is no kernel that can send it");
     }
     return {};
+  }
+
+  /// The kernels alone make it, each time, and only the exchange reads it.
+  bool is_only_sent() const {
+    const bool ours = std::ranges::all_of(site_.send_buffers, [&](int buffer) {
+      return graph_.buffers[static_cast<std::size_t>(buffer)].role == analysis::BufferRole::Scratch;
+    });
+    for (std::size_t i = 0; ours && i < graph_.operations.size(); ++i) {
+      if (std::ranges::find(own_, static_cast<int>(i)) != own_.end()) continue;
+      const Operation& other = graph_.operations[i];
+      const bool makes = found_.producers.contains(static_cast<int>(i));
+      if (intersect(other.reads, site_.send_buffers)) return false;
+      if (!makes && intersect(other.writes, site_.send_buffers)) return false;
+    }
+    return ours;
   }
 
   Result<void> place_plan() {

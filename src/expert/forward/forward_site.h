@@ -18,6 +18,7 @@ struct ForwardSite {
   std::set<int> receivers;  ///< Buffers that peers write.
   std::size_t plan_at = 0;  ///< Where the plan goes: before the first of them.
   std::string calls;        ///< The exchange, for the plan's closure.
+  bool leaves = false;      ///< Nobody else touches what it sends: it need not stay here.
 };
 
 /// Who stores into the receivers' memory.

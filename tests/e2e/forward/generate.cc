@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints a program whose exchanges store straight into the receivers' memory:
 // generate DESIGN PROGRAM.cu [INCLUDE], with any of the words of DESIGN, joined by commas:
-// producers, straight, lanes, graph.
+// producers, leaves, straight, lanes, graph.
 #include <cstdio>
 
 #include "analysis/analyse.h"
@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   const std::string_view words = argv[1];
   const auto asked = [&](std::string_view word) { return words.find(word) != words.npos; };
   const expert::forward::ForwardDesign design{.by_producers = asked("producers"),
+                                              .leaves = asked("leaves"),
                                               .straight = asked("straight"),
                                               .laned = asked("lanes"),
                                               .recorded = asked("graph"),

@@ -23,12 +23,13 @@ LANE_MUTANTS = {
 }
 MUTANTS = {
     "stores before the announcement": (
-        "      tables.await_announced(peer, cuda::memory_order_relaxed);\n", ""),
+        "      tables.await_announced(peer, cuda::memory_order_acquire);\n", ""),
     "announcement without release": (
         "raise(tables.announced(p, tables.rank), tables.received[p] + 1);",
         "Flag(*tables.announced(p, tables.rank)).store(tables.received[p] + 1, cuda::memory_order_relaxed);"),
-    "announcement without a fence": (
-        "cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_system);", ";"),
+    "announcement without acquire": (
+        "Flag(*announced(rank, peer)).load(order)",
+        "Flag(*announced(rank, peer)).load(cuda::memory_order_relaxed)"),
     "end without release": (
         "raise(tables.done(p, tables.rank), ++tables.sent[p]);",
         "Flag(*tables.done(p, tables.rank)).store(++tables.sent[p], cuda::memory_order_relaxed);"),

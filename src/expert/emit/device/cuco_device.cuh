@@ -115,24 +115,28 @@ __device__ size_t slice_of(size_t count, int ranks) {
   return divide_up(packs<T>(count), ranks) * Pack<T>::kSize;
 }
 
-// By the whole block, four loads in flight per thread. The buffers are apart or the same.
+// By `step` threads, the whole block if nothing else is said, four loads in flight per thread. The
+// buffers are apart or the same.
 template <typename T>
-__device__ void copy(T* to, const T* from, size_t count) {
+__device__ void copy(T* to, const T* from, size_t count, unsigned first = thread(),
+                     unsigned step = threads()) {
   if (to == from) return;
   constexpr int kUnroll = 4;
-  for (size_t base = thread(); base < packs<T>(count); base += kUnroll * threads()) {
-    Pack<T> pack[kUnroll];
+  size_t i = first;
+  if (aligned(to) && aligned(from)) {
+    // Nothing is asked of a pack that is known of all of them.
+    const size_t whole = count / Pack<T>::kSize;
+    Pack<T>* to_packs = (Pack<T>*)to;
+    const Pack<T>* from_packs = (const Pack<T>*)from;
+    for (; i + (kUnroll - 1) * step < whole; i += kUnroll * step) {
+      Pack<T> pack[kUnroll];
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const size_t i = base + u * threads();
-      if (i < packs<T>(count)) pack[u] = load(from, i, count);
-    }
+      for (int u = 0; u < kUnroll; ++u) pack[u] = from_packs[i + u * step];
 #pragma unroll
-    for (int u = 0; u < kUnroll; ++u) {
-      const size_t i = base + u * threads();
-      if (i < packs<T>(count)) store(to, i, count, pack[u]);
+      for (int u = 0; u < kUnroll; ++u) to_packs[i + u * step] = pack[u];
     }
   }
+  for (; i < packs<T>(count); i += step) store(to, i, count, load(from, i, count));
 }
 
 // ---- reductions --------------------------------------------------------------------------------

@@ -19,7 +19,8 @@
 // grids may be of any size, and blocks begin in any order.
 // What the program owes: messages meet as NCCL's do, and all kernels with the plan run on the stream
 // of the exchange. Whether the kernels really stored each byte once is counted: if not, the last
-// kernel copies the messages from the memory that is sent, which is always written too.
+// kernel copies the messages from the memory that is sent, which is written too; or it ends the
+// program, if the plan says that what is sent need not stay here because nobody reads it.
 #pragma once
 
 #include "cuco_device.cuh"
@@ -32,8 +33,12 @@ constexpr int kMostWindows = 512;
 // Bytes that go to the same receivers. None: they are received, so nobody here may store there.
 struct Segment {
   size_t begin, bytes;
-  int first, count;  // of its targets
+  int first, count;    // of its targets
+  size_t first_piece;  // when a grid copies it
 };
+
+// What a warp copies at a time, in flight all at once.
+constexpr int kPiece = 4 * 32 * 16;
 
 // Where a segment goes: `skipped` bytes behind the begin of message `number` to a peer. For this
 // rank itself, `skipped` is the address.
@@ -94,6 +99,8 @@ struct Forward {
   size_t first_begin;
   int bucket_shift, n_buckets;
   int n_segments, n_landings, n_windows;
+  bool stays;  // what is sent stays here, too
+  size_t n_pieces, first_piece;  // which one the grid copies first
   unsigned long long receivers, senders;   // a bit for each rank but this one
   unsigned long long bytes, address_sum;   // what must have been stored
 };
@@ -151,6 +158,41 @@ __device__ inline void fetch_tables_ahead(const Forward& forward) {
   fetch_ahead(bases, bases + forward.n_windows * forward.tables.ranks);
 }
 
+// Segments with one target, for all threads of a block: where each begins and goes. Those that a
+// store has to look up in memory, one load leading to the next, take longer than the store.
+struct NearSegments {
+  static constexpr int kMost = 128;
+  size_t begin[kMost];
+  char* to[kMost];  // nothing: it has several targets, or none
+  unsigned bytes[kMost];
+
+  // By all threads of the block, when all receivers have announced.
+  __device__ void fill(const Forward& forward) {
+    for (int s = thread(); s < kMost; s += threads()) {
+      begin[s] = ~(size_t)0;
+      if (s >= forward.n_segments) continue;
+      const Segment& segment = forward.segments[s];
+      const bool simple = segment.count == 1 && segment.bytes >> 32 == 0;
+      begin[s] = segment.begin;
+      bytes[s] = (unsigned)segment.bytes;
+      to[s] = simple ? destination(forward.tables, forward.targets[segment.first], 0) : nullptr;
+    }
+  }
+  // The last one that begins at the address or before, or the first.
+  __device__ int last_before(size_t address) const {
+    int low = 0;
+#pragma unroll
+    for (int step = kMost / 2; step > 0; step /= 2) {
+      if (begin[low + step] <= address) low += step;
+    }
+    return low;
+  }
+};
+__device__ inline NearSegments& near_segments() {
+  __shared__ NearSegments segments;
+  return segments;
+}
+
 // One for each thread of a kernel, made by all of them when it begins.
 class Forwarder {
  public:
@@ -158,7 +200,19 @@ class Forwarder {
       : forward_(forward), size_(forward.n_segments > 0 ? 0 : ~(size_t)0) {
     const bool first = blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0;
     if (first && forward.senders != 0) announce_landings_by_warp(forward);
-    if (forward.n_segments > 0) fetch_tables_ahead(forward);
+    if (forward.n_segments == 0) return;
+    fetch_tables_ahead(forward);
+    // Most blocks begin when all receivers have announced: then no thread has to ask again.
+    bool announced = true;
+    for (int p = thread(); p < forward.tables.ranks; p += threads()) {
+      if (has(forward.receivers, p))
+        announced = announced && forward.tables.has_announced(p, cuda::memory_order_acquire);
+    }
+    have_announced_ = __syncthreads_and(announced);
+    if (!have_announced_ || forward.n_segments > NearSegments::kMost) return;
+    near_segments().fill(forward);
+    __syncthreads();
+    are_near_ = true;
   }
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;
@@ -200,7 +254,7 @@ class Forwarder {
   template <typename T>
   __device__ void store_inside(T* at, const T& value) {
     const size_t address = (size_t)at;
-    if (count_ != 0) *at = value;
+    if (count_ < 0 || (count_ > 0 && forward_.stays)) *at = value;
     if (count_ <= 0) return;
     count(address, sizeof(T));
     // Most go to one receiver: the others are behind one branch.
@@ -246,6 +300,7 @@ class Forwarder {
 
   // The segment of the address, or what is between two of them.
   __device__ void find(size_t address) {
+    if (are_near_ && find_near(address)) return;
     const int before = segments_up_to(address);
     begin_ = 0;
     size_ = before < forward_.n_segments ? forward_.segments[before].begin : ~(size_t)0;
@@ -269,11 +324,22 @@ class Forwarder {
     }
   }
 
+  __device__ bool find_near(size_t address) {
+    const NearSegments& near = near_segments();
+    const int s = near.last_before(address);
+    if (near.to[s] == nullptr || address - near.begin[s] >= near.bytes[s]) return false;
+    begin_ = near.begin[s];
+    size_ = near.bytes[s];
+    count_ = 1;
+    kept_[0] = near.to[s];
+    return true;
+  }
+
   __device__ char* destination_of(int i, size_t address) const {
     return destination(forward_.tables, targets_[i], address - begin_);
   }
 
-  // All receivers, once: a fence waits for what the thread has stored, too, so there is one of them.
+  // All receivers, once. A fence would wait for what the block has stored, too.
   __device__ void await_receivers() {
     if (have_announced_) return;
     const ForwardTables& tables = forward_.tables;
@@ -283,16 +349,16 @@ class Forwarder {
     have_announced_ = true;
     for (unsigned long long left = forward_.receivers; left != 0; left &= left - 1) {
       const int peer = __ffsll(left) - 1;
-      if (tables.has_announced(peer, cuda::memory_order_relaxed)) continue;
+      if (tables.has_announced(peer, cuda::memory_order_acquire)) continue;
       // Who waits has announced: block 0 may not have begun, and the peer may wait for it.
       if (forward_.senders != 0) announce_landings(forward_, 0, 1);
-      tables.await_announced(peer, cuda::memory_order_relaxed);
+      tables.await_announced(peer, cuda::memory_order_acquire);
     }
-    cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_system);
   }
 
   const Forward& forward_;
   bool have_announced_ = false;  // all receivers
+  bool are_near_ = false;        // segments: in near_segments()
   size_t begin_ = 0, size_;      // what `count_` holds for
   int count_ = -1;               // of targets; -1: not sent
   const Target* targets_ = nullptr;
@@ -300,23 +366,45 @@ class Forwarder {
   unsigned bytes_ = 0, address_sum_ = 0;
 };
 
-// Copies all messages, by the whole grid.
+// The segment of a piece, by a whole warp: its loads do not wait for each other.
+__device__ inline int segment_of(const Forward& forward, size_t piece) {
+  int before = 0;
+  for (int s = thread() % 32; s < forward.n_segments; s += 32)
+    before += forward.segments[s].first_piece <= piece;
+  return __reduce_add_sync(~0u, before) - 1;
+}
+
+// Copies pieces [piece, end), by one warp.
+__device__ inline void copy_pieces(const Forward& forward, size_t piece, size_t end) {
+  if (piece >= end) return;
+  for (int s = segment_of(forward, piece); piece < end; ++s) {
+    const Segment segment = forward.segments[s];
+    if (segment.count == 0) continue;
+    const size_t begin = (piece - segment.first_piece) * kPiece;
+    const size_t bytes = min(segment.bytes - begin, (end - piece) * kPiece);
+    for (int i = 0; i < segment.count; ++i) {
+      char* to = destination(forward.tables, forward.targets[segment.first + i], begin);
+      copy((unsigned char*)to, (const unsigned char*)segment.begin + begin, bytes, thread() % 32, 32);
+    }
+    piece += divide_up(bytes, kPiece);
+  }
+}
+
+// Copies all messages, by the whole grid: every warp as much as any other, whatever the sizes of the
+// messages, and one part of them, so that it seldom has to look up where it goes. Every rank begins
+// with another peer.
 __device__ inline void copy_segments(const Forward& forward) {
   for (int p = thread(); p < forward.tables.ranks; p += threads()) {
     if (has(forward.receivers, p))
       forward.tables.await_announced(p, cuda::memory_order_acquire);
   }
   __syncthreads();
-  for (int s = 0; s < forward.n_segments; ++s) {
-    const Segment& segment = forward.segments[s];
-    const size_t part = slice_of<unsigned char>(segment.bytes, gridDim.x);
-    const size_t begin = min(blockIdx.x * part, segment.bytes);
-    const size_t count = min(part, segment.bytes - begin);
-    for (int i = 0; i < segment.count; ++i) {
-      char* to = destination(forward.tables, forward.targets[segment.first + i], begin);
-      copy((unsigned char*)to, (const unsigned char*)segment.begin + begin, count);
-    }
-  }
+  const size_t warps = gridDim.x * (threads() / 32), all = forward.n_pieces;
+  const size_t warp = blockIdx.x * (threads() / 32) + thread() / 32;
+  const size_t begin = forward.first_piece + all * warp / warps;
+  const size_t end = forward.first_piece + all * (warp + 1) / warps;
+  copy_pieces(forward, begin, min(end, all));
+  copy_pieces(forward, max(begin, all) - all, max(end, all) - all);
 }
 
 // Whether all bytes were stored once, as far as their sums tell. By whole warps.
@@ -335,6 +423,8 @@ __global__ void end_forwarding(const __grid_constant__ Forward forward, bool for
   const ForwardTables& tables = forward.tables;
   if (forward.senders != 0) announce_landings_by_warp(forward);
   const bool stored = forwarded ? is_counted(forward) : forward.bytes == 0;
+  // What kernels have not stored is nowhere if it did not stay: better no result than a wrong one.
+  if (!stored && forwarded && !forward.stays) __trap();
   if (!stored) copy_segments(forward);
   __syncthreads();
   if (gridDim.x > 1 && !last_of(tables.blocks, gridDim.x)) return;

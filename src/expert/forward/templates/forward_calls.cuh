@@ -1,3 +1,11 @@
+// The same where nobody but the exchange reads what is sent: what kernels send does not stay here.
+template <typename Calls>
+void plan_to_leave(Calls calls) {
+  if (is_planning() || planned_here() != nullptr) return;
+  plan(calls);
+  if (planned_here() != nullptr) planned_here()->leave();
+}
+
 inline ncclResult_t send_messages(Communicator& communicator) {
   Forwarding& forwarding = communicator.forwarding;
   const cudaStream_t stream = communicator.messages_on;

@@ -75,6 +75,7 @@ class PlanTables {
     }
     for (const Message& m : plan_.sends) forward.receivers |= bit(m.peer);
     fill_buckets();
+    begin_behind_this_rank();
     return ncclSuccess;
   }
 
@@ -104,7 +105,7 @@ class PlanTables {
 
   // The bytes are in the same messages, from the first to the last.
   void add_segment(size_t begin, size_t bytes) {
-    Segment segment{begin, bytes, (int)targets_.size(), 0};
+    Segment segment{begin, bytes, (int)targets_.size(), 0, forward.n_pieces};
     bool is_sent = false, is_received = false;
     for (size_t i = 0; i < plan_.sends.size(); ++i) {
       const Message& m = plan_.sends[i];
@@ -118,9 +119,23 @@ class PlanTables {
     for (const Message& m : plan_.receives) is_received = is_received || holds(m, begin);
     if (is_sent ? segment.count == 0 : !is_received) return;
     segments_.push_back(segment);
+    if (segment.count > 0) forward.n_pieces += divide_up(bytes, kPiece);
     forward.bytes += segment.count * bytes;
     const size_t pairs = bytes % 2 == 0 ? bytes / 2 * (bytes - 1) : (bytes - 1) / 2 * bytes;
     forward.address_sum += segment.count * (bytes * begin + pairs);
+  }
+
+  // If all ranks began with the same peer, its link would be the only one in use.
+  void begin_behind_this_rank() {
+    int nearest = kMaxRanks;
+    for (const Segment& segment : segments_) {
+      if (segment.count == 0) continue;
+      const int ranks = forward.tables.ranks;
+      const int away = (targets_[segment.first].peer - rank_ - 1 + ranks) % ranks;
+      if (away >= nearest) continue;
+      nearest = away;
+      forward.first_piece = segment.first_piece;
+    }
   }
 
   // So that few segments have to be looked at for an address.
@@ -247,8 +262,11 @@ class Forwarding {
     planned_ = std::move(plan);
     is_planned_ = true;
     is_forwarded_ = false;
+    now_.stays = true;
     return ncclSuccess;
   }
+  // What kernels store to be sent need not stay here.
+  void leave() { now_.stays = false; }
   bool is_planned() const { return is_planned_; }
   const Plan& planned() const { return planned_; }
   ncclComm_t comm() const { return comm_; }
@@ -265,6 +283,7 @@ class Forwarding {
     is_planned_ = false;
     if (failed_ != ncclSuccess) return failed_;
     if (!(calls == planned_)) return ncclInvalidUsage;  // what was stored went somewhere else
+    if (!now_.stays && !is_forwarded_ && now_.bytes > 0) return ncclInvalidUsage;  // nobody made it
     const size_t wanted = is_forwarded_ ? 1 : divide_up(now_.bytes, 32 << 10);
     const int blocks = (int)std::clamp<size_t>(wanted, 1, site_.channels);
     end_forwarding<<<blocks, 512, 0, stream>>>(now_, is_forwarded_);
@@ -323,9 +342,9 @@ class Forwarding {
       return ncclSuccess;
     }
     PlanTables tables(plan, tables_.rank);
+    tables.forward.tables = tables_;
     const ncclResult_t built = tables.build(shared_);
     if (built != ncclSuccess) return built;
-    tables.forward.tables = tables_;
     tables.forward.n_windows = (int)shared_.size();
     Entry entry{};
     const ncclResult_t made = make_room(divide_up(tables.size(), 16) * 16, stream, &entry);
