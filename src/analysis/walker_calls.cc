@@ -560,7 +560,7 @@ Places Walker::at_launch(const Place& place,
                          const KernelUse& use,
                          const std::vector<Outcome>& arguments,
                          int depth) {
-  const auto& object = memory_.at(place.object);
+  const auto object = memory_.at(place.object);  // loads make objects, and move those there are
   const auto parameter = std::ranges::find(use.parameters, place.object);
   if (parameter != use.parameters.end()) {
     const auto index = static_cast<std::size_t>(parameter - use.parameters.begin());
