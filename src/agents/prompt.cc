@@ -189,8 +189,11 @@ Prompt make_prompt(const Role& role, const Problem& problem, const candidate::Ta
   Texts texts = texts_of(problem, task);
   Filled now = filled(form, texts);
   std::vector<std::string> lost;
+  // Who joins versions needs them more than anything else that can go.
+  const bool joins = task.operation == candidate::Operation::Crossover;
   for (const Sacrifice& sacrifice : kSacrifices) {
     if (tokens_of(made.system.size() + now.text.size()) <= problem.most_tokens) break;
+    if (joins && sacrifice.section == "others") continue;
     std::string& body = texts[std::string(sacrifice.section)];
     auto less = sacrifice.keep > 0 ? history_text(task.history, sacrifice.keep) : std::string();
     if (body == less || form.find(sacrifice.section) == std::string_view::npos) continue;

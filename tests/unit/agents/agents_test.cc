@@ -419,6 +419,17 @@ TEST_F(Sections, GoInAStatedOrderWhereAPromptIsTooLong) {
   EXPECT_EQ(least.find("# What has been tried"), std::string::npos);
 }
 
+TEST_F(Sections, KeepTheVersionsThatAreToBeJoined) {
+  problem.most_tokens = 1;
+  candidate::Task task{.history = candidate::History(
+                           {std::make_shared<candidate::Judged>(history.seed()),
+                            judged(1, changed("int a;"), candidate::Scored{.seconds = 1e-5})})};
+  task.inspirations = {1};
+  EXPECT_EQ(text_for(task).find("# Others"), std::string::npos);
+  task.operation = candidate::Operation::Crossover;
+  EXPECT_NE(text_for(task).find("# Others"), std::string::npos);
+}
+
 TEST_F(Sections, OfAWorkloadsOwnTemplateStandInForOurs) {
   problem.templates["propose"] = "Mine.\n{{source}}";
   EXPECT_EQ(text_for({.history = history}).substr(0, 5), "Mine.");
