@@ -97,6 +97,8 @@ class Run {
   [[nodiscard]] const Clock& clock() const { return *clock_; }
   [[nodiscard]] bool stop_requested() const;
   [[nodiscard]] std::uint64_t seed() const { return settings_.seed; }
+  /// Decisions that may be under way at once.
+  [[nodiscard]] int window() const { return settings_.window; }
   /// The number of the next decision.
   [[nodiscard]] Decision next_decision() const { return next_; }
   /// Candidates that came up in this process, replayed ones included.

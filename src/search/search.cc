@@ -70,9 +70,13 @@ class Search {
     Evolution evolution(run_, roster, spending_, incumbent_, options_.policy, options_.background);
     CUCO_TRY(evolution.start());
     while (!evolution.is_over()) {
+      const candidate::Number before = run_.candidates();
       CUCO_TRY(run_.pursue(evolution, incumbent_.rung()));
-      if (evolution.is_over() || run_.stop_requested()) break;
-      CUCO_TRY(race_.promote(kPerRound));
+      if (run_.stop_requested()) break;
+      const bool few = evolution.round_size() <= kPerRound;
+      if (few) CUCO_TRY(race_.promote_from(before));
+      if (evolution.is_over()) break;
+      if (!few) CUCO_TRY(race_.promote(kPerRound));
       CUCO_TRY(evolution.end_round());
     }
     reason_ = evolution.reason();

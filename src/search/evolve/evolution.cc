@@ -30,6 +30,13 @@ bool is_free(const candidate::Entry& entry) {
   return entry.was_skipped() && entry.exchanges.empty();
 }
 
+constexpr int kForWholeRounds = 32;  ///< A smaller budget has smaller rounds.
+
+/// Whoever has few tries has to hear what full shapes say of one before the next.
+int decisions_of_round(int budget, int window, int most) {
+  return std::min(std::max({budget * most / kForWholeRounds, window, 1}), most);
+}
+
 void add_once(Number number, const candidate::Task& task, std::vector<Number>* list) {
   const bool known = number == task.parent || number == candidate::kSeed ||
                      std::find(list->begin(), list->end(), number) != list->end();
@@ -52,7 +59,8 @@ Evolution::Evolution(candidate::Run& run,
       background_(std::move(background)),
       notes_(background_.notes),
       memory_(run, incumbent.rung(), policy, spending.left(), background_.prior),
-      explore_(static_cast<int>(policy.explore_share * spending.left() + 0.5)) {}
+      explore_(static_cast<int>(policy.explore_share * spending.left() + 0.5)),
+      most_(decisions_of_round(spending.left(), run.window(), policy.round)) {}
 
 std::optional<candidate::Assignment> Evolution::ends(std::string reason) {
   over_ = true;
@@ -110,24 +118,29 @@ std::vector<std::pair<candidate::Proposer*, Arm>> Evolution::arms() const {
   return list;
 }
 
+std::size_t Evolution::choose(std::span<const std::pair<candidate::Proposer*, Arm>> choices) {
+  // A whole design was lost to a word that the compiler names.
+  for (std::size_t i = 0; i < choices.size() && memory_.has_slip(); ++i) {
+    if (choices[i].second.operation == Operation::Repair) return i;
+  }
+  if (!policy_.bandit) return turn_++ % choices.size();
+  std::vector<Arm> list;
+  for (const auto& [proposer, arm] : choices)
+    list.push_back(arm);
+  Rng random = rng(Draw::Arm);
+  return memory_.bandit.choose(list, random);
+}
+
 std::optional<candidate::Assignment> Evolution::next(int unseen) {
   over_ = false;  // what was on its way may have given less than it could
   if (run_.stop_requested()) return ends("interrupted");
   if (auto over = spending_.over(unseen)) return ends(*std::move(over));
   if (roster_.empty()) return ends(roster_.why_empty());
-  if (round_ >= policy_.round) return std::nullopt;
+  if (round_ >= most_) return std::nullopt;
   choose_phase();
   const auto choices = arms();
   if (choices.empty()) return ends("no more ideas");
-  std::size_t chosen = turn_++ % choices.size();
-  if (policy_.bandit) {
-    std::vector<Arm> list;
-    for (const auto& [proposer, arm] : choices)
-      list.push_back(arm);
-    Rng random = rng(Draw::Arm);
-    chosen = memory_.bandit.choose(list, random);
-  }
-  const auto& [proposer, arm] = choices[chosen];
+  const auto& [proposer, arm] = choices[choose(choices)];
   Pending pending{.arm = arm, .island = memory_.islands.choose()};
   candidate::Assignment assignment{.proposer = proposer};
   assignment.task.phase = arm.phase;

@@ -46,6 +46,8 @@ class Evolution final : public candidate::Strategy {
 
   /// After a round: takes verdicts of higher rungs over, and writes down what was learnt.
   Result<void> end_round();
+  /// Decisions of a round, at most.
+  [[nodiscard]] int round_size() const { return most_; }
   /// No more rounds; reason() says why.
   [[nodiscard]] bool is_over() const { return over_; }
   [[nodiscard]] const std::string& reason() const { return reason_; }
@@ -56,6 +58,7 @@ class Evolution final : public candidate::Strategy {
   void choose_phase();
   [[nodiscard]] std::vector<std::pair<candidate::Proposer*, Arm>> arms() const;
   [[nodiscard]] bool is_possible(candidate::Operation operation) const;
+  [[nodiscard]] std::size_t choose(std::span<const std::pair<candidate::Proposer*, Arm>> choices);
   /// Parent and plan of a task whose island and operation are known.
   void aim(candidate::Task* task, Pending* pending);
   void follow_plan(candidate::Task* task, Pending* pending);
@@ -75,6 +78,7 @@ class Evolution final : public candidate::Strategy {
   std::vector<std::string> notes_;
   Memory memory_;
   int explore_;  ///< Candidates before exploitation.
+  int most_;     ///< Decisions of a round.
   int given_ = 0;
   int round_ = 0;  ///< Decisions of this round.
   bool exploiting_ = false;

@@ -160,8 +160,8 @@ void Memory::take_failure(Number number, const Pending& pending) {
   failures_[region_of(entry.candidate.directive)] = number;
   if (!can_be_mended(*outcome) || pending.repairs >= kMostRepairs) return;
   const auto parent = entry.candidate.lineage.parent;
-  near_misses_.push_back(
-      {number, pending.island, pending.repairs, parent ? fitness(*parent) : 1.0});
+  near_misses_.push_back({number, pending.island, pending.repairs, parent ? fitness(*parent) : 1.0,
+                          std::holds_alternative<candidate::BuildFailed>(*outcome)});
   if (near_misses_.size() > kMostNearMisses) near_misses_.erase(near_misses_.begin());
 }
 
@@ -180,12 +180,17 @@ void Memory::reassess() {
 
 std::optional<NearMiss> Memory::take_near_miss() {
   if (near_misses_.empty()) return std::nullopt;
-  const auto best =
-      std::max_element(near_misses_.begin(), near_misses_.end(),
-                       [](const NearMiss& a, const NearMiss& b) { return a.promise < b.promise; });
+  const auto best = std::max_element(
+      near_misses_.begin(), near_misses_.end(), [](const NearMiss& a, const NearMiss& b) {
+        return std::pair(a.slip, a.promise) < std::pair(b.slip, b.promise);
+      });
   const NearMiss taken = *best;
   near_misses_.erase(best);
   return taken;
+}
+
+bool Memory::has_slip() const {
+  return std::ranges::any_of(near_misses_, &NearMiss::slip);
 }
 
 int Memory::children(Number number) const {

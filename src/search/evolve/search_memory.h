@@ -25,6 +25,7 @@ struct NearMiss {
   std::size_t island = 0;
   int repairs = 0;     ///< That led to it.
   double promise = 0;  ///< What its parent has reached.
+  bool slip = false;   ///< It does not build.
 };
 
 /// A decision on its way.
@@ -58,6 +59,7 @@ class Memory {
 
   [[nodiscard]] std::optional<NearMiss> take_near_miss();
   [[nodiscard]] bool has_near_miss() const { return !near_misses_.empty(); }
+  [[nodiscard]] bool has_slip() const;
 
   /// Expected speed-up over the seed on full shapes; 0: it is not correct.
   [[nodiscard]] double fitness(candidate::Number number) const;

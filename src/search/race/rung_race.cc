@@ -95,6 +95,14 @@ Result<void> Race::promote(int most) {
   return {};
 }
 
+Result<void> Race::promote_from(Number first) {
+  std::vector<Number> list;
+  for (const Standing& peer : peers(Fidelity::Quick)) {
+    if (peer.number >= first) list.push_back(peer.number);
+  }
+  return run_.evaluate(list, rung(Fidelity::Scaled));
+}
+
 Result<std::optional<Number>> Race::confirm() {
   std::set<Number> tried;
   for (std::size_t left = rules_.most;;) {

@@ -23,6 +23,9 @@ class Race {
   /// that may be expected to gain most by what the two rungs have agreed on so far. It may be run
   /// again when there are more candidates. `most` can only be less than the finalists.
   Result<void> promote(int most = std::numeric_limits<int>::max());
+  /// Gives full shapes to all that are correct, from that number on. For rounds of so few that each
+  /// may have full shapes: of a design that was written otherwise a forecast knows little.
+  Result<void> promote_from(candidate::Number first);
 
   /// The first in rank that the highest rung accepts, as the run's best. If it accepts none, a few
   /// more get full shapes.

@@ -30,12 +30,14 @@ class Improver final : public candidate::Proposer {
                                                            candidate::ExchangeLog&) override {
     tasks.push_back(task);
     const double parent = seconds_of(task.history[task.parent]);
-    const double factor = task.operation == Operation::Crossover ? 0.96 : 0.98;
+    const double factor = slower > 1                               ? slower
+                          : task.operation == Operation::Crossover ? 0.96
+                                                                   : 0.98;
     const bool wrong = task.operation != Operation::Repair && task.seed % 5 == 3;
     candidate::Proposal made{
         .source = program::single_file(
             "program.cu", fmt::format("{} {} int x{};",
-                                      wrong ? "wrong" : fmt::format("time {:.9f}", parent * factor),
+                                      wrong ? failure : fmt::format("time {:.9f}", parent * factor),
                                       candidate::name(task.operation), task.seed))};
     made.directive = task.plan ? task.plan->directive : jump(task);
     made.lineage.proposer = name();
@@ -44,6 +46,8 @@ class Improver final : public candidate::Proposer {
   }
 
   std::vector<candidate::Task> tasks;
+  std::string failure = "wrong";
+  double slower = 1;  ///< Above 1: than the parent, on small shapes.
 
  private:
   static double seconds_of(const candidate::Judged& judged) {
@@ -110,6 +114,33 @@ TEST_F(Evolving, ExploresThenExploitsAndRepairsNearMisses) {
   EXPECT_FALSE(operations["exploit"].contains("rewrite"));
   ASSERT_TRUE(ended->result.winner);
   EXPECT_EQ(ended->state.entries.size(), 60U);
+}
+
+TEST_F(Evolving, RepairsWhatDoesNotBuildBeforeAllElse) {
+  improver.failure = "broken";
+  const auto ended = evolve(store, improver, 60, {.seed = 1});
+  ASSERT_TRUE(ended) << ended.error().message();
+  const auto& entries = ended->state.entries;
+  int repaired = 0;
+  for (std::size_t i = 1; i + 1 < entries.size(); ++i) {
+    if (entries[i].candidate.source.files().front().text.find("broken") == std::string::npos)
+      continue;
+    EXPECT_EQ(entries[i + 1].candidate.lineage.operation, "repair") << i;
+    EXPECT_EQ(entries[i + 1].candidate.lineage.parent, static_cast<Number>(i));
+    ++repaired;
+  }
+  EXPECT_GT(repaired, 3);
+}
+
+TEST_F(Evolving, TellsOfFullShapesBeforeTheNextQuestionWhereTriesAreFew) {
+  improver.slower = 1.1;
+  const auto ended = evolve(store, improver, 7, {.seed = 1});
+  ASSERT_TRUE(ended) << ended.error().message();
+  for (const auto& entry : ended->state.entries) {
+    if (entry.candidate.number == candidate::kSeed || entry.turned_down()) continue;
+    EXPECT_TRUE(entry.outcomes.contains(Rung{.fidelity = Fidelity::Scaled}))
+        << entry.candidate.number;
+  }
 }
 
 TEST_F(Evolving, KeepsPlansApartFromTheCodeThatFailed) {
