@@ -249,6 +249,8 @@ void Evolution::inspire(candidate::Task* task, std::size_t island) const {
   auto& list = task->inspirations;
   // A failure teaches most where the same is tried again.
   if (const auto failure = memory_.failure_in(region)) add_once(*failure, *task, &list);
+  // Where its time goes, whoever is improved.
+  if (const Member* fastest = memory_.islands.best()) add_once(fastest->number, *task, &list);
   // The best of another kind: what a crossover is with.
   std::vector<Number> others;
   const Member* best = nullptr;

@@ -180,6 +180,27 @@ TEST_F(Evolving, ShowsOthersWorkAndInstructiveFailures) {
   EXPECT_TRUE(other);
 }
 
+TEST_F(Evolving, ShowsTheFastestWhoeverIsImproved) {
+  ASSERT_TRUE(evolve(store, improver, 30, {.seed = 2}));
+  int shown = 0;
+  for (const candidate::Task& task : improver.tasks) {
+    const auto seconds = [&](Number number) {
+      const auto* scored = std::get_if<candidate::Scored>(&*task.history[number].outcome);
+      return scored == nullptr ? 1 : scored->seconds;
+    };
+    double fastest = 1;
+    for (const candidate::Judged& judged : task.history)
+      fastest = std::min(fastest, seconds(judged.candidate.number));
+    if (seconds(task.parent) <= fastest) continue;
+    double told = seconds(task.parent);
+    for (const Number number : task.inspirations)
+      told = std::min(told, seconds(number));
+    EXPECT_EQ(told, fastest) << task.seed;
+    ++shown;
+  }
+  EXPECT_GT(shown, 3);
+}
+
 TEST_F(Evolving, WritesDownWhatWasLearntForLaterTasks) {
   const auto ended = evolve(store, improver, 40, {.seed = 1});
   ASSERT_TRUE(ended);
