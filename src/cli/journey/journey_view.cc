@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/journey/journey_view.h"
 
-#include "base/text.h"
 #include "report/known_error.h"
 
 namespace cuco::cli {
@@ -16,27 +15,16 @@ bool is_verdict(const candidate::EventBody& body) {
          std::holds_alternative<candidate::Compared>(body);
 }
 
-/// Words of a line below each other's beginning, where a person reads them on a terminal; elsewhere
-/// a line stays one line.
-std::string laid_out(const Terminal& terminal, bool is_terminal, const std::string& text) {
-  if (!is_terminal || display_width(text) <= terminal.width() - kLabelWidth) return text;
-  std::vector<std::string> words;
-  for (const std::string_view word : split(text, ' '))
-    words.emplace_back(word);
-  std::string lines = wrapped(words, kLabelWidth, terminal.width());
-  lines.pop_back();
-  return lines;
-}
-
 }  // namespace
 
 void show_line(Context& context, const report::Line& line) {
   if (context.json) return;
   // A workload's name may be longer than the column.
   const char* gap = line.label.size() < static_cast<std::size_t>(kLabelWidth) ? "" : "  ";
-  context.terminal.note("{}{}{}",
-                        padded(context.terminal.styled(Style::Dim, line.label), kLabelWidth), gap,
-                        laid_out(context.terminal, context.terminal.settings().live, line.text));
+  const Terminal& terminal = context.terminal;
+  const std::string text =
+      padded(terminal.styled(Style::Dim, line.label), kLabelWidth) + gap + line.text;
+  context.terminal.note("{}", terminal.settings().live ? hanging(text, terminal.width()) : text);
 }
 
 void show_event(Context& context,
@@ -61,15 +49,14 @@ ExitCode show_closing(Context& context,
   if (context.json) {
     context.terminal.write(report::result_json(state, folder.name, best) + "\n");
   } else {
-    for (const auto& line : report::closing(state, folder.name, best)) {
-      context.terminal.print(
-          "{}{}\n", padded(context.terminal.styled(Style::Bold, line.label), kLabelWidth),
-          laid_out(context.terminal, context.terminal.settings().shown, line.text));
-    }
+    auto lines = report::closing(state, folder.name, best);
     if (const std::string error = report::known_error(state);
-        !error.empty() && report::winner(state) != nullptr) {
-      context.terminal.print(
-          "{}{}\n", padded(context.terminal.styled(Style::Bold, "error"), kLabelWidth), error);
+        !error.empty() && report::winner(state) != nullptr)
+      lines.push_back({"error", error});
+    for (const auto& line : lines) {
+      const std::string label = context.terminal.styled(Style::Bold, line.label);
+      context.terminal.write(
+          context.terminal.fitted(padded(label, kLabelWidth) + line.text + "\n"));
     }
   }
   return report::winner(state) == nullptr ? ExitCode::JobFailed : ExitCode::Done;

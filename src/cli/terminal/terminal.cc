@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "system/terminal/tty.h"
 
 namespace cuco::cli {
@@ -199,6 +201,10 @@ void Terminal::to_error(std::string_view bytes) {
   std::fflush(error_);
 }
 
+std::string Terminal::fitted(std::string text) const {
+  return settings_.shown ? hanging(text, settings_.width) : text;
+}
+
 std::string Terminal::styled(Style style, std::string_view text) const {
   if (!settings_.colour || style == Style::Plain) return std::string(text);
   return fmt::format("{}{}{}", sequence_of(style), text, kReset);
@@ -263,6 +269,75 @@ std::string wrapped(const std::vector<std::string>& words,
     column += needed;
   }
   return text + "\n";
+}
+
+namespace {
+
+/// A word of a line, and where it stands.
+struct Placed {
+  std::string_view word;
+  int column = 0;
+  int spaces = 0;  ///< Before it.
+};
+
+std::vector<Placed> placed_words(std::string_view line) {
+  std::vector<Placed> words;
+  int column = 0;
+  int spaces = 0;
+  for (const std::string_view word : split(line, ' ')) {
+    if (!word.empty()) {
+      words.push_back({word, column, spaces});
+      spaces = 0;
+    }
+    column += display_width(word) + 1;
+    ++spaces;
+  }
+  return words;
+}
+
+std::string hanging_line(std::string_view line, int width) {
+  const std::vector<Placed> words = placed_words(line);
+  if (words.empty() || display_width(line) <= width) return std::string(line);
+  constexpr int kLittle = 2;
+  constexpr int kApart = 3;
+  int indent = std::min(words.front().column + kLittle, width / 2);
+  for (const Placed& one : words) {
+    if (one.spaces >= 2 && one.column > 0 && one.column <= width / 2) indent = one.column;
+  }
+  std::string text;
+  int column = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const Placed& one = words[i];
+    int gap = one.spaces;
+    const int needed = display_width(one.word);
+    // What stands apart ("continue  cuco resume 3") stays together where it can.
+    std::size_t last = i;
+    while (gap >= kApart && last + 1 < words.size() && words[last + 1].spaces < kApart)
+      ++last;
+    const int together = words[last].column + display_width(words[last].word) - one.column;
+    const bool fits = column + gap + needed <= width &&
+                      (column + gap + together <= width || together > width - indent);
+    if (!text.empty() && !fits) {
+      text += '\n';
+      column = 0;
+      gap = indent;
+    }
+    text.append(static_cast<std::size_t>(gap), ' ').append(one.word);
+    column += gap + needed;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string hanging(std::string_view text, int width) {
+  std::string result;
+  bool first = true;
+  for (const std::string_view line : split(text, '\n')) {
+    if (!std::exchange(first, false)) result += '\n';
+    result += hanging_line(line, width);
+  }
+  return result;
 }
 
 std::string Table::text(int indent, int gap) const {

@@ -80,6 +80,8 @@ class Terminal {
   /// Of the terminal behind standard error, now.
   [[nodiscard]] system::TerminalSize size() const;
 
+  /// For standard output: on a terminal with hanging(), elsewhere as it is.
+  [[nodiscard]] std::string fitted(std::string text) const;
   [[nodiscard]] std::string styled(Style style, std::string_view text) const;
   [[nodiscard]] std::string tick() const { return styled(Style::Good, "✓"); }
   [[nodiscard]] std::string cross() const { return styled(Style::Bad, "✗"); }
@@ -129,6 +131,10 @@ class Terminal {
                                   int indent,
                                   int width,
                                   std::string_view gap = " ");
+
+/// The text with lines of at most `width` columns: what is longer goes on below its last column that
+/// begins in the left half (columns stand two or more spaces apart), or else a little indented.
+[[nodiscard]] std::string hanging(std::string_view text, int width);
 
 /// Rows of cells, each column as wide as its widest cell. The last column is not padded.
 class Table {

@@ -125,5 +125,24 @@ TEST(DurationText, HasTwoUnitsAtMost) {
   EXPECT_EQ(duration_text(3900), "1 h 05 m");
 }
 
+TEST(Hanging, GoesOnBelowTheLastColumnOfTheLeftHalf) {
+  EXPECT_EQ(hanging("best    #2  a design that is long", 20),
+            "best    #2  a design\n        that is long")
+      << "'a' begins in the right half";
+  EXPECT_EQ(hanging("short\n  one two three", 12), "short\n  one two\n  three");
+  EXPECT_EQ(hanging("one two three", 8), "one two\n  three");
+  EXPECT_EQ(hanging("fits", 4), "fits");
+  EXPECT_EQ(hanging("", 4), "");
+}
+
+TEST(Hanging, KeepsTogetherWhatStandsApart) {
+  EXPECT_EQ(hanging("done  why cuco explain 3     go on cuco resume 3", 40),
+            "done  why cuco explain 3\n      go on cuco resume 3");
+}
+
+TEST(Hanging, CountsNoColumnsForColours) {
+  EXPECT_EQ(hanging("\033[2mdim\033[0m x", 5), "\033[2mdim\033[0m x");
+}
+
 }  // namespace
 }  // namespace cuco::cli

@@ -29,8 +29,9 @@ class ExplainCommand final : public Command {
     }
     CUCO_TRY_ASSIGN(const candidate::Entry* entry, find_entry(run, *number));
     const auto text = report::explanation(run.state, entry->candidate.number);
-    context.terminal.write(
-        context.json ? to_text(Json{{"candidate", *number}, {"explanation", text}}) + "\n" : text);
+    context.terminal.write(context.json
+                               ? to_text(Json{{"candidate", *number}, {"explanation", text}}) + "\n"
+                               : context.terminal.fitted(text));
     return ExitCode::Done;
   }
 

@@ -40,7 +40,8 @@ class ShowCommand final : public Command {
       if (code_ || diff_) {
         return Error(ErrorKind::InvalidInput, "--code and --diff need a CANDIDATE");
       }
-      context.terminal.write(context.json ? as_json(run) : overview(run, context.terminal));
+      context.terminal.write(
+          context.json ? as_json(run) : context.terminal.fitted(overview(run, context.terminal)));
       return ExitCode::Done;
     }
     CUCO_TRY_ASSIGN(const Entry* entry, find_entry(run, *number_));
@@ -51,8 +52,9 @@ class ShowCommand final : public Command {
       context.terminal.write_file(program::unified_diff(run.state.entries.front().candidate.source,
                                                         entry->candidate.source));
     } else {
-      context.terminal.write(context.json ? to_text(as_json(*entry)) + "\n"
-                                          : in_full(*entry, run.state, context.terminal));
+      context.terminal.write(
+          context.json ? to_text(as_json(*entry)) + "\n"
+                       : context.terminal.fitted(in_full(*entry, run.state, context.terminal)));
     }
     return ExitCode::Done;
   }
