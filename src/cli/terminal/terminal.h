@@ -132,8 +132,9 @@ class Terminal {
                                   int width,
                                   std::string_view gap = " ");
 
-/// The text with lines of at most `width` columns: what is longer goes on below its last column that
-/// begins in the left half (columns stand two or more spaces apart), or else a little indented.
+/// The text with lines of at most `width` columns: what is longer goes on below its last column
+/// that begins in the left half (columns stand two or more spaces apart), or else a little
+/// indented.
 [[nodiscard]] std::string hanging(std::string_view text, int width);
 
 /// Rows of cells, each column as wide as its widest cell. The last column is not padded.
