@@ -18,6 +18,12 @@ function merged(list: Candidate[], changed: Candidate[]): Candidate[] {
   return made;
 }
 
+/** The best so far, unless a closer look refused it later. */
+function bestOf(data: Candidates | undefined): Candidate | undefined {
+  const best = data && data.best !== null ? data.list[data.best] : undefined;
+  return best?.verdict === "scored" ? best : undefined;
+}
+
 export function Run({ run }: { run: string }) {
   const [data, setData] = useState<Candidates>();
   const [problem, setProblem] = useState<string>();
@@ -42,7 +48,7 @@ export function Run({ run }: { run: string }) {
   const detail = useLoaded(() => getRun(run), `${run} ${data?.state ?? ""}`);
   useEffect(() => void (document.title = `${data ? `${count(data.list.length)} candidates · ` : ""}run ${run} · cuco`), [run, data]);
   if (problem) return <ProblemNote text={problem} />;
-  const best = data && data.best !== null ? data.list[data.best] : undefined;
+  const best = bestOf(data);
   return (
     <>
       <Trail><span aria-current="page">{run}</span></Trail>
@@ -50,7 +56,7 @@ export function Run({ run }: { run: string }) {
       {data && (
         <>
           {data.list.length > 1
-            ? <section aria-label="The search"><h2>The search</h2><History run={run} list={data.list} best={data.best} bound={best && best.bound > 0 ? best.baseline / best.bound : undefined} /></section>
+            ? <section aria-label="The search"><h2>The search</h2><History run={run} list={data.list} best={best?.number ?? null} bound={best && best.bound > 0 ? best.baseline / best.bound : undefined} /></section>
             : <p class="soft">The seed is being judged; candidates come next.</p>}
           {best && best.number !== 0 && (
             <section><h2>How #{best.number} came about</h2><LineageGraph run={run} list={data.list} number={best.number} /></section>
@@ -64,7 +70,7 @@ export function Run({ run }: { run: string }) {
               <ArchiveGrid run={run} list={data.list} version={`${data.state} ${Math.floor(version / 10)}`} choose={setFilter} /></section>
           )}
           <section id="candidates"><h2>Candidates</h2>
-            <CandidateTable run={run} list={data.list} best={data.best} filter={filter} setFilter={setFilter} /></section>
+            <CandidateTable run={run} list={data.list} best={best?.number ?? null} filter={filter} setFilter={setFilter} /></section>
         </>
       )}
       {detail.value && <Below head={detail.value} run={run} list={data?.list ?? []} best={best} />}
@@ -73,7 +79,7 @@ export function Run({ run }: { run: string }) {
 }
 
 function Head({ head, data, live }: { head: RunDetail; data?: Candidates; live: boolean }) {
-  const row = data && data.best !== null ? data.list[data.best] : undefined;
+  const row = bestOf(data);
   const gain = row && row.seconds > 0 ? row.baseline / row.seconds : undefined;
   const judged = data?.list.filter((candidate) => candidate.verdict !== "").length ?? 0;
   const state = data?.state ?? head.state;
@@ -89,7 +95,7 @@ function Head({ head, data, live }: { head: RunDetail; data?: Candidates; live: 
             <Tile value={time(row.baseline)} label="seed, same shapes" />
             {row.bound > 0 && <Tile value={time(row.bound)} label={`speed of light, ${Math.round((100 * row.bound) / row.seconds)} % reached`} />}
           </>
-        ) : <Tile value="–" label="nothing faster than the seed yet" />}
+        ) : <Tile value="–" label={state === "running" ? "nothing faster than the seed yet" : "nothing was faster than the seed"} />}
         <Tile value={count(judged)} label="candidates judged" />
       </div>
       {head.best?.error && <p class="soft">Error of predicted times: {head.best.error}. One time for several shapes is their geometric mean: of the full shapes where these were timed, else of all.</p>}

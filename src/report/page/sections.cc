@@ -67,9 +67,9 @@ std::string candidate_row(const RunState& state, const Entry& entry) {
   return fmt::format(
       "<tr{}><td class=\"n\">#{}</td><td>{}<br><span class=\"soft\">{}</span></td><td>{}</td>"
       "<td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
-      state.best == entry.candidate.number ? " class=\"best\"" : "", entry.candidate.number,
-      escaped(design_of(entry)), escaped(entry.candidate.lineage.because), verdict,
-      entry.scored() != nullptr ? time_text(*entry.scored()) : "–",
+      state.best == entry.candidate.number && entry.scored() != nullptr ? " class=\"best\"" : "",
+      entry.candidate.number, escaped(design_of(entry)), escaped(entry.candidate.lineage.because),
+      verdict, entry.scored() != nullptr ? time_text(*entry.scored()) : "–",
       seed ? "–" : factor(speedup_of(entry)));
 }
 
@@ -92,7 +92,8 @@ std::string tiles(const RunState& state) {
                                100 * scored.bound_seconds / scored.seconds));
     }
   } else {
-    text += tile("–", "no correct candidate faster than the seed so far");
+    text += tile("–", state.finished ? "no correct candidate was faster than the seed"
+                                     : "no correct candidate faster than the seed so far");
   }
   text += tile(std::to_string(effort_of(state).judged), "candidates judged");
   return text + "</div>\n";

@@ -345,6 +345,15 @@ TEST_F(Reporting, LiftsTheBestSoFarByFullShapesAlone) {
   EXPECT_GT(stairs().size(), without.size());
 }
 
+TEST_F(Reporting, PraisesNobodyWhomACloserLookRefused) {
+  EXPECT_THAT(run_page(state, {}), HasSubstr("<tr class=\"best\">"));
+  judge(1, Fidelity::Final, candidate::Deadlock{.shape = "1k"});
+  EXPECT_THAT(run_page(state, {}), Not(HasSubstr("<tr class=\"best\">")));
+  EXPECT_THAT(run_page(state, {}), HasSubstr("faster than the seed so far"));
+  append(candidate::RunFinished{});
+  EXPECT_THAT(run_page(state, {}), HasSubstr("no correct candidate was faster than the seed<"));
+}
+
 TEST_F(Reporting, LetsNobodyWriteIntoThePage) {
   add(3, "int x; // <script>alert(1)</script>\n", "<b onload='x'>");
   judge(3, Fidelity::Final, Scored{.seconds = 1e-4, .baseline_seconds = 5e-4, .hardware = "<i>"});
