@@ -75,7 +75,8 @@ class ShowCommand final : public Command {
     if (!state.steps.empty()) text += "\n";
     Table table({Table::Align::Right});
     for (const Entry& entry : state.entries) {
-      const bool best = state.best == entry.candidate.number;
+      // A closer look may have refused it since.
+      const bool best = state.best == entry.candidate.number && entry.scored() != nullptr;
       table.row({fmt::format("#{}", entry.candidate.number), report::told_apart(entry, state),
                  entry.candidate.lineage.proposer,
                  clipped(report::judged_text(entry, state), 70) +
