@@ -325,6 +325,7 @@ void Checker::publish(
   Access access{
       AccessKind::Atomic, Order::Release, Scope::Sys, address, bytes, found->second.site, 0};
   access.is_addition = true;
+  access.is_delivery = true;
   access.before = value - added;
   access.after = value;
   races_.access(found->second.actor, access);

@@ -75,6 +75,7 @@ struct Access {
   bool is_constant = false;  ///< A load of what the kernel takes for constant (ld.global.nc).
   bool goes_on = false;      ///< Elsewhere, as one operation: what comes next is no later.
   bool is_blind = false;     ///< A reduction by nobody who goes on: what it found tells nobody.
+  bool is_delivery = false;  ///< By the NIC, which tells of all that it has delivered before.
   bool is_element = false;   ///< Of a vector: it does not publish the others, nor itself.
   // Strong ones: what the location holds, what it will hold, and what a reader makes of it. Without
   // them, whatever was published there counts as awaited.
@@ -281,6 +282,8 @@ class RaceDetector {
                                           SyncHistory::Set writes,
                                           const ActorInfo& reader,
                                           const Access& access) const;
+  /// What the actor may have yet to learn from.
+  [[nodiscard]] SyncHistory::Set untold_writes(const SyncHistory& history, Me& me) const;
   /// What either knows, without what chains that it knows speak for.
   [[nodiscard]] ClockPtr join(const ClockPtr& a, const ClockPtr& b) const;
   void join(ByScope& to, const ByScope& from) const;

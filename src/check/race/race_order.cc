@@ -150,15 +150,31 @@ std::size_t RaceDetector::needed_level(const ActorInfo& a, const ActorInfo& b) {
   return a.block == b.block ? 0 : a.device == b.device ? 1 : 2;
 }
 
+// Who comes after a write knows what was told with it; another lane may have learnt it alone. But a
+// put's signal tells of all that the NIC has delivered before, and the first write stands for many.
+SyncHistory::Set RaceDetector::untold_writes(const SyncHistory& history, Me& me) const {
+  SyncHistory::Set untold = history.all();
+  if (me.live.lanes.learners != 0) return untold;
+  Stamp stamp;
+  for (std::size_t w = 1; w < history.writes().size(); ++w) {
+    const SyncHistory::Write& write = history.writes()[w];
+    stamp.actor = write.actor;
+    stamp.epoch = write.epoch;
+    if (!write.is_delivery && happened_before(stamp, me)) untold &= ~(SyncHistory::Set{1} << w);
+  }
+  return untold;
+}
+
 bool RaceDetector::read_flag(Me& me, SyncHistory& history, const Access& access) {
   const SyncHistory::Set known = known_writes(history, me, access.of_library);
   const SyncHistory::Reading reading = history.read(known, access.before, access.ask);
   if (reading.is_poll) return true;
+  const SyncHistory::Set untold = untold_writes(history, me);
   // What was published with the writes that must have come, by the scope that an acquire needs.
   SyncHistory::Word seen;
   bool is_first = true;
   for (const SyncHistory::Set way : reading.ways) {
-    const SyncHistory::Word here = told_by(history, way, me.group.info, access);
+    const SyncHistory::Word here = told_by(history, way & untold, me.group.info, access);
     if (std::exchange(is_first, false)) {
       seen = here;
       continue;
@@ -230,6 +246,7 @@ void RaceDetector::write_flag(Me& me,
                                                 : SyncHistory::Kind::Other;
   write.actor = me.actor;
   write.epoch = me.epoch();
+  write.is_delivery = access.is_delivery;
   const bool counts = write.kind == SyncHistory::Kind::Add;
   history.add(std::move(write),
               counts ? known_writes(history, me, access.of_library) : SyncHistory::Set{0});

@@ -61,6 +61,7 @@ class SyncHistory {
     Kind kind = Kind::Store;
     ActorId actor = kNoActor;
     std::uint32_t epoch = 0;
+    bool is_delivery = false;  ///< It tells more than its actor knew.
     Word word;
     std::optional<std::uint64_t> value;  ///< After it; known when the location is next looked at.
     Set before = 0;                      ///< Those that come before it whatever happens.
