@@ -221,17 +221,26 @@ SyncHistory::Word RaceDetector::told_by(const SyncHistory& history,
                                         const ActorInfo& reader,
                                         const Access& access) const {
   SyncHistory::Word told;
-  for (std::size_t w = 0; w < history.writes().size(); ++w) {
+  // The latest first: mostly its writer knew the others, and with it all that they tell.
+  for (std::size_t w = history.writes().size(); w-- > 0;) {
     if ((writes >> w & 1U) == 0) continue;
     const SyncHistory::Write& write = history.writes()[w];
     const ActorInfo& writer = info(write.actor);
     if (access.of_library) told.start = join(told.start, write.word.start);
     if (!scope_includes(access.scope, reader, writer)) continue;
+    const auto has_all = [&](const ClockPtr& clock) {
+      return w != 0 && !write.is_delivery && clock != nullptr &&
+             (clock->epoch_of(write.actor) >= write.epoch || speaks_for(*clock, write.actor));
+    };
     const std::size_t needed = needed_level(writer, reader);
+    ClockPtr& clocks = told.clocks[needed];
+    ClockPtr& sequential = told.sequential[needed];
+    const bool has_clocks = has_all(clocks);
+    const bool has_sequential = has_all(sequential);
     for (std::size_t i = 0; i < write.word.clocks.size(); ++i) {
       if (!scope_includes(scope_of(i), writer, reader)) continue;
-      told.clocks[needed] = join(told.clocks[needed], write.word.clocks[i]);
-      told.sequential[needed] = join(told.sequential[needed], write.word.sequential[i]);
+      if (!has_clocks) clocks = join(clocks, write.word.clocks[i]);
+      if (!has_sequential) sequential = join(sequential, write.word.sequential[i]);
     }
   }
   return told;
