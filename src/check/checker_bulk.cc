@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bulk copies, as the checker sees them. What they write to global memory is an actor's of their
-// own: it knows what the thread knew that began it, and is known to the thread that has waited for
-// it.
+// own: it knows what the thread knew that began it, and is part of what that thread does once it
+// has waited for it.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <utility>
@@ -50,8 +51,7 @@ void Checker::on_bulk_seen(const vgpu::Warp& warp, const vgpu::BulkCopy& copy, b
   mine->has_read = true;
   if (!whole) return;
   if (mine->writer != kNoActor) {
-    races_.learn(block.first + warp.index, races_.publish(mine->writer));
-    races_.retire(mine->writer);
+    races_.adopt(mine->writer, block.first + warp.index);
   }
   block.bulk.remove(mine);
 }
@@ -68,6 +68,15 @@ void Checker::check_bulk(const BlockState& block,
                          const vgpu::Op& op,
                          const vgpu::AccessEvent& event) {
   const bool writes = event.kind != AccessKind::Load;
+  // Mostly no copy touches anything between the first and the last lane.
+  Address begin = ~Address{0};
+  Address end = 0;
+  for (std::uint32_t rest = event.lanes; rest != 0; rest &= rest - 1) {
+    const Address offset = event.addresses[static_cast<unsigned>(std::countr_zero(rest))];
+    begin = std::min(begin, offset);
+    end = std::max(end, offset + event.bytes);
+  }
+  if (end <= begin || block.bulk.conflict(begin, end - begin, writes) == nullptr) return;
   for (std::uint32_t rest = event.lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const Address offset = event.addresses[lane];

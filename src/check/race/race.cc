@@ -38,6 +38,14 @@ void RaceDetector::retire(ActorId first) {
   group.order = nullptr;
 }
 
+void RaceDetector::adopt(ActorId done, ActorId by) {
+  Group& group = groups_[group_of_[done]];
+  CUCO_ASSERT(group.count == 1);
+  group.part_of.actor = by;
+  group.part_of.epoch = me_of(by).epoch();
+  retire(done);
+}
+
 RaceDetector::Page& RaceDetector::page(Address address) {
   const std::uint64_t number = address / (4 * kPageCells);
   Cached& cached = cached_[number % kCached];
@@ -60,7 +68,9 @@ bool RaceDetector::happened_before(const Stamp& stamp, Me& me) const {
   if (same_block && me.group.order != nullptr) {
     return me.group.order->known(me.warp, stamp.actor - me.group.first) >= stamp.epoch;
   }
-  const ActorInfo& other = groups_[group_of_[stamp.actor]].info;
+  const Group& theirs = groups_[group_of_[stamp.actor]];
+  if (theirs.part_of.actor != kNoActor) return happened_before(theirs.part_of, me);
+  const ActorInfo& other = theirs.info;
   if (other.operation != 0 && other.chain == me.ordered_chain &&
       other.operation <= me.ordered_operation) {
     return true;

@@ -126,6 +126,9 @@ class RaceDetector {
                      BlockOrder* order = nullptr);
   /// They are done: only who they were is kept.
   void retire(ActorId first);
+  /// One that `by` has waited for: from now on it is part of what `by` does in this epoch. So a
+  /// kernel that waits for many copies does not have to know each of them.
+  void adopt(ActorId done, ActorId by);
   [[nodiscard]] const ActorInfo& info(ActorId actor) const {
     return groups_[group_of_[actor]].info;
   }
@@ -233,6 +236,7 @@ class RaceDetector {
     std::unique_ptr<Live[]> live;
     BlockOrder* order = nullptr;
     ClockPtr start;  ///< What came before its kernel: everybody can see that already.
+    Stamp part_of;   ///< Of whom, if somebody has adopted it.
   };
   struct Me;
   struct Cell {
