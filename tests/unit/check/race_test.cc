@@ -440,6 +440,23 @@ TEST_F(RaceTest, AnArrivalSeenInOneWordOfABarrierCameBeforeTheNextInAll) {
   EXPECT_EQ(races, 0);
 }
 
+TEST_F(RaceTest, WhatAThreadHasWaitedForIsPartOfWhatItDoes) {
+  const ActorId thread = actor(1);
+  const ActorId early = actor(2);
+  const ActorId reader = actor(3);
+  const ActorId copy = detector.add_actors(detector.info(thread), 1, detector.publish(thread));
+  store(copy, kData);
+  store(thread, kFlag, Order::Release);
+  load(early, kFlag, Order::Acquire);
+  detector.adopt(copy, thread);
+  store(thread, kFlag + 64, Order::Release);
+  load(reader, kFlag + 64, Order::Acquire);
+  load(reader, kData);
+  EXPECT_EQ(races, 0);
+  load(early, kData);
+  EXPECT_EQ(races, 1) << "the flag was raised before the wait";
+}
+
 // Two puts of one queue: whoever has seen the second's signal knows that the first has come, but
 // not yet what the first's thread had written before it.
 TEST_F(RaceTest, ADeliveryTellsMoreThanThatItHasCome) {
