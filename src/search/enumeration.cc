@@ -10,7 +10,7 @@ namespace {
 using candidate::Number;
 
 constexpr std::string_view kPhase = "enumerate";
-constexpr std::size_t kLeastDesigns = 4;  ///< Fewer are no ground for telling what is expected.
+constexpr std::size_t kLeastForecast = 4;  ///< Fewer are no ground for telling what is expected.
 
 }  // namespace
 
@@ -57,7 +57,7 @@ std::optional<candidate::Assignment> Enumeration::next(int unseen) {
   if (!choice) return assignment;
   under_way = choice->offer.directive;
   assignment.task.offer = choice->place;
-  if (policy_.forecast && designs_.known().size() >= kLeastDesigns) {
+  if (policy_.forecast && designs_.known().size() >= kLeastForecast) {
     // As it was known now: what comes later must not decide.
     assignment.expect = [expected = designs_.expect(choice->offer.directive)](
                             const design::Directive&) { return std::optional(expected); };
