@@ -13,9 +13,9 @@
 namespace cuco::targets {
 namespace {
 
-constexpr std::chrono::milliseconds kPollInterval{200};  // for what no descriptor reports
-constexpr std::chrono::milliseconds kLastWord{3000};   // for the server, once the ranks have ended
-constexpr std::size_t kChunk = std::size_t{2} << 20U;  // well below wire::kMaxPayload
+constexpr std::chrono::milliseconds kAskInterval{200};  // for what no descriptor reports
+constexpr std::chrono::milliseconds kLastWord{3000};    // for the server, once the ranks have ended
+constexpr std::size_t kChunk = std::size_t{2} << 20U;   // well below wire::kMaxPayload
 
 std::vector<std::string> lines_of(wire::Bytes tail) {
   std::vector<std::string> lines;
@@ -176,7 +176,7 @@ Result<TargetEvent> ServedTarget::wait(const Ranks& ranks, const Patience& patie
   while (true) {
     std::array<system::Watched, 2> watched{{{control_.get()}, {ranks.fd()}}};
     const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
-    const auto left = std::clamp(rest, std::chrono::milliseconds(0), kPollInterval);
+    const auto left = std::clamp(rest, std::chrono::milliseconds(0), kAskInterval);
     CUCO_TRY_ASSIGN(const bool ready, system::wait_for_any(watched, left));
     if (!ready) {
       if (rest.count() <= 0) {
