@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Myers' greedy algorithm (1986): the shortest edit script is the path of least cost through the
 // grid of line pairs; the furthest point on each diagonal is kept per cost, and the trail is walked
-// back. Costs O((N+M)D) time and O(D^2) memory, fine for programs of a few thousand lines. To keep
-// diffs readable, a common prefix and suffix are cut first, and changed runs are slid down to end
-// at blank lines.
+// back. Costs O((N+M)D) time and O(D^2) memory, so D has a limit: texts with more changes than that
+// (a program of nothing but line ends) are shown as one replaced by the other. To keep diffs
+// readable, a common prefix and suffix are cut first, and changed runs are slid down to end at
+// blank lines.
 #include "program/diff.h"
 
 #include <algorithm>
@@ -15,6 +16,8 @@ namespace cuco::program {
 namespace {
 
 using Lines = std::vector<std::string_view>;
+
+constexpr int kMostChanges = 4000;  // 64 MB
 
 Lines lines_of(std::string_view text) {
   Lines lines;
@@ -55,6 +58,11 @@ void walk_back(const std::vector<Front>& trail, int x, int y, int skip, Script& 
   }
 }
 
+std::ptrdiff_t as_offset(std::size_t at) {
+  return static_cast<std::ptrdiff_t>(at);
+}
+
+/// Of more changes than the limit: everything but the common begin and end.
 Script shortest_script(const Lines& before, const Lines& after) {
   Script script{std::vector<char>(before.size()), std::vector<char>(after.size())};
   std::size_t prefix = 0;
@@ -74,7 +82,7 @@ Script shortest_script(const Lines& before, const Lines& after) {
            after[prefix + static_cast<std::size_t>(y)];
   };
   std::vector<Front> trail;
-  for (int d = 0; d <= width + height; ++d) {
+  for (int d = 0; d <= std::min(width + height, kMostChanges); ++d) {
     Front front(static_cast<std::size_t>(2 * d + 1), 0);
     for (int k = -d; k <= d; k += 2) {
       int x = 0;
@@ -100,6 +108,8 @@ Script shortest_script(const Lines& before, const Lines& after) {
     }
     trail.push_back(std::move(front));
   }
+  std::fill(script.removed.begin() + as_offset(prefix), script.removed.begin() + as_offset(n), 1);
+  std::fill(script.added.begin() + as_offset(prefix), script.added.begin() + as_offset(m), 1);
   return script;
 }
 

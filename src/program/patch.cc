@@ -13,6 +13,9 @@ namespace cuco::program {
 namespace {
 
 constexpr std::size_t kLeastMark = 5;
+/// Each edit reads the whole text again.
+constexpr std::size_t kMostHunks = 500;
+constexpr std::size_t kMostText = std::size_t{1} << 20U;
 constexpr std::size_t kNowhere = std::string_view::npos;
 
 Error unusable(std::string reason) {
@@ -237,9 +240,17 @@ Result<std::vector<Hunk>> find_hunks(std::string_view text) {
 }
 
 Result<std::string> apply_hunks(std::string_view text, std::span<const Hunk> hunks) {
+  if (hunks.size() > kMostHunks) {
+    return unusable(fmt::format("the answer has {} edits, more than the {} that one may have",
+                                hunks.size(), kMostHunks));
+  }
   std::string made(text);
   for (std::size_t i = 0; i < hunks.size(); ++i) {
     CUCO_TRY_ASSIGN(made, apply(made, hunks[i], i + 1));
+    if (made.size() > std::max(kMostText, 4 * text.size())) {
+      return unusable(fmt::format("the program has {} after edit {}: too long",
+                                  human_bytes(static_cast<double>(made.size())), i + 1));
+    }
   }
   return made;
 }

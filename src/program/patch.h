@@ -41,7 +41,8 @@ struct Hunk {
 /// The text with all hunks applied, each to what the ones before gave, or the first that cannot be:
 /// the error says which, and what comes nearest. Ends of lines and blanks before them do not count;
 /// where nothing matches as it is, neither does indentation, and the new lines get the one of the
-/// old. Outside of evolve regions nothing is found, unless the text has none.
+/// old. Outside of evolve regions nothing is found, unless the text has none. Refuses more than 500
+/// edits, and what grows beyond 1 MiB (or four times the text).
 [[nodiscard]] Result<std::string> apply_hunks(std::string_view text, std::span<const Hunk> hunks);
 
 }  // namespace cuco::program

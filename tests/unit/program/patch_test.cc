@@ -45,6 +45,18 @@ TEST(Patch, Deletes) {
             with("    out[i] = 0;\n", ""));
 }
 
+TEST(Patch, OfAnySizeEndsSoon) {
+  const std::string edit =
+      "<<<<<<< SEARCH\n    out[i] = 0;\n=======\n    out[i] = 0;\n>>>>>>> REPLACE\n";
+  std::string many;
+  for (int i = 0; i < 60000; ++i)
+    many += edit;
+  EXPECT_EQ(patched(many), "the answer has 60000 edits, more than the 500 that one may have");
+  const std::string grows = "<<<<<<< SEARCH\n    out[i] = 0;\n=======\n    out[i] = 0;\n" +
+                            std::string(3U << 20U, 'x') + "\n>>>>>>> REPLACE\n";
+  EXPECT_EQ(patched(grows + grows), "the program has 3.0 MiB after edit 1: too long");
+}
+
 TEST(Patch, AppliesEachToWhatTheOnesBeforeGave) {
   EXPECT_EQ(patched("<<<<<<< SEARCH\n    out[i] = 0;\n=======\n    out[i] = 1;\n>>>>>>> REPLACE\n"
                     "and then\n"

@@ -155,6 +155,15 @@ TEST(Diff, AppliesBackToTheNewText) {
   }
 }
 
+TEST(Diff, OfTextsWithLittleInCommonTakesNoMemoryToSpeakOf) {
+  std::string much = "start\n";
+  for (int i = 0; i < 100000; ++i)
+    much += i % 2 == 0 ? "\n" : ";\n";
+  const std::string before = "start\n1\n2\n;\n3\nend\n";
+  const auto diff = unified_diff("f", before, much + "end\n");
+  EXPECT_EQ(patched(before, diff), much + "end\n");
+}
+
 TEST(Regions, AreCucosBlocksTooWhereTheyPairUp) {
   const std::string text =
       "int a;\n// EVOLVE-BLOCK-START\nint b;\n// EVOLVE-BLOCK-END\nint c;\n"
