@@ -2,6 +2,10 @@
 #include "agents/questioner.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/assert.h"
+#include "base/json.h"
 
 namespace cuco::agents {
 namespace {
@@ -9,6 +13,14 @@ namespace {
 /// What is reserved before the call: the answer's limit, and more than the prompt will be.
 std::int64_t tokens_at_most(const llm::Request& request) {
   return request.max_tokens + tokens_of(request.system.size() + request.prompt.size());
+}
+
+/// As it will be read from the log and from recordings, which hold UTF-8 alone: what is done with
+/// an answer must not depend on where it comes from.
+std::string as_stored(std::string answer) {
+  const auto stored = parse_json(to_text(Json(std::move(answer))));
+  CUCO_ASSERT(stored && stored->is_string());
+  return stored->get<std::string>();
 }
 
 }  // namespace
@@ -49,7 +61,7 @@ Result<std::string> Questioner::ask(const Role& role,
   CUCO_TRY_ASSIGN(candidate::Exchange exchange,
                   log.ask(question, [&]() -> Result<candidate::Exchange> {
                     CUCO_TRY_ASSIGN(llm::Reply reply, provider_.complete(request));
-                    return candidate::Exchange{.answer = std::move(reply.text),
+                    return candidate::Exchange{.answer = as_stored(std::move(reply.text)),
                                                .prompt_tokens = reply.usage.prompt,
                                                .answer_tokens = reply.usage.answer,
                                                .cached_tokens = reply.usage.cached,

@@ -258,6 +258,10 @@ Result<std::string> apply_reply(const ParsedReply& reply,
     return unusable(fmt::format(
         "line {} has a character that changes the direction in which text is read", *line));
   }
+  // Who reads such a program up to its first NUL reads another one than the compiler. A user's own
+  // letters in another encoding are no model's fault.
+  if (const auto line = line_of_bad_byte(edited); line && !line_of_bad_byte(seed))
+    return unusable(fmt::format("line {} has a byte that is no text", *line));
   if (reply.directive.backend == design::Backend::Host) {
     if (const auto name = device_communication(edited))
       return unusable(fmt::format("the directive says host, and the program uses {}", *name));

@@ -165,6 +165,16 @@ TEST(Answers, WithLettersThatOnlyLookAlikeChangeNothing) {
       "line 4 has a character that changes the direction in which text is read");
 }
 
+TEST(Answers, WithBytesThatAreNoTextMakeNoProgram) {
+  const std::string nul =
+      kDesign + "REGION kernels\n```\nint a;\n// " + std::string(1, '\0') + "\nint b;\n```\n";
+  EXPECT_EQ(made_of(nul), "line 4 has a byte that is no text");
+  EXPECT_EQ(made_of(kDesign + "REGION kernels\n```\nint a; // \x1B[2J\n```\n"),
+            "line 3 has a byte that is no text");
+  EXPECT_EQ(made_of(kDesign + "REGION kernels\n```\nint a; // \xFF\n```\n"),
+            "line 3 has a byte that is no text");
+}
+
 TEST(Answers, OfAnySizeGiveShortReasonsAndNoHugeProgram) {
   const std::string much(4U << 20U, 'y');
   EXPECT_EQ(made_of(kDesign + "REGION kernels\n```\n// " + much + "\n```\n"),
