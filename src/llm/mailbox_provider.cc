@@ -47,10 +47,22 @@ std::string mailbox_id(const Request& request) {
                      role.empty() ? "ask" : role, request.site.turn, hash.substr(0, kIdDigits));
 }
 
+Result<void> MailboxProvider::prepare() const {
+  // A README.md that is there may be somebody else's; then another file tells whether one can be
+  // written.
+  std::error_code code;
+  const bool first = !std::filesystem::exists(folder_ / "README.md", code);
+  const auto file = folder_ / (first ? "README.md" : ".cuco-may-write");
+  auto made = system::make_folder(folder_);
+  if (made) made = system::write_file(file, first ? kReadMe : "");
+  if (made && !first) std::filesystem::remove(file, code);
+  if (made) return {};
+  return Error{ErrorKind::InvalidInput,
+               fmt::format("mailbox '{}': {}", folder_.string(), made.error().message())};
+}
+
 Result<void> MailboxProvider::ask(const Request& request, const std::string& id) const {
-  CUCO_TRY(system::make_folder(folder_));
-  if (!std::filesystem::exists(folder_ / "README.md"))
-    CUCO_TRY(system::write_file(folder_ / "README.md", kReadMe));
+  if (!std::filesystem::exists(folder_ / "README.md")) CUCO_TRY(prepare());
   return system::write_file(folder_ / (id + ".question.md"), question_text(request, id));
 }
 

@@ -25,6 +25,9 @@ class MailboxProvider final : public Provider {
   [[nodiscard]] std::string name() const override { return "mailbox"; }
   [[nodiscard]] std::string model() const override { return "mailbox"; }
 
+  /// Makes the folder, with its README.md. An Error where nothing can be written.
+  [[nodiscard]] Result<void> prepare() const;
+
   /// Timeout if nobody has answered in time; the question stays, and its answer still counts when
   /// it is asked again.
   Result<Reply> complete(const Request& request) override;

@@ -86,6 +86,28 @@ def check_llm(folder, port):
     check(command.returncode == 0 and "read from its text" in command.stdout, command)
 
 
+def check_wrong_words(folder):
+    """What is wrong is said in one sentence before anything is judged, and leaves no run behind."""
+    workload = str(SOURCE / "workloads/silu_and_mul")
+    (folder / "file").write_text("")
+    (folder / "broken.toml").write_text('[service.x]\nprotocol = "chatt"\n')
+    for words, code, said in (
+            (("--model", "vllm:"), 2, "names no model"),
+            (("--model", ""), 2, "no model given"),
+            (("--model", "nosuch:gpt"), 3, "there is no service 'nosuch'"),
+            (("--model", "openai:gpt-5", "--endpoint", "htp://x"), 2, "'htp://x' is no URL"),
+            (("--model", "azure:mine", "--set", "llm.key_file=key"), 2, "has no URL"),
+            (("--model", "openai:gpt-5", "--set", "llm.key_file=none"), 2, "llm.key_file"),
+            (("--model", "openai:gpt-5", "--set", "llm.models_file=broken.toml"), 2, "broken.toml:2"),
+            (("--proposer", "mailbox:file"), 2, "mailbox 'file'"),
+            (("--proposer", "mailbox:/proc/no"), 2, "mailbox '/proc/no'"),
+            (("--proposer", "command:./no-such"), 2, "no such program"),
+            (("--replay", "none.jsonl"), 2, "none.jsonl")):
+        done = cuco(folder, "optimize", workload, "--candidates", "2", *words)
+        check(done.returncode == code and said in done.stderr and len(done.stderr.splitlines()) == 1, words, done)
+        check(not (folder / "runs").exists(), "a run is left behind by", words)
+
+
 def check_prompt(folder):
     workload = str(SOURCE / "workloads/silu_and_mul")
     plain = cuco(folder, "prompt", "propose", workload, "--unjudged")
@@ -116,6 +138,7 @@ def main():
             check_llm(folder, port)
             if "--prompt" in sys.argv:
                 check_prompt(folder)
+                check_wrong_words(folder)
         finally:
             server.kill()
             server.wait()

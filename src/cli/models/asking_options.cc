@@ -17,11 +17,11 @@ void AskingOptions::declare(Arguments& arguments) {
 void AskingOptions::apply(const Config& config, JourneyOptions* options) const {
   options->proposers = proposers;
   if (options->proposers.empty()) {
-    const bool asks = !model.empty() || !replay.empty();
+    const bool asks = model || !replay.empty();
     options->proposers = {asks ? "model" : config.text("search.proposer")};
   }
   options->models = model_options(config);
-  if (!model.empty()) options->models.model = model;
+  if (model) options->models.model = *model;
   if (!endpoint.empty()) options->models.endpoint = endpoint;
   options->record = record;
   options->replay = replay;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace cuco::cli {
 /// --proposer, --model, --endpoint, --record and --replay.
 struct AskingOptions {
   std::vector<std::string> proposers;
-  std::string model;
+  std::optional<std::string> model;
   std::string endpoint;
   std::filesystem::path record;
   std::filesystem::path replay;

@@ -87,6 +87,7 @@ Made make_chain(const ModelOptions& options, llm::Gates& gates, Clock& clock) {
   std::vector<std::unique_ptr<llm::Provider>> chain;
   for (const std::string& name : names) {
     CUCO_TRY_ASSIGN(llm::Endpoint endpoint, find_endpoint(name, options, catalogue, environment));
+    CUCO_TRY(llm::url_of(endpoint));
     chain.push_back(guarded(std::move(endpoint), chain.size() + 1 == names.size(), gates, clock));
   }
   if (chain.size() == 1) return std::move(chain.front());
@@ -118,6 +119,10 @@ Result<llm::Endpoint> find_endpoint_without_key(std::string_view name,
                  "no model given: use --model NAME, or set llm.model in cuco.toml"};
   }
   const auto asked = llm::parse_model_name(name, catalogue, options.service);
+  if (asked.model.empty()) {
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("'{}' names no model: use SERVICE:MODEL", name)};
+  }
   llm::Endpoint endpoint;
   CUCO_TRY_ASSIGN(endpoint.service, catalogue.service(asked.service));
   endpoint.facts = catalogue.model(asked.service, asked.model);
@@ -140,8 +145,19 @@ Result<llm::Endpoint> find_endpoint(std::string_view name,
   llm::KeySources sources;
   // A key that was named is that of the first service: it must not be sent to another one.
   if (endpoint.service.name == first.service) sources = {options.key_variable, options.key_file};
-  CUCO_TRY_ASSIGN(endpoint.credentials,
-                  llm::find_credentials(endpoint.service, sources, environment));
+  auto credentials = llm::find_credentials(endpoint.service, sources, environment);
+  if (!credentials) {
+    const auto colon = name.find(':');
+    // Names of models may have a colon, too; whoever mistyped a service has to be told.
+    if (endpoint.model == name && colon != std::string_view::npos) {
+      return std::move(credentials)
+          .error()
+          .while_doing(fmt::format("there is no service '{}', so '{}' is a model of llm.service",
+                                   name.substr(0, colon), name));
+    }
+    return std::move(credentials).error();
+  }
+  endpoint.credentials = *std::move(credentials);
   return endpoint;
 }
 
@@ -153,8 +169,10 @@ Made make_provider(const std::string& proposer,
   if (proposer == "model") return make_chain(options, gates, clock);
   if (is_kind(proposer, kCommand, rest)) return make_command(rest, options);
   if (is_kind(proposer, kMailbox, rest)) {
-    return std::unique_ptr<llm::Provider>(
-        std::make_unique<llm::MailboxProvider>(rest.empty() ? options.mailbox : rest, clock));
+    auto mailbox =
+        std::make_unique<llm::MailboxProvider>(rest.empty() ? options.mailbox : rest, clock);
+    CUCO_TRY(mailbox->prepare());
+    return std::unique_ptr<llm::Provider>(std::move(mailbox));
   }
   const std::vector<std::string> known = {"expert", "tuner", "model", "command:PROGRAM",
                                           "mailbox:FOLDER"};

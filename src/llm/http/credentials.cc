@@ -69,7 +69,9 @@ Result<Credentials> find_credentials(const ServiceFacts& service,
   }
   if (text.empty() && !sources.file.empty()) {
     where = fmt::format("'{}'", sources.file.string());
-    CUCO_TRY_ASSIGN(text, system::read_private_file(sources.file, kMostKey));
+    auto kept = system::read_private_file(sources.file, kMostKey);
+    if (!kept) return std::move(kept).error().while_doing("llm.key_file");
+    text = *std::move(kept);
     text = std::string(trim(text));
   }
   if (text.empty()) {

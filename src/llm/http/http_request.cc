@@ -18,6 +18,26 @@ std::string filled(std::string text, std::string_view name, std::string_view val
   return text;
 }
 
+void add_signature(HttpRequest& made, const Endpoint& endpoint, Nanoseconds wall) {
+  const std::string_view url = made.url;
+  const auto host_at = url.find("//") + 2;
+  const auto path_at = std::min(url.find('/', host_at), url.size());
+  const auto query_at = std::min(url.find('?', path_at), url.size());
+  const SignedRequest request{
+      .method = "POST",
+      .host = url.substr(host_at, path_at - host_at),
+      .path = url.substr(path_at, query_at - path_at),
+      .query = query_at == url.size() ? std::string_view() : url.substr(query_at + 1),
+      .body = made.body,
+      .headers = {{"content-type", "application/json"}}};
+  for (auto& [name, value] :
+       sign(request, endpoint.service.region, "bedrock", endpoint.credentials, wall)) {
+    made.headers[name] = value;
+  }
+}
+
+}  // namespace
+
 Result<std::string> url_of(const Endpoint& endpoint) {
   const ServiceFacts& service = endpoint.service;
   std::string url = filled(service.url, "region", service.region);
@@ -39,26 +59,6 @@ Result<std::string> url_of(const Endpoint& endpoint) {
   if (std::string_view(url).ends_with(std::string_view(path).substr(0, question))) return url;
   return url + path;
 }
-
-void add_signature(HttpRequest& made, const Endpoint& endpoint, Nanoseconds wall) {
-  const std::string_view url = made.url;
-  const auto host_at = url.find("//") + 2;
-  const auto path_at = std::min(url.find('/', host_at), url.size());
-  const auto query_at = std::min(url.find('?', path_at), url.size());
-  const SignedRequest request{
-      .method = "POST",
-      .host = url.substr(host_at, path_at - host_at),
-      .path = url.substr(path_at, query_at - path_at),
-      .query = query_at == url.size() ? std::string_view() : url.substr(query_at + 1),
-      .body = made.body,
-      .headers = {{"content-type", "application/json"}}};
-  for (auto& [name, value] :
-       sign(request, endpoint.service.region, "bedrock", endpoint.credentials, wall)) {
-    made.headers[name] = value;
-  }
-}
-
-}  // namespace
 
 Result<HttpRequest> http_request(const Endpoint& endpoint,
                                  const Request& request,

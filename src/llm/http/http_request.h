@@ -27,6 +27,9 @@ struct HttpRequest {
   std::string body;
 };
 
+/// Where the endpoint's questions go. InvalidInput if the service's URL is none.
+[[nodiscard]] Result<std::string> url_of(const Endpoint& endpoint);
+
 /// InvalidInput if the service's URL is none. `wall` dates signatures.
 [[nodiscard]] Result<HttpRequest> http_request(const Endpoint& endpoint,
                                                const Request& request,

@@ -68,6 +68,17 @@ TEST_F(Mailboxes, GiveTheAnswerThatSomebodyWrites) {
   EXPECT_THAT(mailbox_id(request), testing::StartsWith("007-propose-0-"));
 }
 
+TEST_F(Mailboxes, MayBeAFolderWithAReadMeOfItsOwn) {
+  ASSERT_TRUE(system::make_folder(box));
+  ASSERT_TRUE(system::write_file(box / "README.md", "mine"));
+  ASSERT_TRUE(MailboxProvider(box, clock).prepare());
+  EXPECT_EQ(*system::read_file(box / "README.md"), "mine");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(box), {}), 1);
+  const auto wrong = MailboxProvider(box / "README.md", clock).prepare();
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().kind(), ErrorKind::InvalidInput);
+}
+
 TEST_F(Mailboxes, DoNotTakeAnAnswerThatIsStillBeingWritten) {
   const auto request = asked("what?");
   const std::string whole = "one two three";
