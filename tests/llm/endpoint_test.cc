@@ -4,6 +4,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "llm/catalogue/catalogue.h"
@@ -21,8 +22,13 @@ const system::Path kInstalled = system::Path(CUCO_BINARY_DIR) / "llm_mock";
 const std::string kKey = "sk-test-0123456789";
 
 bool install_mock() {
-  const auto server = kInstalled / "node_modules/@copilotkit/aimock/dist/cli.js";
-  if (std::filesystem::exists(server)) return true;
+  const auto modules = kInstalled / "node_modules";
+  const auto complete = [&] {
+    return std::filesystem::exists(modules / "@copilotkit/aimock/dist/cli.js") &&
+           std::filesystem::exists(modules / "aws4") &&
+           std::filesystem::exists(modules / "@smithy/signature-v4");
+  };
+  if (complete()) return true;
   std::filesystem::create_directories(kInstalled);
   for (const auto* name : {"package.json", "package-lock.json"}) {
     std::filesystem::copy_file(kHere / name, kInstalled / name,
@@ -30,7 +36,7 @@ bool install_mock() {
   }
   const auto command =
       "cd '" + kInstalled.string() + "' && npm ci --no-audit --no-fund >npm.log 2>&1";
-  return std::system(command.c_str()) == 0 && std::filesystem::exists(server);
+  return std::system(command.c_str()) == 0 && complete();
 }
 
 class Endpoints : public testing::Test {
@@ -150,6 +156,45 @@ TEST_F(Endpoints, AreUnavailableWhereNobodyListens) {
   const auto reply = ask(url, "optimise", 2);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().kind(), ErrorKind::Unavailable) << reply.error().message();
+}
+
+/// The signatures are made anew by Amazon's own signer and by another one.
+TEST_F(Endpoints, OfBedrockSignAsAmazonsOwnClientDoes) {
+  const int port = free_port();
+  const Credentials wholes[] = {{"a/secret+of=some/length", "AKIDEXAMPLE", ""},
+                                {"a/secret+of=some/length", "ASIAEXAMPLE", "a/token+of=a-session"}};
+  for (const Credentials& credentials : wholes) {
+    std::vector<std::string> words = {"node",
+                                      (kHere / "sigv4_server.mjs").string(),
+                                      std::to_string(port),
+                                      kInstalled.string(),
+                                      credentials.access_id,
+                                      credentials.key};
+    if (!credentials.session_token.empty()) words.push_back(credentials.session_token);
+    server_.stop();
+    ASSERT_TRUE(server_.start(words, port));
+    for (const std::string model :
+         {"amazon.nova-micro-v1:0", "mock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+          "arn:aws:bedrock:eu-west-1:123456789012:inference-profile/a b~c(1)*!'"}) {
+      Endpoint endpoint{.service = *Catalogue::shipped().service("bedrock"),
+                        .model = model,
+                        .credentials = credentials};
+      endpoint.service.url = "http://127.0.0.1:" + std::to_string(port);
+      endpoint.service.region = "eu-west-1";
+      EndpointProvider provider(endpoint, {.attempts = 1}, clock_);
+      const auto reply = provider.complete(
+          {.system = "ä", .prompt = "any \"text\"\n", .deadline = std::chrono::seconds(20)});
+      ASSERT_TRUE(reply) << model << ": " << reply.error().message();
+      EXPECT_THAT(reply->text, testing::HasSubstr("signed /model/")) << model;
+    }
+    Endpoint wrong{.service = *Catalogue::shipped().service("bedrock"), .model = "mock"};
+    wrong.service.url = "http://127.0.0.1:" + std::to_string(port);
+    wrong.credentials = {"another-secret", credentials.access_id, credentials.session_token};
+    EndpointProvider provider(wrong, {.attempts = 1}, clock_);
+    const auto reply = provider.complete({.prompt = "p", .deadline = std::chrono::seconds(20)});
+    ASSERT_FALSE(reply);
+    EXPECT_THAT(reply.error().message(), testing::HasSubstr("403"));
+  }
 }
 
 }  // namespace
