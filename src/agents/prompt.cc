@@ -151,9 +151,9 @@ constexpr std::array<Sacrifice, 8> kSacrifices = {{
     {"blocks", "what blocks touch"},
     {"others", "others' work"},
     {"history", "older candidates", 12},
+    {"analysis", "the analysis of the seed"},
     {"api", "the API"},
     {"strategy", "the strategy notes"},
-    {"analysis", "the analysis"},
     {"history", "the history"},
 }};
 

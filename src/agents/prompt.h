@@ -8,9 +8,9 @@
 /// its heading, and without anything to say it is left out.
 ///
 /// A prompt that would be too long loses, in this order: the example, what blocks touch, others'
-/// work, the older half of the history, the API, the strategy notes, the analysis, the rest of the
-/// history. What it lost is said in its last line. Contract, target, parent, failure, source and
-/// task always stay.
+/// work, the older half of the history, the analysis of the seed, the API, the strategy notes, the
+/// rest of the history. What it lost is said in its last line. Contract, target, parent, failure,
+/// source and task always stay.
 #pragma once
 
 #include <string>

@@ -2,6 +2,8 @@
 #include "agents/task_text.h"
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <set>
 
 #include <fmt/format.h>
@@ -16,7 +18,7 @@ namespace {
 using candidate::Judged;
 using candidate::Scored;
 
-constexpr std::size_t kMostVerdict = 4000;
+constexpr std::size_t kMostVerdict = 8000;
 constexpr std::size_t kMostDiff = 8000;
 
 const Scored* time_of(const Judged& judged) {
@@ -27,6 +29,55 @@ std::string cut(std::string text, std::size_t most) {
   if (text.size() <= most) return text;
   text.resize(text.rfind('\n', most) == std::string::npos ? most : text.rfind('\n', most));
   return text + "\n… (cut)";
+}
+
+/// Numbers of lines as verdicts name them: "program.cu:120", "program.cu(120)".
+std::set<int> named_lines(std::string_view verdict) {
+  std::set<int> lines;
+  for (std::size_t at = 1; at + 1 < verdict.size(); ++at) {
+    if ((verdict[at] != ':' && verdict[at] != '(') || std::isalpha(verdict[at - 1]) == 0) continue;
+    int line = 0;
+    const auto [end, error] =
+        std::from_chars(verdict.data() + at + 1, verdict.data() + verdict.size(), line);
+    if (error == std::errc() && line > 0) lines.insert(line);
+  }
+  return lines;
+}
+
+/// At most so many bytes of a unified diff: what is near the lines that the verdict names, then the
+/// rest from its begin on.
+std::string cut_diff(const std::string& diff, const std::string& verdict, std::size_t most) {
+  constexpr int kNear = 25;
+  if (diff.size() <= most) return diff;
+  const std::set<int> named = named_lines(verdict);
+  const auto lines = split(diff, '\n');
+  std::vector<char> kept(lines.size(), 0);
+  std::size_t taken = 0;
+  const auto take = [&](std::size_t i) {
+    if (kept[i] != 0 || taken + lines[i].size() + 1 > most) return;
+    kept[i] = 1;
+    taken += lines[i].size() + 1;
+  };
+  int number = 0;  // of the line in the new text
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view line = lines[i];
+    if (const auto plus = line.find(" +"); line.starts_with("@@") && plus != line.npos) {
+      std::from_chars(line.data() + plus + 2, line.data() + line.size(), number);
+      take(i);
+      continue;
+    }
+    const auto next = named.lower_bound(number - kNear);
+    if (next != named.end() && *next <= number + kNear) take(i);
+    if (!line.starts_with('-')) ++number;
+  }
+  for (std::size_t i = 0; i < lines.size() && taken + lines[i].size() < most; ++i)
+    take(i);
+  std::string text;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (kept[i] != 0) text += std::string(lines[i]) + '\n';
+    if (kept[i] == 0 && (i == 0 || kept[i - 1] != 0)) text += "… (cut)\n";
+  }
+  return text;
 }
 
 std::string design_of(const candidate::Candidate& candidate) {
@@ -200,11 +251,13 @@ std::string failure_text(const candidate::Task& task) {
       fmt::format("#{}, {}", failure->candidate.number, design_of(failure->candidate));
   if (!failure->candidate.lineage.because.empty())
     text += fmt::format(" (meant to help because: {})", failure->candidate.lineage.because);
-  text += fmt::format("\n{}\n", verdict_text(*failure));
+  const auto verdict = verdict_text(*failure);
+  text += fmt::format("\n{}\n", verdict);
   const auto diff = diff_of(*failure, task.history);
   if (diff.empty()) return text;
   return text + fmt::format("What it changed in #{}:\n```diff\n{}\n```\n",
-                            *failure->candidate.lineage.parent, trim(cut(diff, kMostDiff)));
+                            *failure->candidate.lineage.parent,
+                            trim(cut_diff(diff, verdict, kMostDiff)));
 }
 
 std::string others_text(const candidate::Task& task) {

@@ -67,6 +67,9 @@ std::string shapes_text(const Workload& workload) {
                         join(params, ", "));
   }
   return text +
+         "A candidate is timed on the first of them alone at first; the better ones on all that "
+         "are "
+         "timed, and the best on the full ones, which decide.\n"
          "A shape of full size is timed as a part of its work on as small a part of the machine, "
          "down to one SM: ask the device how many there are (cudaDevAttrMultiProcessorCount), "
          "above "

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@ using candidate::PhaseTime;
 constexpr double kSecond = 1e-12;
 constexpr std::size_t kMostSpots = 6;
 constexpr double kLeastShare = 0.03;
+constexpr double kLongKernel = 0.05;  // of the span: one of its lines is told, hot or not
 
 struct Interval {
   std::int64_t begin = 0;
@@ -119,7 +121,45 @@ std::string what_of(const Json& line, const WarpTime& waits, double instructions
   return text;
 }
 
-std::vector<HotSpot> hot_spots_of(const Json& report) {
+/// How long each kernel was there on the device that was last, by name.
+std::map<std::string, std::int64_t> kernel_times(const Json& report, const ProfiledSpan& span) {
+  std::map<std::string, std::int64_t> times;
+  for (const Json& phase : report.value("phases", Json::array())) {
+    if (phase.value("device", -1) != span.device) continue;
+    const auto begin = std::max(phase.value("started_ps", std::int64_t{0}), span.begin_ps);
+    const auto end = std::min(phase.value("finished_ps", std::int64_t{0}), span.end_ps);
+    if (begin < end)
+      times[targets::kernel_name(phase.value("kernel", std::string()))] += end - begin;
+  }
+  return times;
+}
+
+/// The hottest ones, and the hottest one of every kernel that takes long; sorted. The first of each
+/// kernel says how long that is.
+std::vector<HotSpot> chosen(std::vector<HotSpot> spots,
+                            const Json& report,
+                            const ProfiledSpan& span) {
+  std::ranges::stable_sort(spots, std::greater{}, &HotSpot::share);
+  auto times = kernel_times(report, span);
+  const double all = static_cast<double>(span.end_ps - span.begin_ps);
+  std::vector<HotSpot> told;
+  std::size_t hot = 0;
+  for (HotSpot& spot : spots) {
+    const auto time = times.find(spot.where.kernel);
+    const auto taken = time == times.end() ? 0 : static_cast<double>(time->second);
+    const bool is_hot = spot.share >= kLeastShare && hot < kMostSpots;
+    if (!is_hot && taken < kLongKernel * all) continue;
+    hot += is_hot ? 1U : 0U;
+    if (time != times.end()) {
+      spot.what += fmt::format("; this kernel runs for {}", human_seconds(taken * kSecond));
+      times.erase(time);
+    }
+    told.push_back(std::move(spot));
+  }
+  return told;
+}
+
+std::vector<HotSpot> hot_spots_of(const Json& report, const ProfiledSpan& span) {
   WarpTime all;
   for (const Json& phase : report.value("phases", Json::array()))
     all.add(phase);
@@ -137,7 +177,7 @@ std::vector<HotSpot> hot_spots_of(const Json& report) {
       const double computing = each * line.value("warps", 0.0);
       const double share = (waits.waits() + computing) / all.total();
       const int number = line.value("line", 0);
-      if (share < kLeastShare || number == 0) continue;
+      if (number == 0) continue;
       const std::string file = line.value("file", std::string());
       HotSpot spot;
       spot.where = {.file = file.substr(file.rfind('/') + 1),
@@ -148,9 +188,7 @@ std::vector<HotSpot> hot_spots_of(const Json& report) {
       spots.push_back(std::move(spot));
     }
   }
-  std::ranges::sort(spots, std::greater{}, &HotSpot::share);
-  if (spots.size() > kMostSpots) spots.resize(kMostSpots);
-  return spots;
+  return chosen(std::move(spots), report, span);
 }
 
 }  // namespace
@@ -158,7 +196,7 @@ std::vector<HotSpot> hot_spots_of(const Json& report) {
 Result<Profile> read_profile(std::string_view report, const ProfiledSpan& span) {
   CUCO_TRY_ASSIGN(const Json json, parse_json(report));
   return Profile{.phases = phases_of(json, span),
-                 .hot_spots = hot_spots_of(json),
+                 .hot_spots = hot_spots_of(json, span),
                  .wire_bytes = json.value("wire_bytes", -1.0)};
 }
 

@@ -153,6 +153,16 @@ TEST_F(Proposing, MakesACandidateOfAGoodAnswerAndKeepsTheExchange) {
   EXPECT_EQ(log.kept[0].prompt_tokens, 9);
 }
 
+TEST_F(Proposing, UsesAnAnswerAsItIsStored) {
+  std::string text(kGood);
+  text.replace(text.find("final early"), 5, "f\xFCr");
+  const auto answer = ask(llm::Reply{.text = text});
+  ASSERT_EQ(reason(answer), "accepted");
+  EXPECT_EQ(std::get<candidate::Proposal>(answer).lineage.because,
+            "tiles are f\xEF\xBF\xBDr early");
+  EXPECT_EQ(log.kept[0].answer.find('\xFC'), std::string::npos);
+}
+
 TEST_F(Proposing, AsksWithSpaceParentVerdictAndApi) {
   (void)ask(llm::Reply{.text = "garbage"});
   const auto& prompt = provider.prompts.front();
@@ -400,6 +410,25 @@ TEST_F(Sections, ShowADeadlockOnceForAllWarpsThatWaitAlike) {
   EXPECT_NE(prompt.find("(63 more lines like these)"), std::string::npos);
 }
 
+TEST_F(Sections, ShowOfALongFailureWhatIsNearTheLinesThatTheVerdictNames) {
+  std::string text;
+  for (int i = 1; i <= 2000; ++i)
+    text += "int line_" + std::to_string(i) + ";\n";
+  auto failed = std::make_shared<candidate::Judged>();
+  failed->candidate.number = 1;
+  failed->candidate.lineage.parent = candidate::kSeed;
+  failed->candidate.source = program::single_file("program.cu", text);
+  failed->outcome = candidate::BuildFailed{"program.cu(1500): error: what is this?"};
+  const auto prompt =
+      text_for({.history = candidate::History(
+                    {std::make_shared<candidate::Judged>(history.seed()), failed})});
+  for (const int line : {1, 1480, 1500, 1520})
+    EXPECT_NE(prompt.find("+int line_" + std::to_string(line) + ";"), std::string::npos) << line;
+  EXPECT_EQ(prompt.find("+int line_1400;"), std::string::npos);
+  EXPECT_EQ(prompt.find("+int line_1990;"), std::string::npos);
+  EXPECT_LT(prompt.size(), 20000U);
+}
+
 TEST_F(Sections, GoInAStatedOrderWhereAPromptIsTooLong) {
   problem.analysis = std::string(9000, 'a');
   problem.blocks = std::string(9000, 'b');
@@ -411,7 +440,8 @@ TEST_F(Sections, GoInAStatedOrderWhereAPromptIsTooLong) {
   EXPECT_EQ(at(100000).find("Left out"), std::string::npos);
   EXPECT_NE(at(11500).find("too long: the example.)"), std::string::npos) << at(11500).size();
   const auto shorter = at(7000);
-  EXPECT_NE(shorter.find("too long: the example, what blocks touch, the API"), std::string::npos)
+  EXPECT_NE(shorter.find("too long: the example, what blocks touch, the analysis of the seed"),
+            std::string::npos)
       << shorter.substr(shorter.size() - 200);
   const auto least = at(1);
   EXPECT_NE(least.find("int old;"), std::string::npos);

@@ -16,9 +16,10 @@ constexpr const char* kReport = R"({"gpu": "h200",
     "lines": [{"file": "/tmp/cuco-build.x/program.cu", "line": 12, "warps": 90, "poll_wait_ps": 0},
               {"file": "/tmp/cuco-build.x/program.cu", "line": 40, "warps": 10,
                "poll_wait_ps": 50000000, "sectors": 80, "ideal_sectors": 20}]}],
-  "phases": [{"kernel": "gemm", "device": 1, "started_ps": 101000000, "finished_ps": 107000000,
+  "phases": [{"kernel": "_ZN43_GLOBAL__N__7f344d90_10_program_cu_5e13d1c44gemmIfEEvPT_", "device": 1, "started_ps": 101000000, "finished_ps": 107000000,
               "warp_time_ps": 100000000, "poll_wait_ps": 50000000},
-             {"kernel": "gemm", "device": 0, "started_ps": 101000000, "finished_ps": 104000000}],
+             {"kernel": "_ZN43_GLOBAL__N__7f344d90_10_program_cu_5e13d1c44gemmIfEEvPT_", "device": 0,
+              "started_ps": 101000000, "finished_ps": 104000000}],
   "works": [{"what": "kernel gemm", "device": 1, "started_ps": 100000000, "finished_ps": 107000000},
             {"what": "ncclAllGather of rank 1", "device": 1, "started_ps": 106000000,
              "finished_ps": 110000000},
@@ -50,10 +51,30 @@ TEST(Profile, TheHottestLineComesFirst) {
   EXPECT_EQ(profile->hot_spots[0].where.file, "program.cu");
   EXPECT_EQ(profile->hot_spots[0].where.kernel, "gemm<float>") << "not nvcc's name, which changes";
   EXPECT_NEAR(profile->hot_spots[0].share, 0.55, 1e-9);
-  EXPECT_EQ(profile->hot_spots[0].what, "polls for a signal, moves 4.0x the sectors it needs");
+  EXPECT_EQ(profile->hot_spots[0].what,
+            "polls for a signal, moves 4.0x the sectors it needs; this kernel runs for 6.00 us");
   EXPECT_EQ(profile->hot_spots[1].what, "computes");
   EXPECT_TRUE(read_profile("{}", {})) << "not profiled is no error";
   EXPECT_FALSE(read_profile("{", {}));
+}
+
+TEST(Profile, NamesALineOfEveryKernelThatTakesLongHoweverCoolItIs) {
+  const auto profile = read_profile(R"({"kernels": [
+      {"name": "wide", "warp_instructions": 1000,
+       "lines": [{"file": "p.cu", "line": 1, "warps": 990}, {"file": "p.cu", "line": 2, "warps": 10}]},
+      {"name": "narrow", "warp_instructions": 4,
+       "lines": [{"file": "p.cu", "line": 7, "warps": 3}, {"file": "p.cu", "line": 8, "warps": 1}]},
+      {"name": "short", "warp_instructions": 4, "lines": [{"file": "p.cu", "line": 9, "warps": 4}]}],
+    "phases": [{"kernel": "wide", "device": 0, "started_ps": 0, "finished_ps": 5000000,
+                "warp_time_ps": 1000000000},
+               {"kernel": "narrow", "device": 0, "started_ps": 5000000, "finished_ps": 9900000},
+               {"kernel": "short", "device": 0, "started_ps": 9900000, "finished_ps": 10000000}]})",
+                                    {0, 0, 10'000'000});
+  ASSERT_TRUE(profile) << profile.error().message();
+  ASSERT_EQ(profile->hot_spots.size(), 2U);
+  EXPECT_EQ(profile->hot_spots[0].what, "computes; this kernel runs for 5.00 us");
+  EXPECT_EQ(profile->hot_spots[1].where.line, 7);
+  EXPECT_EQ(profile->hot_spots[1].what, "computes; this kernel runs for 4.90 us");
 }
 
 TEST(Disturbance, EveryRankHasItsTurnAndTheProbeWantsAWait) {
