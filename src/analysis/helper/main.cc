@@ -11,8 +11,8 @@
 #include <clang-c/Index.h>
 #include <nlohmann/json.hpp>
 
-#include "analysis/helper/syntax_writer.h"
 #include "analysis/helper/tree.h"
+#include "analysis/helper/tree_writer.h"
 
 namespace cuco::analysis {
 
@@ -77,7 +77,7 @@ int run(const std::string& name,
     std::fprintf(stderr, "libclang failed with code %d\n", static_cast<int>(status));
     return 1;
   }
-  const auto json = write_syntax(unit, text);
+  const auto json = TreeWriter(unit, text).write();
   const auto out = json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::fwrite(out.data(), 1, out.size(), stdout);
   clang_disposeTranslationUnit(unit);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/helper/tree.h"
 
+#include <algorithm>
+
 namespace cuco::analysis {
 namespace {
 
@@ -135,6 +137,18 @@ bool allows_writing(CXType type) {
   const bool leads = type.kind == CXType_Pointer || type.kind == CXType_LValueReference ||
                      type.kind == CXType_RValueReference;
   return leads && clang_isConstQualifiedType(clang_getPointeeType(type)) == 0;
+}
+
+bool has_body(CXCursor function) {
+  const auto parts = children(function);
+  return std::any_of(parts.begin(), parts.end(), [](CXCursor child) {
+    return kind(child) == CXCursor_CompoundStmt || kind(child) == CXCursor_CXXTryStmt;
+  });
+}
+
+bool is_reference(CXType type) {
+  type = clang_getCanonicalType(type);
+  return type.kind == CXType_LValueReference || type.kind == CXType_RValueReference;
 }
 
 }  // namespace cuco::analysis

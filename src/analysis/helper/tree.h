@@ -20,6 +20,8 @@ inline constexpr const char* kShimFolder = "/cuco-shim";
 [[nodiscard]] std::string spelling(CXCursor cursor);
 [[nodiscard]] bool is_null(CXCursor cursor);
 [[nodiscard]] bool is_expression(CXCursor cursor);
+[[nodiscard]] bool has_body(CXCursor function);
+[[nodiscard]] bool is_reference(CXType type);
 
 /// Headers of the system, CUDA and NCCL; what they define is known by name, not followed.
 [[nodiscard]] bool is_foreign(CXCursor declaration);
