@@ -3,8 +3,6 @@
 // Reads workload.toml to its end whatever is wrong with it, and reports all of it: a person who
 // writes a workload corrects ten lines at once, not one in ten attempts.
 #include <algorithm>
-#include <cmath>
-#include <initializer_list>
 #include <set>
 
 #include <fmt/format.h>
@@ -12,137 +10,12 @@
 #include "base/text.h"
 #include "base/toml.h"
 #include "program/regions.h"
+#include "workload/table_reader.h"
 #include "workload/workload.h"
 
 namespace cuco::workload {
 namespace {
 
-/// What is wrong with a file, by line.
-class Faults {
- public:
-  explicit Faults(std::string file) : file_(std::move(file)) {}
-
-  void add(std::uint32_t line, std::string what) {
-    lines_.emplace_back(line, fmt::format("{}:{}: {}", file_, line, what));
-  }
-  void add_other(std::string line) { lines_.emplace_back(~0U, std::move(line)); }
-  [[nodiscard]] bool empty() const { return lines_.empty(); }
-  [[nodiscard]] Error error() {
-    std::ranges::stable_sort(lines_, {}, [](const auto& line) { return line.first; });
-    std::vector<std::string> texts;
-    for (auto& [line, text] : lines_)
-      texts.push_back(std::move(text));
-    return {ErrorKind::InvalidInput, join(texts, "\n")};
-  }
-
- private:
-  std::string file_;
-  std::vector<std::pair<std::uint32_t, std::string>> lines_;
-};
-
-/// A table of the file, read key by key. What cannot be read is noted, and read as something
-/// harmless.
-class Reader {
- public:
-  Reader(const toml::table& table, Faults& faults, std::string where)
-      : table_(&table), faults_(&faults), where_(std::move(where)) {}
-
-  void wrong(const toml::node* node, std::string_view what) const {
-    const auto& source = node != nullptr ? node->source() : table_->source();
-    faults_->add(source.begin.line, fmt::format("{}{}", where_.empty() ? "" : where_ + ": ", what));
-  }
-
-  /// Other keys are mistakes; a known one that was probably meant is not missed as well.
-  void allow(std::initializer_list<std::string_view> names) {
-    const std::vector<std::string> known(names.begin(), names.end());
-    for (const auto& [key, node] : *table_) {
-      if (std::ranges::find(known, key.str()) != known.end()) continue;
-      const auto near = nearest(key.str(), known);
-      wrong(&node, fmt::format("unknown key: {}{}", key.str(),
-                               near ? fmt::format(" (did you mean {})", *near) : ""));
-      if (near) meant_.insert(*near);
-    }
-  }
-
-  [[nodiscard]] std::string text(std::string_view key) const {
-    const auto* node = table_->get(key);
-    const auto value = node != nullptr ? node->value<std::string>() : std::nullopt;
-    if (!value) miss(node, key, "must be a string");
-    return value.value_or("");
-  }
-
-  [[nodiscard]] double number(std::string_view key, double least, double fallback = NAN) const {
-    const auto* node = table_->get(key);
-    if (node == nullptr && !std::isnan(fallback)) return fallback;
-    const auto value = node != nullptr ? node->value<double>() : std::nullopt;
-    if (value && std::isfinite(*value) && *value >= least) return *value;
-    miss(node, key, fmt::format("must be a number, at least {}", least));
-    return least;
-  }
-
-  [[nodiscard]] int count(std::string_view key, int most, int fallback = 0) const {
-    const auto* node = table_->get(key);
-    if (node == nullptr && fallback > 0) return fallback;
-    const auto value = node != nullptr ? node->value<std::int64_t>() : std::nullopt;
-    if (value && *value >= 1 && *value <= most) return static_cast<int>(*value);
-    miss(node, key, fmt::format("must be an integer from 1 to {}", most));
-    return 1;
-  }
-
-  [[nodiscard]] std::vector<std::string> texts(std::string_view key) const {
-    std::vector<std::string> values;
-    const auto* node = table_->get(key);
-    const auto* list = node != nullptr ? node->as_array() : nullptr;
-    if (list == nullptr) {
-      miss(node, key, "must be a list of strings");
-      return values;
-    }
-    for (const auto& item : *list) {
-      const auto value = item.value<std::string>();
-      if (!value) wrong(&item, fmt::format("'{}' must be a list of strings", key));
-      values.push_back(value.value_or(""));
-    }
-    return values;
-  }
-
-  /// The tables of [[key]], or of [key]; an absent one gives none.
-  [[nodiscard]] std::vector<Reader> tables(std::string_view key) const {
-    std::vector<Reader> readers;
-    const auto* node = table_->get(key);
-    if (node == nullptr) return readers;
-    if (const auto* table = node->as_table()) {
-      readers.emplace_back(*table, *faults_, std::string(key));
-    } else if (const auto* list = node->as_array()) {
-      for (const auto& item : *list) {
-        const auto* entry = item.as_table();
-        if (entry == nullptr) wrong(&item, fmt::format("'{}' must be tables", key));
-        if (entry == nullptr) continue;
-        readers.emplace_back(*entry, *faults_, fmt::format("{} {}", key, readers.size() + 1));
-      }
-    } else {
-      wrong(node, fmt::format("'{}' must be a table", key));
-    }
-    return readers;
-  }
-
-  [[nodiscard]] const toml::table& table() const { return *table_; }
-  [[nodiscard]] const toml::node* node(std::string_view key) const { return table_->get(key); }
-  [[nodiscard]] bool was_meant(const std::string& key) const { return meant_.contains(key); }
-
- private:
-  void miss(const toml::node* node, std::string_view key, std::string_view what) const {
-    if (node == nullptr && meant_.contains(std::string(key))) return;
-    wrong(node, node == nullptr ? fmt::format("'{}' is missing; it {}", key, what)
-                                : fmt::format("'{}' {}", key, what));
-  }
-
-  const toml::table* table_;
-  Faults* faults_;
-  std::string where_;
-  std::set<std::string> meant_;
-};
-
-/// Names of one kind, each once.
 void check_unique(std::set<std::string>& seen, const Reader& reader, const std::string& name) {
   if (!name.empty() && !seen.insert(name).second)
     reader.wrong(reader.node("name"), fmt::format("duplicate name '{}'", name));
