@@ -14,10 +14,12 @@ struct Effort {
   int few_schedules = 1;      ///< On each other shape: hidden, near and timed.
   bool recheck_timed = true;  ///< Timed shapes are checked like hidden ones.
   bool watch = true;          ///< The checker sees every access, on every shape.
-  bool long_run = true;       ///< Many iterations of a check shape: counts and epochs go on.
-  bool profile = true;        ///< Where the time of each timed shape goes.
-  bool device_only = false;   ///< Only what differs from the seed may be compiled.
-  bool scaled = true;         ///< Full shapes as scale models: they are the score.
+  bool watch_briefly =
+      false;             ///< It sees undisturbed iterations of a timed shape, if they end in time.
+  bool long_run = true;  ///< Many iterations of a check shape: counts and epochs go on.
+  bool profile = true;   ///< Where the time of each timed shape goes.
+  bool device_only = false;  ///< Only what differs from the seed may be compiled.
+  bool scaled = true;        ///< Full shapes as scale models: they are the score.
 
   /// On shapes of the size of the timed ones: plain, a rank held back, and late deliveries.
   static constexpr int kLargeIterations = 2;
@@ -40,12 +42,14 @@ struct Effort {
   [[nodiscard]] bool profiles_while_timing() const { return profile && surprises() == 0; }
   /// On the larger of a full shape's two scale models, which is as large as time allows: where
   /// timed shapes are checked, a late rank and late deliveries come between the timed iterations,
-  /// and an adversarial schedule after them. The checker would take too long.
+  /// and an adversarial schedule after them. The checker sees the calm iterations only: all would
+  /// take too long.
   [[nodiscard]] Effort on_larger_models() const {
     return {.schedules = recheck_timed ? 1 : 0,
             .few_schedules = few_schedules,
             .recheck_timed = recheck_timed,
             .watch = false,
+            .watch_briefly = watch,
             .profile = false};
   }
   /// On the smaller one, whose time is only compared, everything else is looked at: late ranks and

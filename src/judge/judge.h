@@ -65,18 +65,18 @@ struct PlannedTime {
   std::string why_alone;  ///< Why there is no smaller model of it beside this one.
 };
 
-/// Names of shapes on which a schedule did not end in time. May be used from several threads.
+/// Trials that did not end in time and need not, in words. May be used from several threads.
 class Unfinished {
  public:
-  void add(const std::string& shape) {
+  void add(const std::string& trial) {
     const std::lock_guard lock(mutex_);
-    names_.insert(shape);
+    trials_.insert(trial);
   }
-  [[nodiscard]] const std::set<std::string>& names() const { return names_; }
+  [[nodiscard]] const std::set<std::string>& trials() const { return trials_; }
 
  private:
   std::mutex mutex_;
-  std::set<std::string> names_;
+  std::set<std::string> trials_;
 };
 
 class OrderedSteps;
@@ -160,7 +160,8 @@ class Judge final : public ProgramJudge {
                            OrderedSteps* steps,
                            Watched* watched,
                            Unfinished* unfinished);
-  /// Plain, or under adversarial schedule 1, 2, …; one on a large shape may fail to end in time.
+  /// Plain, or under adversarial schedule 1, 2, …; one on a large shape may fail to end in time,
+  /// and so may a brief one.
   /// `seconds`: of an undisturbed iteration.
   Result<OptionalOutcome> check_shape(const system::Path& object,
                                       const workload::Shape& shape,

@@ -51,17 +51,18 @@ Result<Outcome> Judge::run_on_virtual(const system::Path& object,
   }
   CUCO_TRY_ASSIGN(auto wrong, steps.run(parts_.threads, watch));
   if (wrong) return *std::move(wrong);
-  for (const std::string& name : unfinished.names())
-    scored.left_out.push_back(
-        fmt::format("an adversarial schedule on {}, which did not end in time", name));
+  for (const std::string& trial : unfinished.trials())
+    scored.left_out.push_back(trial + ", which did not end in time");
   for (std::size_t i = 0; i < plan.size(); ++i) {
     show_profile(std::move(watched[i].profile), &scored.shapes[i]);
     const double slower = watched[i].seconds / scored.shapes[i].seconds;
     auto warning = count_watched(watched[i].seconds, &scored.shapes[i]);
     if (!warning) continue;
     scored.warnings.push_back(*std::move(warning));
-    // Nobody watches the larger of two scale models: what the smaller one does counts for both.
-    if (!plan[i].full.empty() && i > 0 && plan[i - 1].full == plan[i].full)
+    // Where the larger of two scale models was too slow to be watched, what the smaller one does
+    // counts for both.
+    if (!plan[i].full.empty() && i > 0 && plan[i - 1].full == plan[i].full &&
+        watched[i - 1].seconds == 0)
       (void)count_watched(slower * scored.shapes[i - 1].seconds, &scored.shapes[i - 1]);
   }
   join_scale_models(plan, &scored);
@@ -133,6 +134,14 @@ void Judge::add_checks_of_timed(const system::Path& object,
                          unfinished, i == 0 ? &watched->seconds : nullptr);
     });
   }
+  if (effort.watch_briefly) {
+    steps->add([=, this, &object, &planned]() -> Result<OptionalOutcome> {
+      CUCO_TRY_ASSIGN(const SeedTime* known, seed(planned.shape, planned.effort.surprises()));
+      return check_shape(object, planned.shape, 0,
+                         {.watch = true, .large = true, .like = &known->outputs, .brief = true},
+                         unfinished, &watched->seconds);
+    });
+  }
   if (!effort.profile || effort.profiles_while_timing()) return;
   steps->add([=, this, &object, &planned]() -> Result<OptionalOutcome> {
     const Stages::Lap lap(&stages_, "profile");
@@ -154,7 +163,7 @@ std::vector<std::string> Judge::left_out(const Effort& effort) const {
   if (effort.schedules == 0) list.emplace_back("adversarial schedules");
   if (effort.scaled && !times_full_shapes(effort)) list.emplace_back("times of full shapes");
   if (effort.watch && times_full_shapes(effort))
-    list.emplace_back("the checker on the larger of two scale models");
+    list.emplace_back("the checker on all but two or three iterations of the larger scale models");
   if (effort.few_schedules < effort.schedules) {
     list.push_back(fmt::format(
         "{} of {} adversarial schedules on shapes other than check shapes{}",
@@ -186,8 +195,9 @@ Result<std::optional<Outcome>> Judge::check_shape(const system::Path& object,
     return OptionalOutcome();
   }
   const bool late = std::holds_alternative<candidate::TimedOut>(*outcome);
-  if (late && scrutiny.large && schedule > 0) {
-    unfinished->add(shape.name);
+  if (late && (scrutiny.brief || (scrutiny.large && schedule > 0))) {
+    unfinished->add(scrutiny.brief ? "the checker on " + shape.name
+                                   : "an adversarial schedule on " + shape.name);
     return OptionalOutcome();
   }
   explain(object, shape, outcome);

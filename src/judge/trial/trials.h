@@ -30,6 +30,7 @@ struct Scrutiny {
   bool large = false;
   const TrialOutputs* like = nullptr;  ///< The seed's outputs, if they are known.
   int iterations = 0;                  ///< 0: as many as are usual for such a shape.
+  bool brief = false;  ///< Nothing is disturbed, and what does not end soon is late.
 };
 
 /// How a timed trial is run.

@@ -227,7 +227,7 @@ TEST_F(Cascade, WhereNothingIsSmallerTheLargerModelIsLarger) {
   EXPECT_THAT(one.warnings, ElementsAre(HasSubstr("cannot be divided by 8: [scale] allows 4")));
 }
 
-TEST_F(Cascade, BothScaleModelsAreDisturbedAndTheSmallerOneIsWatchedAndProfiled) {
+TEST_F(Cascade, BothScaleModelsAreDisturbedAndWatchedAndTheSmallerOneIsProfiled) {
   workload_ = small_workload(2);
   workload_.scale = {64};
   workload_.shapes.push_back({"full", {workload::Use::Full}, {1024 * 1024}});
@@ -249,11 +249,31 @@ TEST_F(Cascade, BothScaleModelsAreDisturbedAndTheSmallerOneIsWatchedAndProfiled)
   judge(kCandidate, Fidelity::Scaled);
   EXPECT_TRUE(disturbed.empty()) << "a search has no time for it";
   judge(kCandidate, Fidelity::Final);
-  EXPECT_THAT(watched, ElementsAre("full / 32"));
+  EXPECT_THAT(watched, ElementsAre("full / 16", "full / 32"));
   EXPECT_THAT(profiled, ElementsAre("full / 32"));
   EXPECT_THAT(disturbed, ElementsAre("full / 16", "full / 32")) << "who skips a wait is timed";
   EXPECT_THAT(late, ElementsAre("full / 16", "full / 32"));
   EXPECT_THAT(scheduled, ElementsAre("full / 16", "full / 32")) << "one iteration of one schedule";
+}
+
+TEST_F(Cascade, ARaceOnTheLargerScaleModelAloneIsFoundAndOneTooSlowToWatchIsSaid) {
+  workload_.scale = {64};
+  workload_.shapes.push_back({"full", {workload::Use::Full}, {1024 * 1024}});
+  scale_ = 16;
+  check::Finding race;
+  race.kind = check::Kind::GlobalRace;
+  race.message = "two writes";
+  const auto watched_there = [](const FakeRun& run) {
+    return run.object == "candidate" && run.shape == "full / 16" && run.machine.check;
+  };
+  start([&](const FakeRun& run) { return watched_there(run) ? Act{.findings = {race}} : Act{}; });
+  EXPECT_TRUE(std::holds_alternative<candidate::Findings>(judge(kCandidate, Fidelity::Final)));
+  start([&](const FakeRun& run) {
+    return Act{.kind = watched_there(run) ? Act::Kind::OutOfTime : Act::Kind::Right};
+  });
+  const auto scored = std::get<candidate::Scored>(judge(kCandidate, Fidelity::Final));
+  EXPECT_THAT(scored.left_out,
+              testing::Contains("the checker on full / 16, which did not end in time"));
 }
 
 TEST_F(Cascade, OneRunIsLongEnoughForAnEpochOfAByteUnlessThatIsDear) {
