@@ -125,6 +125,14 @@ void Judge::add_checks_of_timed(const system::Path& object,
                                 Watched* watched,
                                 Unfinished* unfinished) {
   const Effort& effort = planned.effort;
+  if (effort.watch_briefly) {
+    steps->add([=, this, &object, &planned]() -> Result<OptionalOutcome> {
+      CUCO_TRY_ASSIGN(const SeedTime* known, seed(planned.shape, planned.effort.surprises()));
+      return check_shape(object, planned.shape, 0,
+                         {.watch = true, .large = true, .like = &known->outputs, .brief = true},
+                         unfinished, &watched->seconds);
+    });
+  }
   // The plain run is the checker's: without it late ranks and deliveries are in the timed one.
   for (int i = effort.watch ? 0 : 1; effort.recheck_timed && i <= effort.few_schedules; ++i) {
     steps->add([=, this, &object, &planned]() -> Result<OptionalOutcome> {
@@ -132,14 +140,6 @@ void Judge::add_checks_of_timed(const system::Path& object,
       return check_shape(object, planned.shape, i,
                          {.watch = watches(planned.effort), .large = true, .like = &known->outputs},
                          unfinished, i == 0 ? &watched->seconds : nullptr);
-    });
-  }
-  if (effort.watch_briefly) {
-    steps->add([=, this, &object, &planned]() -> Result<OptionalOutcome> {
-      CUCO_TRY_ASSIGN(const SeedTime* known, seed(planned.shape, planned.effort.surprises()));
-      return check_shape(object, planned.shape, 0,
-                         {.watch = true, .large = true, .like = &known->outputs, .brief = true},
-                         unfinished, &watched->seconds);
     });
   }
   if (!effort.profile || effort.profiles_while_timing()) return;

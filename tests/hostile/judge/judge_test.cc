@@ -35,6 +35,7 @@ struct Attack {
   std::string verdict;
   std::string because;  ///< Part of the explanation: the reason it must be rejected for.
   candidate::Fidelity fidelity = candidate::Fidelity::Quick;
+  bool full = false;  ///< On full shapes, too.
   std::string text;
 };
 
@@ -92,7 +93,7 @@ std::vector<Attack> chosen_attacks() {
                        level == "final"      ? candidate::Fidelity::Final
                        : level == "standard" ? candidate::Fidelity::Standard
                                              : candidate::Fidelity::Quick,
-                       expanded(text)});
+                       header_line(text, "shapes") == "full", expanded(text)});
   }
   return attacks;
 }
@@ -125,8 +126,8 @@ system::Tier tier() {
   return has_every_fence() ? system::Tier::Hostile : system::Tier::Own;
 }
 
-/// A judge of gemm_allgather with so much patience; one for all who hang, one for all others.
-std::unique_ptr<Judge> make_judge(const system::Path& folder, int seconds) {
+/// A judge of gemm_allgather with so much patience, of small shapes alone unless `full`.
+std::unique_ptr<Judge> make_judge(const system::Path& folder, int seconds, bool full = false) {
   const system::Path source = kRoot / "workloads/gemm_allgather";
   for (const char* name : {"program.cu", "oracle.cpp", "workload.toml"}) {
     std::string text = *system::read_file(source / name);
@@ -139,17 +140,25 @@ std::unique_ptr<Judge> make_judge(const system::Path& folder, int seconds) {
   auto made = Judge::create({.workload = folder,
                              .cache = system::Path(CUCO_BINARY_DIR) / "judge-cache",
                              .tier = tier(),
-                             .small = true,
+                             .small = !full,
                              .server_memory = std::uint64_t{1} << 30U});
   if (!made) throw std::runtime_error(made.error().message());
   return *std::move(made);
 }
 
-Judge& the_judge(const std::string& expected = "") {
-  static const system::TempFolder patient_folder = *system::TempFolder::create();
-  static const system::TempFolder hasty_folder = *system::TempFolder::create();
-  static const std::unique_ptr<Judge> patient = make_judge(patient_folder.path(), 120);
-  static const std::unique_ptr<Judge> hasty = make_judge(hasty_folder.path(), 10);
+/// One for all who hang, one for those who are hostile on full shapes, one for all others.
+Judge& the_judge(const std::string& expected = "", bool full = false) {
+  static const system::TempFolder folder = *system::TempFolder::create();
+  const auto kept = [&](const char* name, int seconds, bool on_full) {
+    EXPECT_TRUE(system::make_folder(folder.path() / name));
+    return make_judge(folder.path() / name, seconds, on_full);
+  };
+  if (full) {
+    static const std::unique_ptr<Judge> thorough = kept("thorough", 120, true);
+    return *thorough;
+  }
+  static const std::unique_ptr<Judge> patient = kept("patient", 120, false);
+  static const std::unique_ptr<Judge> hasty = kept("hasty", 10, false);
   return expected == "timed-out" ? *hasty : *patient;
 }
 
@@ -163,8 +172,9 @@ candidate::Outcome judged(const std::string& name,
                           const std::string& tries,
                           const std::string& program,
                           candidate::Fidelity fidelity = candidate::Fidelity::Quick,
-                          const std::string& expected = "") {
-  const auto outcome = the_judge(expected).judge(program, fidelity);
+                          const std::string& expected = "",
+                          bool full = false) {
+  const auto outcome = the_judge(expected, full).judge(program, fidelity);
   if (!outcome) {
     ADD_FAILURE() << outcome.error().message();
     return candidate::BuildFailed{outcome.error().message()};
@@ -184,7 +194,7 @@ TEST_P(HostileCandidate, GetsItsVerdict) {
   const Attack& attack = GetParam();
   const auto outcome =
       judged(attack.name, attack.tries, applied(the_judge().workload().program, attack.text),
-             attack.fidelity, attack.verdict);
+             attack.fidelity, attack.verdict, attack.full);
   EXPECT_EQ(candidate::verdict(outcome), attack.verdict) << candidate::explanation(outcome);
   const auto* scored = std::get_if<candidate::Scored>(&outcome);
   if (scored == nullptr) {
