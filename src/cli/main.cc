@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/printable.h"
 #include "cli/application.h"
 
 int main(int argc, char** argv) {
   try {
     const std::vector<std::string> words(argv + 1, argv + argc);
     return static_cast<int>(cuco::cli::run_application(words, stdout, stderr));
+  } catch (const std::filesystem::filesystem_error& failure) {
+    // A name that the system does not take: too long, links in a circle, a closed folder.
+    std::fprintf(stderr, "cuco: %s: %s\n", cuco::printable(failure.path1().string()).c_str(),
+                 failure.code().message().c_str());
+    return static_cast<int>(cuco::cli::ExitCode::BadUsage);
   } catch (const std::exception& failure) {
     // Ours are Results: what arrives here was thrown by a library and is a bug of ours.
     std::fprintf(stderr, "cuco: internal error: %s\n", failure.what());

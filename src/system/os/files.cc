@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <array>
@@ -47,17 +48,51 @@ class Discard {
   bool armed_ = true;
 };
 
+/// True for what must be written into rather than replaced: devices, pipes, and the names that the
+/// system gives to open files (/dev/stdout).
+bool is_written_into(const Path& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) return false;
+  if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return true;
+  const std::string& name = path.native();
+  if (!name.starts_with("/dev/") && !name.starts_with("/proc/")) return false;
+  return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
+}
+
+Result<void> write_into(const Path& path, std::string_view bytes) {
+  // Fails at once on a pipe that nobody reads.
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.is_open() || ::fcntl(fd.get(), F_SETFL, 0) != 0) return os_error(quoted("write", path));
+  if (auto written = write_all(fd.get(), bytes); !written) {
+    return std::move(written).error().while_doing(quoted("write", path));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> read_file(const Path& path, std::size_t limit) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Nothing that is given as a file may keep us waiting: a pipe without a writer is empty.
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!fd.is_open()) return os_error(quoted("read", path));
+  struct stat info{};
+  if (::fstat(fd.get(), &info) != 0) return os_error(quoted("read", path));
+  if (S_ISCHR(info.st_mode) && info.st_rdev != makedev(1, 3)) {  // other than /dev/null
+    return Error{ErrorKind::InvalidInput, quoted("read", path) + ": it is a device, not a file"};
+  }
+  if (S_ISREG(info.st_mode) && static_cast<std::size_t>(info.st_size) > limit) {
+    return Error{ErrorKind::InvalidInput,
+                 fmt::format("{}: longer than {} bytes", quoted("read", path), limit)};
+  }
+  // A pipe with a writer (a shell's <(command)) is read to its end.
+  if (::fcntl(fd.get(), F_SETFL, 0) != 0) return os_error(quoted("read", path));
   auto bytes = read_to_end(fd.get(), limit);
   if (!bytes) return std::move(bytes).error().while_doing(quoted("read", path));
   return bytes;
 }
 
 Result<void> write_file(const Path& path, std::string_view bytes, int mode) {
+  if (is_written_into(path)) return write_into(path, bytes);
   const Path folder = path.has_parent_path() ? path.parent_path() : Path(".");
   std::string temporary = (folder / fmt::format(".{}.XXXXXX", path.filename().string())).string();
   const Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));

@@ -19,11 +19,11 @@ using Path = std::filesystem::path;
 /// The most that read_file() reads by default.
 inline constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30U;
 
-/// Reads the whole file; InvalidInput if it is longer than `limit`.
+/// Reads the whole file; InvalidInput if longer than `limit`, or a device. A pipe needs a writer.
 [[nodiscard]] Result<std::string> read_file(const Path& path, std::size_t limit = kMaxFileBytes);
 
 /// Writes beside the target, syncs, renames over it and syncs the folder: after a crash there is
-/// either the old file or the new one, whole.
+/// either the old file or the new one, whole. Devices and pipes are written into.
 [[nodiscard]] Result<void> write_file(const Path& path, std::string_view bytes, int mode = 0644);
 
 /// Adds to the end of the file, made if it is not there, and syncs: what was added survives a

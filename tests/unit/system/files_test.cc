@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "system/os/files.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "system/os/streams.h"
 
 namespace cuco::system {
 namespace {
@@ -51,6 +56,53 @@ TEST(Files, ReadRefusesMoreThanTheLimit) {
   ASSERT_TRUE(write_file(folder.path() / "x", "0123456789"));
   EXPECT_TRUE(read_file(folder.path() / "x", 10));
   EXPECT_EQ(read_file(folder.path() / "x", 9).error().kind(), ErrorKind::InvalidInput);
+}
+
+TEST(Files, ReadingWaitsForNobodyAndTakesNoDevice) {
+  const TempFolder folder = *TempFolder::create();
+  const Path pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(*read_file(pipe), "");
+  EXPECT_EQ(*read_file("/dev/null"), "");
+  EXPECT_EQ(read_file("/dev/zero").error().message(),
+            "read '/dev/zero': it is a device, not a file");
+  Path link = folder.path() / "link";
+  ASSERT_EQ(::symlink("link", link.c_str()), 0);
+  EXPECT_EQ(read_file(link).error().kind(), ErrorKind::InvalidInput);
+  EXPECT_EQ(read_file(std::string(300, 'x')).error().kind(), ErrorKind::InvalidInput);
+}
+
+TEST(Files, APipeIsReadWhileItsWriterLives) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const Fd read_end(ends[0]);
+  std::thread writer([&] {
+    const Fd write_end(ends[1]);
+    ASSERT_TRUE(write_all(write_end.get(), "some"));
+    ASSERT_TRUE(write_all(write_end.get(), " text"));
+  });
+  EXPECT_EQ(*read_file("/dev/fd/" + std::to_string(read_end.get())), "some text");
+  writer.join();
+}
+
+TEST(Files, DevicesAndPipesAreWrittenIntoNotReplaced) {
+  const TempFolder folder = *TempFolder::create();
+  const Path pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(write_file(pipe, "x"));  // nobody reads
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  const Path null = folder.path() / "null";
+  ASSERT_EQ(::symlink("/dev/null", null.c_str()), 0);
+  EXPECT_TRUE(write_file(null, "x"));
+  EXPECT_TRUE(std::filesystem::is_symlink(null));
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const Fd read_end(ends[0]);
+  {
+    const Fd write_end(ends[1]);
+    EXPECT_TRUE(write_file("/dev/fd/" + std::to_string(ends[1]), "text"));
+  }
+  EXPECT_EQ(*read_to_end(read_end.get(), 100), "text");
 }
 
 TEST(Files, AppendingAddsToTheEndAndMakesTheFile) {
