@@ -22,6 +22,7 @@ namespace cuco::cli {
 namespace {
 
 constexpr int kExpertWindow = 4;
+constexpr std::size_t kLargestStart = 4U << 20U;
 
 /// `optimize` and `evolve`, which leaves the fast path out.
 class OptimizeCommand final : public Command {
@@ -72,6 +73,8 @@ class OptimizeCommand final : public Command {
     if (!start_.empty() && !std::filesystem::is_regular_file(start_, code)) {
       return Error{ErrorKind::NotFound, fmt::format("--start: no such file: {}", start_.string())};
     }
+    // Before the seed is judged, which may take minutes.
+    if (!start_.empty()) CUCO_TRY(system::read_file(start_, kLargestStart));
     CUCO_TRY(search::parse_policy(policy_));
     CUCO_TRY_ASSIGN(JourneyOptions options, chosen(context.config));
     CUCO_TRY_ASSIGN(options.secret, settle_secret({options.record, options.replay}));
@@ -92,7 +95,7 @@ class OptimizeCommand final : public Command {
     options.topology = topology_;
     options.on = on_;
     CUCO_TRY(take_whole_program(options));
-    asking_.apply(config, &options);
+    CUCO_TRY(asking_.apply(config, &options));
     if (candidates_ < 1) {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("--candidates {}: must be at least 1", candidates_)};

@@ -47,7 +47,7 @@ class TuneCommand final : public Command {
     }
     JourneyOptions options;
     options.workload = workload_.string();
-    asking_.apply(context.config, &options);
+    CUCO_TRY(asking_.apply(context.config, &options));
     if (options.proposers.size() != 1) {
       return Error{ErrorKind::InvalidInput, "--proposer: one team tunes a program, not several"};
     }

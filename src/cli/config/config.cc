@@ -122,7 +122,9 @@ std::optional<double> parse_duration(std::string_view text) {
       return std::nullopt;
   }
   const auto count = number_in<double>(trim(text.substr(0, text.size() - 1)));
-  if (!count || !std::isfinite(*count) || *count < 0) return std::nullopt;
+  // Beyond ten years nobody means it, and clocks that count nanoseconds end.
+  constexpr double kLongest = 3650.0 * 86400;
+  if (!count || !(*count >= 0 && *count * unit <= kLongest)) return std::nullopt;
   return *count * unit;
 }
 

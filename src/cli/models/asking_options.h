@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/journey/journey.h"
@@ -23,7 +24,12 @@ struct AskingOptions {
 
   void declare(Arguments& arguments);
   /// Into the journey's options; what is not given comes from the configuration.
-  void apply(const Config& config, JourneyOptions* options) const;
+  [[nodiscard]] Result<void> apply(const Config& config, JourneyOptions* options) const;
+
+ private:
+  [[nodiscard]] bool asks(std::string_view proposer) const;
+  /// Options that would say nothing to any of those who are asked.
+  [[nodiscard]] Result<void> check(const std::vector<std::string>& asked) const;
 };
 
 }  // namespace cuco::cli
