@@ -5,7 +5,9 @@
 #include <span>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/journey/program_reading.h"
 #include "cli/programs/program_files.h"
@@ -39,6 +41,18 @@ std::optional<std::string> missing_entry(std::span<const std::string> tokens) {
   return std::nullopt;
 }
 
+/// A file's name as it may stand in comments and strings of what is written.
+std::string mentioned(const std::filesystem::path& file) {
+  std::string name = file.filename().string();
+  std::ranges::replace_if(
+      name,
+      [](char c) {
+        return static_cast<unsigned char>(c) < ' ' || c == '"' || c == '\\' || c == '\'';
+      },
+      '_');
+  return name;
+}
+
 class InitCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
@@ -65,7 +79,7 @@ class InitCommand final : public Command {
     }
     const auto tokens = program::tokens(source);
     const bool whole = has_main(source);
-    const auto missing = source.empty() || whole ? std::nullopt : missing_entry(tokens);
+    const auto missing = program_.empty() || whole ? std::nullopt : missing_entry(tokens);
     if (missing) {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("not a program to start from (neither main() nor {1}): {0}",
@@ -98,12 +112,14 @@ class InitCommand final : public Command {
     });
     if (name.empty() || !plain) {
       return Error{ErrorKind::InvalidInput,
-                   fmt::format("invalid workload name (use letters, digits, _ and -): {}", name)};
+                   fmt::format("invalid workload name (use letters, digits, _ and -): {}",
+                               name.empty() ? folder_.string() : name)};
     }
-    std::error_code code;
-    if (std::filesystem::exists(folder_ / "workload.toml", code)) {
+    for (const char* file : {"workload.toml", "program.cu", "oracle.cpp", "README.md", "split"}) {
+      std::error_code code;
+      if (!std::filesystem::exists(folder_ / file, code)) continue;
       return Error{ErrorKind::InvalidInput,
-                   fmt::format("already exists: {}", (folder_ / "workload.toml").string())};
+                   fmt::format("already exists: {}", (folder_ / file).string())};
     }
     if (topology_.empty()) topology_ = judge::usual_topology(ranks_);
     CUCO_TRY(targets::find_topology(topology_));
@@ -125,10 +141,11 @@ class InitCommand final : public Command {
   }
 
   /// As a list of TOML.
+  /// Strings of JSON are strings of TOML: words may hold quotes and backslashes.
   static std::string list_of(const std::vector<std::string>& words) {
     std::string list;
     for (const std::string& word : words)
-      list += fmt::format("{}'{}'", list.empty() ? "" : ", ", word);
+      list += (list.empty() ? "" : ", ") + to_text(Json(word));
     return list;
   }
 
@@ -144,7 +161,7 @@ class InitCommand final : public Command {
             "# bf16, exact; default: as program.cu writes it), reduction = N (terms of a sum).\n"
             "name = \"{}\"\nsummary = \"{}, as a whole\"\nranks = {}\ntopology = \"{}\"\n\n"
             "[whole]\nargs = [{}]\nflags = [{}]\n",
-            name, program_.filename().string(), ranks_, topology_, list_of(args_),
+            name, mentioned(program_), ranks_, topology_, list_of(args_),
             list_of(judge::compiler_flags(source, program_, includes_, flags_)))));
     CUCO_TRY(system::write_file(folder_ / "program.cu", source));
     return system::write_file(folder_ / "README.md",
@@ -158,8 +175,7 @@ class InitCommand final : public Command {
       context.terminal.write(fmt::format("  not split: {}\n", read.error().message()));
       return ExitCode::Done;
     }
-    SplitSubject subject{folder_.filename().string(), program_.filename().string(), ranks_,
-                         topology_};
+    SplitSubject subject{folder_.filename().string(), mentioned(program_), ranks_, topology_};
     CUCO_TRY(system::write_file(folder_ / "SPLIT.md", split_proposal(read->graph, subject)));
     CUCO_TRY_ASSIGN(const std::string source, system::read_file(program_, 4U << 20U));
     const auto plan = plan_split(read->graph, source);
