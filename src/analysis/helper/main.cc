@@ -93,5 +93,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: cuco-analyse NAME CUDA [INCLUDE...] < source\n");
     return 2;
   }
-  return cuco::analysis::run(argv[1], argv[2], std::vector<std::string>(argv + 3, argv + argc));
+  // Behind a dash libclang would look for an option.
+  const std::string name = argv[1][0] == '-' ? std::string("./") + argv[1] : argv[1];
+  return cuco::analysis::run(name, argv[2], std::vector<std::string>(argv + 3, argv + argc));
 }

@@ -36,6 +36,8 @@ Error unknown_word(const Arguments& arguments, const std::string& word) {
 }
 
 Result<void> store(const Argument& argument, const std::string& text) {
+  // Mostly a shell's variable that is not set: taking it for "not given" would hide that.
+  if (text.empty()) return usage_error(fmt::format("{} must not be empty", argument.name));
   if (!argument.choices.empty() &&
       std::ranges::find(argument.choices, text) == argument.choices.end()) {
     std::string message = fmt::format("{} must be one of {}, not '{}'", argument.name,

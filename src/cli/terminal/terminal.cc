@@ -69,6 +69,37 @@ Unit front_unit(std::string_view text) {
   return {bytes, 1};
 }
 
+/// A word that nobody reads to its end (a name of 5,000 letters) keeps its ends: the sentence
+/// around it is to be seen.
+std::string with_words_shortened(std::string_view text) {
+  constexpr std::size_t kLongest = 300, kBegin = 60, kEnd = 20;
+  constexpr std::string_view kBlanks = " \t\n";
+  const auto continues = [&](std::size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+  };
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = std::min(text.find_first_of(kBlanks), text.size());
+    if (length <= kLongest) {
+      result += text.substr(0, length);
+    } else {
+      std::size_t first = kBegin, last = length - kEnd;
+      while (first > 0 && continues(first))
+        --first;
+      while (last < length && continues(last))
+        ++last;
+      result += text.substr(0, first);
+      result += "…";
+      result += text.substr(last, length - last);
+    }
+    text.remove_prefix(length);
+    const std::size_t blanks = std::min(text.find_first_not_of(kBlanks), text.size());
+    result += text.substr(0, blanks);
+    text.remove_prefix(blanks);
+  }
+  return result;
+}
+
 }  // namespace
 
 Terminal::Settings Terminal::detect(std::FILE* out, std::FILE* error) {
@@ -130,7 +161,7 @@ void Terminal::remark(std::string_view line) {
 }
 
 void Terminal::error(std::string_view message) {
-  remark(fmt::format("{} {}", styled(Style::Bad, "cuco:"), message));
+  remark(fmt::format("{} {}", styled(Style::Bad, "cuco:"), with_words_shortened(message)));
 }
 
 /// One line that is overwritten in place: clipped, because a wrapped line cannot be erased.

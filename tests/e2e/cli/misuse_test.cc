@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "shell.h"
+#include "system/os/files.h"
 
 namespace cuco::test {
 namespace {
@@ -27,6 +28,7 @@ std::string transcript(const Shell& shell, std::initializer_list<const char*> co
 
 TEST(Misuse, OfOptimizeIsToldBeforeAnythingIsJudgedAndLeavesNoRun) {
   const Shell shell;
+  (void)shell("truncate -s 1G huge.cu");
   expect_golden("misuse-optimize",
                 transcript(shell, {
                                       "cuco optimise silu_and_mul",
@@ -37,15 +39,22 @@ TEST(Misuse, OfOptimizeIsToldBeforeAnythingIsJudgedAndLeavesNoRun) {
                                       "cuco optimize silu_and_mul --candidates x",
                                       "cuco optimize silu_and_mul --budget 0s",
                                       "cuco optimize silu_and_mul --budget -5m",
+                                      "cuco optimize silu_and_mul --budget 1e99h",
                                       "cuco optimize silu_and_mul --jobs 0",
                                       "cuco optimize silu_and_mul --window 0",
                                       "cuco optimize silu_and_mul --policy fastest",
                                       "cuco optimize silu_and_mul --proposer expret",
+                                      "cuco optimize silu_and_mul --proposer \"\"",
+                                      "cuco optimize silu_and_mul --endpoint http://localhost",
+                                      "cuco optimize silu_and_mul --record answers.jsonl",
+                                      "cuco tune silu_and_mul --proposer expert --model vllm:x",
+                                      "cuco optimize silu_and_mul --proposer expert --model gpt-5",
                                       "cuco optimize silu_and_mul --topology nvlnk8",
                                       "cuco optimize silu_and_mul --ranks 4",
                                       "cuco optimize silu_and_mul --bugdet 5m",
                                       "cuco optimize silu_and_mul --set search.bugdet=5m",
                                       "cuco evolve silu_and_mul --start nosuch.cu",
+                                      "cuco evolve silu_and_mul --start huge.cu",
                                   }));
   EXPECT_FALSE(std::filesystem::exists(shell.folder() / "runs"));
 }
@@ -53,6 +62,7 @@ TEST(Misuse, OfOptimizeIsToldBeforeAnythingIsJudgedAndLeavesNoRun) {
 TEST(Misuse, OfOtherCommandsIsToldInASentence) {
   const Shell shell;
   shell.write("p.cu", "int main() {}\n");
+  shell.write("empty.cu", "");
   expect_golden("misuse-others", transcript(shell, {
                                                        "cuco run nowhere.cu",
                                                        "cuco run --ranks 0 p.cu",
@@ -69,6 +79,9 @@ TEST(Misuse, OfOtherCommandsIsToldInASentence) {
                                                        "cuco init mine --ranks 0",
                                                        "cuco init mine --topology nvlnk8",
                                                        "cuco init mine --from nosuch.cu",
+                                                       "cuco init mine --from empty.cu",
+                                                       "cuco knowledge forget \"\"",
+                                                       "cuco knowledge merge /dev/zero",
                                                    }));
   EXPECT_FALSE(std::filesystem::exists(shell.folder() / "mine"));
 }
@@ -155,6 +168,25 @@ TEST(Misuse, OfBestAndInitDoesNotOverwrite) {
                                                           "cuco init mine",
                                                           "cuco init mine",
                                                       }));
+}
+
+TEST(Misuse, OfInitTakesNothingFromWhoHasAProgramThere) {
+  const Shell shell;
+  (void)shell("mkdir mine");
+  shell.write("mine/program.cu", "my own");
+  EXPECT_EQ(shell("cuco init mine").error, "cuco: already exists: mine/program.cu\n");
+  EXPECT_EQ(*system::read_file(shell.folder() / "mine/program.cu"), "my own");
+}
+
+/// What stands in workload.toml is read again: names and words may hold what TOML and C++ obey.
+TEST(Misuse, OfNamesAndWordsIsKeptOutOfWhatInitWrites) {
+  const Shell shell;
+  shell.write("a\"b\\\n.cu", "int main() {}\n");
+  shell.write("words.sh", "cuco init mine --from a*.cu -- \"it's\" 'a\"b\\'\n");
+  EXPECT_EQ(shell("sh words.sh").exit_code, 0);
+  const std::string text = *system::read_file(shell.folder() / "mine/workload.toml");
+  EXPECT_THAT(text, testing::HasSubstr(R"(summary = "a_b__.cu, as a whole")"));
+  EXPECT_THAT(text, testing::HasSubstr(R"(args = ["it's", "a\"b\\"])"));
 }
 
 }  // namespace
