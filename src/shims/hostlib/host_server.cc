@@ -111,6 +111,19 @@ std::int64_t read_clock(const wire::ClientApi& api) {
   return api.clock();
 }
 
+std::int64_t picoseconds_until(const wire::ClientApi& api,
+                               clockid_t clock,
+                               const timespec& until) {
+  timespec now{};
+  // Through our own wrapper's arithmetic: the program made `until` from a virtual clock.
+  const std::int64_t nanoseconds = read_clock(api) / 1000;
+  now.tv_sec = (clock == CLOCK_REALTIME ? 1'767'225'600 : 1'000) + nanoseconds / 1'000'000'000;
+  now.tv_nsec = nanoseconds % 1'000'000'000;
+  const std::int64_t left =
+      (std::int64_t{until.tv_sec} - now.tv_sec) * 1'000'000'000 + (until.tv_nsec - now.tv_nsec);
+  return left > 0 ? left * 1000 : 0;
+}
+
 void sleep_for(const wire::ClientApi& api, std::int64_t duration_ps) {
   wire::Nothing reply;
   (void)wire::call(api, wire::Sleep{duration_ps}, &reply);

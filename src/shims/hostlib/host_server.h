@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 
 #include <dlfcn.h>
 
@@ -54,6 +55,10 @@ void meet(const wire::ClientApi& api,
 /// Reads the thread's virtual time; every look costs a little of it, so that polling gets on.
 [[nodiscard]] std::int64_t read_clock(const wire::ClientApi& api);
 void sleep_for(const wire::ClientApi& api, std::int64_t duration_ps);
+/// Time from now, by the program's virtual clock, until `until`; 0 if that is over.
+[[nodiscard]] std::int64_t picoseconds_until(const wire::ClientApi& api,
+                                             clockid_t clock,
+                                             const timespec& until);
 
 /// Tells the server that the thread is blocked in something nobody can predict.
 class Outside {

@@ -38,19 +38,6 @@ std::uint64_t key_of(const void* object) {
   return reinterpret_cast<std::uint64_t>(object);
 }
 
-/// Time from now, by the program's virtual clock, until `until`.
-std::int64_t picoseconds_until(clockid_t clock, const timespec& until) {
-  timespec now{};
-  // Through our own wrapper's arithmetic: the program made `until` from a virtual clock.
-  const wire::ClientApi* api = server();
-  const std::int64_t nanoseconds = read_clock(*api) / 1000;
-  now.tv_sec = (clock == CLOCK_REALTIME ? 1'767'225'600 : 1'000) + nanoseconds / 1'000'000'000;
-  now.tv_nsec = nanoseconds % 1'000'000'000;
-  const std::int64_t left =
-      (std::int64_t{until.tv_sec} - now.tv_sec) * 1'000'000'000 + (until.tv_nsec - now.tv_nsec);
-  return left > 0 ? left * 1000 : 0;
-}
-
 /// Tries until it works; between two tries the server waits for somebody who lets go.
 template <typename Try>
 int lock_by_trying(const wire::ClientApi& api, void* object, wire::HostWait kind, Try attempt) {
@@ -151,7 +138,7 @@ CUCO_HOST_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition,
       "pthread_cond_timedwait", kCondition);
   const auto* api = CUCO_CALLED_BY_PROGRAM ? server() : nullptr;
   if (api == nullptr) return kNext(condition, mutex, until);
-  return wait_for_condition(*api, condition, mutex, picoseconds_until(CLOCK_REALTIME, *until));
+  return wait_for_condition(*api, condition, mutex, picoseconds_until(*api, CLOCK_REALTIME, *until));
 }
 
 CUCO_HOST_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition,
@@ -163,7 +150,7 @@ CUCO_HOST_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition,
           "pthread_cond_clockwait");
   const auto* api = CUCO_CALLED_BY_PROGRAM ? server() : nullptr;
   if (api == nullptr) return kNext(condition, mutex, clock, until);
-  return wait_for_condition(*api, condition, mutex, picoseconds_until(clock, *until));
+  return wait_for_condition(*api, condition, mutex, picoseconds_until(*api, clock, *until));
 }
 
 CUCO_HOST_EXPORT int pthread_cond_signal(pthread_cond_t* condition) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Who sleeps on which condition variable of this process. A signal is for those who sleep when it
+/// Who sleeps on which condition variable or futex of this process. A signal is for those who sleep when it
 /// is given: they have a ticket, and whoever comes later, even at an earlier virtual time, has a
 /// higher one and cannot take it from them.
 #pragma once
@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "shims/hostlib/spin_guard.h"
 
@@ -22,7 +23,12 @@ class Sleepers {
   };
 
   /// The ticket of one more sleeper.
-  [[nodiscard]] std::uint64_t enter(const void* condition);
+  [[nodiscard]] std::uint64_t enter(const void* condition) {
+    return *enter_if(condition, [] { return true; });
+  }
+  /// The same if that still holds while nobody can wake; otherwise nothing.
+  template <typename Holds>
+  [[nodiscard]] std::optional<std::uint64_t> enter_if(const void* condition, Holds holds);
   /// `woken`: by a signal, not because its time was over.
   void leave(const void* condition, bool woken);
   /// Wakes up to `most` of those who sleep and were not woken yet.
@@ -40,8 +46,10 @@ class Sleepers {
   std::uint64_t last_ticket_ = 0;
 };
 
-inline std::uint64_t Sleepers::enter(const void* condition) {
+template <typename Holds>
+std::optional<std::uint64_t> Sleepers::enter_if(const void* condition, Holds holds) {
   const SpinGuard guard(busy_);
+  if (!holds()) return std::nullopt;
   Condition& entry = conditions_[condition];
   ++entry.inside;
   ++entry.asleep;
