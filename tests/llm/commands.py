@@ -93,7 +93,6 @@ def check_wrong_words(folder):
     (folder / "broken.toml").write_text('[service.x]\nprotocol = "chatt"\n')
     for words, code, said in (
             (("--model", "vllm:"), 2, "names no model"),
-            (("--model", ""), 2, "no model given"),
             (("--model", "nosuch:gpt"), 3, "there is no service 'nosuch'"),
             (("--model", "openai:gpt-5", "--endpoint", "htp://x"), 2, "'htp://x' is no URL"),
             (("--model", "azure:mine", "--set", "llm.key_file=key"), 2, "has no URL"),

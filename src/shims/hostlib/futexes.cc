@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Futexes: what std::atomic::wait, std::barrier, std::latch, std::counting_semaphore and std::future
-// sleep on. The C++ library asks for them by syscall(), from headers, so in the program's own code.
+// Futexes: what std::atomic::wait, std::barrier, std::latch, std::counting_semaphore and
+// std::future sleep on. The C++ library asks for them by syscall(), from headers, so in the
+// program's own code.
 //
 // As for condition variables the sleeper is the server's, so that it knows who can run, and a wait
 // ends at the virtual time of the call that ended it.
@@ -46,8 +47,7 @@ int wait_for_word(const wire::ClientApi& api,
   const auto ticket = futex_sleepers().enter_if(
       word, [&] { return __atomic_load_n(word, __ATOMIC_SEQ_CST) == expected; });
   if (!ticket) return -EAGAIN;
-  const bool woken =
-      wait(api, key_of(word), 0, wire::HostWait::Condition, timeout_ps, *ticket);
+  const bool woken = wait(api, key_of(word), 0, wire::HostWait::Condition, timeout_ps, *ticket);
   futex_sleepers().leave(word, woken);
   // Who is woken together goes on one by one, in the server's order.
   sleep_for(api, 0);
@@ -66,8 +66,7 @@ int wake_word(const wire::ClientApi& api, const std::uint32_t* word, std::uint32
 using namespace cuco::hostlib;  // NOLINT(google-build-using-namespace): definitions of C functions
 
 CUCO_HOST_EXPORT long syscall(long number, ...) noexcept {
-  static const auto kNext =
-      next<long (*)(long, long, long, long, long, long, long)>("syscall");
+  static const auto kNext = next<long (*)(long, long, long, long, long, long, long)>("syscall");
   std::va_list list;
   va_start(list, number);
   long words[6];

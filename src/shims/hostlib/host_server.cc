@@ -111,9 +111,7 @@ std::int64_t read_clock(const wire::ClientApi& api) {
   return api.clock();
 }
 
-std::int64_t picoseconds_until(const wire::ClientApi& api,
-                               clockid_t clock,
-                               const timespec& until) {
+std::int64_t picoseconds_until(const wire::ClientApi& api, clockid_t clock, const timespec& until) {
   timespec now{};
   // Through our own wrapper's arithmetic: the program made `until` from a virtual clock.
   const std::int64_t nanoseconds = read_clock(api) / 1000;

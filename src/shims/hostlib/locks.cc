@@ -138,7 +138,8 @@ CUCO_HOST_EXPORT int pthread_cond_timedwait(pthread_cond_t* condition,
       "pthread_cond_timedwait", kCondition);
   const auto* api = CUCO_CALLED_BY_PROGRAM ? server() : nullptr;
   if (api == nullptr) return kNext(condition, mutex, until);
-  return wait_for_condition(*api, condition, mutex, picoseconds_until(*api, CLOCK_REALTIME, *until));
+  return wait_for_condition(*api, condition, mutex,
+                            picoseconds_until(*api, CLOCK_REALTIME, *until));
 }
 
 CUCO_HOST_EXPORT int pthread_cond_clockwait(pthread_cond_t* condition,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
-/// Who sleeps on which condition variable or futex of this process. A signal is for those who sleep when it
-/// is given: they have a ticket, and whoever comes later, even at an earlier virtual time, has a
-/// higher one and cannot take it from them.
+/// Who sleeps on which condition variable or futex of this process. A signal is for those who sleep
+/// when it is given: they have a ticket, and whoever comes later, even at an earlier virtual time,
+/// has a higher one and cannot take it from them.
 #pragma once
 
 #include <algorithm>

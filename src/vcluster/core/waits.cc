@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "check/spelling.h"
+
 namespace cuco::vcluster {
 namespace {
 
@@ -14,7 +16,12 @@ struct Words {
     return fmt::format("{}: {}{}", wait.thread, wait.runs ? "runs" : "waits for ",
                        describe(wait.what));
   }
-  std::string operator()(const WaitingStream& wait) const { return wait.stream + ": " + wait.work; }
+  std::string operator()(const WaitingStream& wait) const {
+    constexpr std::string_view kKernel = "kernel ";
+    if (!wait.work.starts_with(kKernel)) return wait.stream + ": " + wait.work;
+    return fmt::format("{}: kernel {}", wait.stream,
+                       check::demangle(wait.work.substr(kKernel.size())));
+  }
   std::string operator()(const WaitingCall& wait) const { return "NCCL: " + wait.what; }
   std::string operator()(const WaitingKernel& wait) const {
     return fmt::format("device {}: {}{}", wait.device, vgpu::describe(wait.what),

@@ -133,16 +133,17 @@ TEST(Conventions, TheAssumedClusterIsAnnounced) {
                                                  }));
 }
 
-/// Of a search: tests/e2e/newcomer/ctrl_c.py.
+/// Of a search: tests/e2e/newcomer/ctrl_c.py. Without --foreground timeout sends two signals.
 TEST(Conventions, CtrlCEndsARunWithAWordAndTheCodeThatShellsExpect) {
   const Shell shell;
   shell.write("p", "#!/bin/sh\nexec sleep 60\n");
   (void)shell("chmod +x p");
-  expect_golden("run-ctrl-c",
-                transcript(shell, {
-                                      "timeout --preserve-status -s INT 1 cuco run p",
-                                      "timeout --preserve-status -s INT 1 cuco run --check p",
-                                  }));
+  expect_golden(
+      "run-ctrl-c",
+      transcript(shell, {
+                            "timeout --foreground --preserve-status -s INT 1 cuco run p",
+                            "timeout --foreground --preserve-status -s INT 1 cuco run --check p",
+                        }));
 }
 
 TEST(Conventions, CompletionOffersWhatThereIs) {
