@@ -12,6 +12,16 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
+/// A compiler's warnings may come before its errors.
+std::string first_error(const std::string& text) {
+  for (const auto line : split(text, '\n')) {
+    for (const std::string_view mark : {": error", ": Error", "fatal error", "fatal   :"}) {
+      if (line.find(mark) != std::string_view::npos) return std::string(line);
+    }
+  }
+  return first_line(text);
+}
+
 std::string on_shape(const std::string& shape) {
   return shape.empty() ? std::string() : fmt::format(" (shape {})", shape);
 }
@@ -62,7 +72,7 @@ struct Summary {
     return fmt::format("screened out: {}{}", o.reason, at(o.where));
   }
   std::string operator()(const BuildFailed& o) const {
-    return "does not compile: " + first_line(o.message);
+    return "does not compile: " + first_error(o.message);
   }
   std::string operator()(const Crashed& o) const {
     return fmt::format("crashed: {}{}{}", first_line(o.reason), at(o.where), on_shape(o.shape));

@@ -20,5 +20,13 @@ TEST(Outcome, FindingWithoutAPlaceSaysWhatItIs) {
   EXPECT_EQ(explanation(found), "work left running: a kernel runs on");
 }
 
+TEST(Outcome, OfACompilerIsTheFirstErrorNotAWarningBeforeIt) {
+  const BuildFailed failed{
+      "p.cu(47): warning #177-D: unused\n\n/tmp/x.s: Assembler messages:\n/tmp/x.s:9: Error: "
+      "twice\n"};
+  EXPECT_EQ(summary(failed), "does not compile: /tmp/x.s:9: Error: twice");
+  EXPECT_EQ(summary(BuildFailed{"no words\nof anything"}), "does not compile: no words");
+}
+
 }  // namespace
 }  // namespace cuco::candidate
