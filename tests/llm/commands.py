@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -71,6 +72,20 @@ def check_llm(folder, port):
     check(refused.returncode == 1 and "HTTP 401" in refused.stderr and "[key]" in refused.stderr, refused)
     missing = cuco(folder, "llm", "test", "house")
     check(missing.returncode == 3 and "set HOUSE_KEY" in missing.stderr, missing)
+
+    stalled = subprocess.Popen([CUCO, "llm", "test", "house:fault-stall"], cwd=folder, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, env={"PATH": os.environ["PATH"], "HOME": str(folder),
+                                                               "HOUSE_KEY": KEY})
+    no_core = False
+    for _ in range(100):
+        time.sleep(0.05)
+        limits = pathlib.Path(f"/proc/{stalled.pid}/limits").read_text()
+        no_core = re.search(r"Max core file size +0 +0 ", limits) is not None
+        if no_core:
+            break
+    stalled.kill()
+    stalled.wait()
+    check(no_core, "a core file could hold the key")
 
     (folder / "key").write_text(KEY)
     os.chmod(folder / "key", 0o644)

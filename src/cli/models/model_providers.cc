@@ -14,6 +14,7 @@
 #include "llm/http/endpoint_provider.h"
 #include "llm/mailbox_provider.h"
 #include "system/os/environment.h"
+#include "system/os/private_file.h"
 
 namespace cuco::cli {
 namespace {
@@ -158,6 +159,8 @@ Result<llm::Endpoint> find_endpoint(std::string_view name,
     return std::move(credentials).error();
   }
   endpoint.credentials = *std::move(credentials);
+  // A key is in this process from here on: it must not get into a core file.
+  if (!endpoint.credentials.key.empty()) system::forbid_memory_pictures();
   return endpoint;
 }
 
