@@ -228,7 +228,7 @@ class Service(http.server.BaseHTTPRequestHandler):
         self.stream(model, words, ['{"word": "cu', 'co", "sum": 42}'])
 
     def fault_slow_first_byte(self, model, words, turn):
-        time.sleep(1.2)
+        time.sleep(0.7)
         self.stream(model, words)
 
     def fault_silent(self, model, words, turn):
