@@ -38,6 +38,7 @@ llm::Request Questioner::request_for(const Role& role, const candidate::Task& ta
   request.schema = schema_of(role.form);
   request.seed = task.seed;
   request.deadline = call_.deadline;
+  request.site.run = call_.run;
   request.site.decision = static_cast<int>(task.seed - call_.run_seed);
   request.site.role = std::string(role.name);
   request.stopped = call_.stopped;

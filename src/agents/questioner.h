@@ -20,6 +20,7 @@ struct ModelCall {
   /// The effort of a role; empty function or text: the model's own default.
   std::function<std::string(std::string_view role)> effort = {};
   std::uint64_t run_seed = 0;          ///< Tasks are numbered from it.
+  std::string run = {};                ///< Its name, for recordings.
   int in_flight = 1;                   ///< Questions at once.
   double dollars_per_token = 0;        ///< The most that one costs; reserved before the call.
   std::function<bool()> stopped = {};  ///< The user wants to stop; may be empty.

@@ -281,6 +281,7 @@ Result<ExitCode> travel(Context& context,
   const design::NcclVersion nccl = installed_nccl(cuda);
   const auto own = expert::make_standalone_ideas(graph, subject.program, target.facts, nccl);
   Situation situation{subject, graph, own, target, nccl, cuda, read};
+  situation.run = folder.name;
   const std::string kind = situation_of(graph, target);
   knowledge::Knowledge known;
   if (options.knowledge) {

@@ -236,6 +236,7 @@ Result<ProposerSet> make_proposers(const JourneyOptions& options,
                                                  {options.record, options.replay}, gates, clock));
     CUCO_TRY_ASSIGN(agents::Problem problem, describe_problem(options, situation));
     agents::ModelCall call = model_call(options);
+    call.run = situation.run;
     if (options.models.dollar_budget > 0 && name == "model") {
       CUCO_TRY_ASSIGN(call.dollars_per_token, dollars_per_token(options.models));
     }

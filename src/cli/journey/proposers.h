@@ -33,6 +33,7 @@ struct Situation {
   ReadText read;
   /// Speed-up that earlier runs let expect of a design; empty: they are not asked.
   std::function<double(const design::Directive&)> expected = {};
+  std::string run = {};  ///< Its name, for recordings.
 };
 
 /// Owns the proposers and what they lean on.
