@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded run, asked again, recorded anew and replayed: recorded.py CUCO SOURCE FILE LEAST-SPEEDUP COMMAND…
+"""A recorded run, asked again, recorded anew and replayed: recorded.py CUCO SOURCE FILE LEAST[,SMALL] COMMAND…
 
-The winner must be verified and at least that much faster than the seed; the replay must end with the same, and no
-file of the first run's cache may help it.
+The winner must be verified and at least LEAST times as fast as the seed on full shapes, and at least SMALL times on the
+others, in the geometric mean; the replay must end with the same, and no file of the first run's cache may help it.
 """
 import json
+import math
 import os
 import pathlib
+import sqlite3
 import subprocess
 import sys
 import tempfile
 
 CUCO, SOURCE, RECORDING = (pathlib.Path(word).absolute() for word in sys.argv[1:4])
-LEAST, COMMAND = float(sys.argv[4]), sys.argv[5:]
+LEAST, LEAST_SMALL, *_ = [*map(float, sys.argv[4].split(",")), 0.0]
+COMMAND = sys.argv[5:]
 SAME = ("candidate", "code_hash", "directive", "seconds", "verdict")
 
 
@@ -29,6 +32,17 @@ def cuco(folder, *words, **environment):
     return run.stdout.splitlines()
 
 
+def small_speedup(folder, candidate):
+    """Of the winner, on the shapes that are not full ones: the geometric mean."""
+    database = sqlite3.connect(next((folder / "runs").glob("*/events.db")))
+    bodies = [json.loads(body) for (body,) in database.execute(
+        "SELECT body FROM events WHERE kind = 'evaluated' ORDER BY sequence")]
+    shapes = [body["outcome"]["shapes"] for body in bodies
+              if body["candidate"] == candidate and body["outcome"].get("shapes")][-1]
+    gains = [shape["baseline_seconds"] / shape["seconds"] for shape in shapes if not shape["scale_model"]["factor"]]
+    return math.prod(gains) ** (1 / len(gains)) if gains else 0
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -42,6 +56,9 @@ def main():
             answering.wait()
         first = json.loads(lines[-1])["result"]
         check(first["verdict"] == "scored" and first["speedup"] >= LEAST, first)
+        if LEAST_SMALL:
+            small = small_speedup(folder, first["candidate"])
+            check(small >= LEAST_SMALL, f"only {small:.3f}x on small shapes")
         again = json.loads(cuco(folder, *COMMAND, "--replay", f"{folder}/new.jsonl",
                                 XDG_CACHE_HOME=f"{folder}/cache")[-1])["result"]
         check(all(first[key] == again[key] for key in SAME), (first, again))
