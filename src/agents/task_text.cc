@@ -193,6 +193,23 @@ std::string hot_lines(const Judged& judged) {
   return text.empty() ? text : "\nThe hot lines:\n" + text;
 }
 
+/// What of the program may change, where its markers do not say it.
+std::string regions_text(const std::string& text) {
+  const auto regions = program::find_regions(text);
+  if (!regions) return {};
+  if (regions->empty())
+    return "\nIt has no regions: all of it may change. Answer without REGION lines: with "
+           "SEARCH/REPLACE pieces in one block, or with the whole program in one block.\n";
+  std::vector<std::string> unnamed;
+  for (const auto& region : *regions) {
+    if (text.find("evolve begin " + region.name) == std::string::npos)
+      unnamed.push_back(region.name);
+  }
+  if (unnamed.empty()) return {};
+  return fmt::format("\nWhat stands between EVOLVE-BLOCK markers may change: the regions {}.\n",
+                     join(unnamed, ", "));
+}
+
 const Judged* last_failure(const candidate::Task& task) {
   if (task.operation == candidate::Operation::Repair) return &task.history[task.parent];
   const Judged* last = nullptr;
@@ -280,7 +297,7 @@ std::string source_text(const candidate::Task& task) {
   std::string text;
   for (const auto& file : shown.candidate.source.files())
     text += file.text;
-  return fmt::format("```cuda\n{}\n```\n", trim(text));
+  return fmt::format("```cuda\n{}\n```\n{}", trim(text), regions_text(text));
 }
 
 std::string wish_text(const candidate::Task& task) {

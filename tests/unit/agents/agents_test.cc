@@ -410,6 +410,19 @@ TEST_F(Sections, ShowADeadlockOnceForAllWarpsThatWaitAlike) {
   EXPECT_NE(prompt.find("(63 more lines like these)"), std::string::npos);
 }
 
+TEST_F(Sections, SayWhatMayChangeWhereMarkersDoNot) {
+  const auto shown = [&](std::string text) {
+    auto seed = std::make_shared<candidate::Judged>(history.seed());
+    seed->candidate.source = program::single_file("program.cu", std::move(text));
+    return text_for({.history = candidate::History({seed})});
+  };
+  EXPECT_NE(shown("int main() {}\n").find("It has no regions: all of it may change."),
+            std::string::npos);
+  const std::string block = "// EVOLVE-BLOCK-START\nint a;\n// EVOLVE-BLOCK-END\n";
+  EXPECT_NE(shown(block + block).find("the regions block 1, block 2."), std::string::npos);
+  EXPECT_EQ(text_for({.history = history}).find("may change: "), std::string::npos);
+}
+
 TEST_F(Sections, ShowOfALongFailureWhatIsNearTheLinesThatTheVerdictNames) {
   std::string text;
   for (int i = 1; i <= 2000; ++i)
