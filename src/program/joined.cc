@@ -2,11 +2,11 @@
 #include "program/joined.h"
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "program/tokens.h"
 
 namespace cuco::program {
@@ -90,10 +90,10 @@ class Joiner {
     auto inner = join(bare, depth);
     open_.pop_back();
     if (!inner || !is_once) return inner;
-    // A file that is taken once gets a name by which the compiler knows that.
-    const auto guard =
-        guards_.try_emplace(header.path, fmt::format("CUCO_JOINED_{}", guards_.size() + 1)).first;
-    return fmt::format("#ifndef {0}\n#define {0}\n{1}{2}#endif", guard->second, *inner,
+    // A file that is taken once gets a name by which the compiler knows that, also where several
+    // texts that took it are put together.
+    const std::string guard = "CUCO_JOINED_" + content_id(header.text);
+    return fmt::format("#ifndef {0}\n#define {0}\n{1}{2}#endif", guard, *inner,
                        inner->ends_with('\n') ? "" : "\n");
   }
 
@@ -107,8 +107,7 @@ class Joiner {
 
   const FindHeader& find_;
   std::size_t limit_;
-  std::map<std::string, std::string> guards_;  ///< By path.
-  std::vector<std::string> open_;              ///< Paths, outermost first.
+  std::vector<std::string> open_;  ///< Paths, outermost first.
 };
 
 }  // namespace

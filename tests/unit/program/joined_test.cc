@@ -35,8 +35,20 @@ TEST(Joined, PragmaOnceBecomesAGuard) {
   const auto text = joined({"a.cu", "#include \"b.h\"\n#include \"b.h\"\n"},
                            among({{"b.h", "#pragma once\nint b;\n"}}));
   ASSERT_TRUE(text);
-  const std::string once = "#ifndef CUCO_JOINED_1\n#define CUCO_JOINED_1\n\nint b;\n#endif\n";
+  const std::size_t end = text->find('\n');
+  const std::string guard = text->substr(8, end - 8);
+  const std::string once = "#ifndef " + guard + "\n#define " + guard + "\n\nint b;\n#endif\n";
   EXPECT_EQ(*text, once + once);
+}
+
+TEST(Joined, GuardsOfSeveralFilesAreThoseOfTheirHeaders) {
+  const auto headers =
+      among({{"b.h", "#pragma once\nint b;\n"}, {"c.h", "#pragma once\nint c;\n"}});
+  const auto b = joined({"a.cu", "#include \"b.h\"\n"}, headers);
+  const auto c = joined({"d.cu", "#include \"c.h\"\n"}, headers);
+  const auto both = joined({"e.cu", "#include \"b.h\"\n#include \"c.h\"\n"}, headers);
+  ASSERT_TRUE(b && c && both);
+  EXPECT_EQ(*b + *c, *both);
 }
 
 TEST(Joined, CommentsAndLiteralsIncludeNothing) {
