@@ -89,7 +89,8 @@ class Walker {
                                        const std::vector<Outcome>& arguments);
   std::optional<Outcome> launch_by_call(const Expression& expression,
                                         const std::vector<Outcome>& arguments);
-  int overriding(const Expression& expression, const Places& object) const;
+  std::vector<int> overriding(const Expression& expression, const Places& object) const;
+  bool derives_from(int record, std::string_view base) const;
   int member_of(int record, std::string_view name, std::size_t parameters) const;
   Outcome make_owned(const Expression& expression, const std::vector<Outcome>& arguments);
   void start_thread(const std::vector<Outcome>& arguments, const Expression& expression);

@@ -3,10 +3,12 @@
 // of which only so much is known as the standard containers and pointers need.
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "analysis/walker.h"
+#include "base/text.h"
 
 namespace cuco::analysis {
 namespace {
@@ -31,6 +33,18 @@ void merge(Places& into, const Places& more) {
 
 Places places_or_value(const Outcome& outcome) {
   return outcome.is_place ? outcome.places : outcome.value;
+}
+
+/// "const Base *": the class alone.
+std::string class_of(std::string_view type) {
+  std::string name;
+  for (const std::string_view word : split(type, ' ')) {
+    if (!is_any_of(word, {"const", "struct", "class", "*", "&", "*const", ""})) name = word;
+  }
+  while (name.ends_with('*') || name.ends_with('&'))
+    name.pop_back();
+  const auto scope = name.rfind("::");
+  return scope == std::string::npos ? name : name.substr(scope + 2);
 }
 
 }  // namespace
@@ -162,8 +176,15 @@ Outcome Walker::evaluate_call(const Expression& expression) {
       return call_closures(held, arguments, expression);
     }
   }
-  if (const int dynamic = overriding(expression, places_or_value(object)); dynamic >= 0) {
-    return call_function(dynamic, places_or_value(object), arguments, expression);
+  if (const auto dynamic = overriding(expression, places_or_value(object)); !dynamic.empty()) {
+    Outcome all;
+    for (const int id : dynamic) {
+      const auto one = call_function(id, places_or_value(object), arguments, expression);
+      all.is_place |= one.is_place;
+      merge(all.places, one.places);
+      merge(all.value, one.value);
+    }
+    return all;
   }
   if (expression.function >= 0 && function(expression.function).body) {
     const bool member = function(expression.function).record >= 0;
@@ -180,14 +201,35 @@ Outcome Walker::evaluate_call(const Expression& expression) {
 // --- Everything else
 // ------------------------------------------------------------------------------
 
-/// The member of that name of the class that the object was made of; -1 if it has none.
-int Walker::overriding(const Expression& expression, const Places& object) const {
-  if (expression.callee.empty()) return -1;
+bool Walker::derives_from(int record, std::string_view base) const {
+  const auto& derived = syntax_.records[static_cast<std::size_t>(record)];
+  return std::ranges::any_of(derived.bases, [&](int other) {
+    return syntax_.records[static_cast<std::size_t>(other)].name == base ||
+           derives_from(other, base);
+  });
+}
+
+/// The members of that name of the classes that the object may be of: those that it was seen to be
+/// made of, or all that derive from a class that leaves it to them. Empty: it is the one named.
+std::vector<int> Walker::overriding(const Expression& expression, const Places& object) const {
+  if (expression.callee.empty()) return {};
+  std::set<int> found;
+  const auto add = [&](int record) {
+    const int member = member_of(record, expression.name, expression.operands.size());
+    if (member >= 0) found.insert(member);
+  };
   for (const auto& place : object) {
     const int record = place.path.empty() ? memory_.at(place.object).record : -1;
-    if (record >= 0) return member_of(record, expression.name, expression.operands.size());
+    if (record >= 0) add(record);
   }
-  return -1;
+  const bool is_known = expression.function >= 0 && function(expression.function).body;
+  const std::string base = class_of(expression.callee[0].type);
+  if (found.empty() && !is_known) {
+    for (std::size_t i = 0; i < syntax_.records.size(); ++i) {
+      if (derives_from(static_cast<int>(i), base)) add(static_cast<int>(i));
+    }
+  }
+  return {found.begin(), found.end()};
 }
 
 int Walker::member_of(int record, std::string_view name, std::size_t parameters) const {
