@@ -12,8 +12,8 @@
 //
 // Why that is safe, over calls of any size, iterations and replays of a graph:
 // - Box r % 2 is written in round r, when the peer has announced round r - 1. It does so after it
-//   has read what came in round r - 2. Who has waited in round r - 1 knows that; who has not (data
-//   goes one way) calls ready() first.
+//   has read what came in round r - 2. Who has waited in round r - 1 knows that. Who has not waited
+//   for all (data went one way) says so, and the next one to put calls catch_up() or ready() first.
 // - Announcements count up and are never reset; "not before round r" is a signed difference, so
 //   old ones never stand in for new ones and counts may wrap around.
 // - Counts are in device memory, not in arguments: the replay of a graph goes on where it was.
@@ -47,7 +47,7 @@ struct Site {
   ncclDevComm comm;
   ncclWindow_t window;  // symmetric memory: flags[channel][source], in-boxes, out-boxes
   unsigned* rounds;     // [channel][peer], on this rank
-  unsigned* counters;   // [channel + 1], on this rank: for last_of()
+  unsigned* counters;   // [channel + 1], on this rank: for last_of(); then behind[channel]
   int channels;         // blocks that may take part
   size_t box;           // bytes of a box, a multiple of 16
   ncclComm_t host_comm;
@@ -410,6 +410,7 @@ class Channel {
   __device__ explicit Channel(const Site& site, int index = blockIdx.x)
       : site_(site), index_(index) {
     for (int p = thread(); p < ranks(); p += threads()) rounds()[p] = *count_of(p);
+    if (thread() == 0) is_behind() = *behind();
     __syncthreads();
   }
 
@@ -437,11 +438,24 @@ class Channel {
     return site_.box / sizeof(T);
   }
 
-  // Waits until the boxes at the peers are free. Needed where the round before did not receive().
+  // Waits until the boxes at the peers are free. Needed where the round before did not receive()
+  // from them.
   template <typename With = Everyone>
   __device__ void ready(With with = {}) {
     each_peer(with, [&](int p) { await_peer(p, rounds()[p]); });
     __syncthreads();
+  }
+
+  // The same for all peers, if a round before did not wait for all of them.
+  __device__ void catch_up() {
+    if (is_behind() == 0) return;
+    ready();
+    if (thread() == 0) is_behind() = *behind() = 0;
+    __syncthreads();
+  }
+  // This round does not wait for all peers. To be called before done().
+  __device__ void fall_behind() {
+    if (thread() == 0) is_behind() = *behind() = 1;
   }
 
   // Copies elements into the box at one peer.
@@ -656,7 +670,12 @@ class Channel {
     __shared__ unsigned words[kMaxRanks];
     return words;
   }
+  static __device__ unsigned& is_behind() {
+    __shared__ unsigned word;
+    return word;
+  }
   __device__ unsigned* count_of(int peer) const { return site_.rounds + index_ * ranks() + peer; }
+  __device__ unsigned* behind() const { return site_.counters + site_.channels + 1 + index_; }
 
   // Offsets in the window. Box `of` that is in use with `peer`: this round's parity chooses it.
   __device__ size_t box_at(int peer, int of) const {
@@ -880,7 +899,7 @@ ncclResult_t open(const ncclComm_t* comms, int n, Size size, Site* sites) {
     site.host_comm = comms[i];
     site.channels = size.channels;
     site.box = size.box;
-    const size_t counts = (size_t)size.channels * ranks, words = counts + size.channels + 1;
+    const size_t counts = (size_t)size.channels * ranks, words = counts + 2 * size.channels + 1;
     CUCO_CHECK(use_device_of(comms[i]));
     CUCO_CHECK(cudaMalloc(&site.rounds, words * sizeof(unsigned)));
     CUCO_CHECK(cudaMemset(site.rounds, 0, words * sizeof(unsigned)));

@@ -5,6 +5,7 @@ __global__ void __launch_bounds__({{threads}})
   cuco::Channel<{{path}}> channel(site);
   const int rank = channel.rank();
   const size_t slice = cuco::slice_of<{{type}}>(count, channel.ranks());
+  channel.catch_up();
   for (auto piece = channel.first<{{type}}>(slice, gridDim.x); piece.count > 0;
        piece = channel.next<{{type}}>(piece)) {
     const auto begin = [&](int of) { return min(of * slice + piece.begin, count); };

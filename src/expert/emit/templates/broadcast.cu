@@ -4,6 +4,7 @@
 __global__ void __launch_bounds__({{threads}})
     {{name}}_kernel(cuco::Site site, const {{type}}* send, {{type}}* recv, size_t count, int root) {
   cuco::Channel<{{path}}> channel(site);
+  channel.catch_up();
   for (auto piece = channel.first<{{type}}>(count, gridDim.x); piece.count > 0;
        piece = channel.next<{{type}}>(piece)) {
     if (channel.rank() == root) {
@@ -15,6 +16,7 @@ __global__ void __launch_bounds__({{threads}})
       channel.send();
       channel.receive([&](int peer) { return peer == root; });
       cuco::copy(recv + piece.begin, channel.box<{{type}}>(root), piece.count);
+      channel.fall_behind();
     }
     channel.done();
   }

@@ -23,6 +23,7 @@ __global__ void __launch_bounds__({{threads}})
       const auto piece = messages.piece_from(channel, peer, round);
       cuco::copy(messages.from[peer] + piece.begin, channel.box<{{type}}>(peer), piece.count);
     }
+    channel.fall_behind();  // who only sends has not waited
     channel.done(takes_part);
   }
 }

@@ -15,6 +15,7 @@ __global__ void __launch_bounds__({{threads}})
       channel.ready(is_root);
       channel.put(root, send + piece.begin, piece.count);
       channel.send([&](int peer) { return is_root(peer) ? piece.count * sizeof({{type}}) : 0; });
+      channel.fall_behind();
     }
     channel.done();
   }

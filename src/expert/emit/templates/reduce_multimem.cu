@@ -12,6 +12,8 @@ __global__ void __launch_bounds__({{threads}})
     if (channel.rank() == root) {
       channel.receive();
       channel.reduce_by_switch<cuco::{{reduction}}>(recv + piece.begin, 0, piece.count);
+    } else {
+      channel.fall_behind();
     }
     channel.done();
   }

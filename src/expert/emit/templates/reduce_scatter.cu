@@ -2,6 +2,7 @@
 __global__ void __launch_bounds__({{threads}})
     {{name}}_kernel(cuco::Site site, const {{type}}* send, {{type}}* recv, size_t count) {
   cuco::Channel<{{path}}> channel(site);
+  channel.catch_up();
   for (auto piece = channel.first<{{type}}>(count, gridDim.x); piece.count > 0;
        piece = channel.next<{{type}}>(piece)) {
     for (int i = 1; i < channel.ranks(); ++i) {
