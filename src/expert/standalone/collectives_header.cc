@@ -52,7 +52,8 @@ class Header {
     const bool sends = design_.forwards || design_.chunks;
     text_ = fmt::format(
         "// Collectives that the GPUs of this program do themselves, for what it uses of NCCL.\n"
-        "#pragma once\n\n{}#include <map>\n#include <mutex>\n{}\n#include \"{}\"\n\n{}"
+        "#pragma once\n\n{}#include <map>\n#include <mutex>\n#include <string>\n"
+        "#include <utility>\n{}\n#include \"{}\"\n\n{}"
         "namespace cuco {{\n\nconstexpr Path kPath = {};\n"
         "constexpr Size kSize{{{}, {} << 10}};\n\n",
         sends ? "#include <algorithm>\n" : "",

@@ -1,30 +1,43 @@
-inline ncclResult_t made(ncclResult_t result, ncclComm_t* comm) {
-  if (result != ncclSuccess) return result;
-  open_group().made.push_back(comm);
+// `make` is NCCL's call.
+template <typename Make>
+ncclResult_t made(const std::string& clique, ncclComm_t* comm, Make make) {
+  Communicators::all().expect(clique, 1);
+  const ncclResult_t result = make();
+  if (result != ncclSuccess) {
+    Communicators::all().expect(clique, -1);
+    return result;
+  }
+  open_group().made.push_back({clique, comm});
   return end_of_group();
 }
+inline std::string clique_of(const ncclUniqueId& id) {
+  return "id " + std::string(id.internal, sizeof id.internal);
+}
 inline ncclResult_t comm_init_rank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
-  return made(ncclCommInitRank(comm, ranks, id, rank), comm);
+  return made(clique_of(id), comm, [=] { return ncclCommInitRank(comm, ranks, id, rank); });
 }
 inline ncclResult_t comm_init_rank_config(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank,
                                           ncclConfig_t* config) {
   // What is not there yet when the call returns cannot be opened.
   if (config != nullptr && config->blocking == 0) return ncclInvalidUsage;
-  return made(ncclCommInitRankConfig(comm, ranks, id, rank, config), comm);
+  return made(clique_of(id), comm,
+              [=] { return ncclCommInitRankConfig(comm, ranks, id, rank, config); });
 }
 inline ncclResult_t comm_init_all(ncclComm_t* comms, int n, const int* devices) {
   const ncclResult_t result = ncclCommInitAll(comms, n, devices);
-  return result != ncclSuccess ? result : Communicators::all().add(comms, n);
+  if (result != ncclSuccess) return result;
+  const std::string clique = Communicators::all().clique_of_all();
+  Communicators::all().expect(clique, n);
+  return Communicators::all().add(comms, n, clique);
 }
 inline ncclResult_t comm_split(ncclComm_t comm, int color, int key, ncclComm_t* part,
                                ncclConfig_t* config) {
-  return made(ncclCommSplit(comm, color, key, part, config), part);
+  const std::string clique = Communicators::all().clique_of_part(comm, color);
+  return made(clique, part, [=] { return ncclCommSplit(comm, color, key, part, config); });
 }
 inline ncclResult_t comm_finalize(ncclComm_t comm) {
-  const ncclResult_t result = Communicators::all().remove(comm);
-  return result != ncclSuccess ? result : ncclCommFinalize(comm);
+  return Communicators::all().leave(comm, kFinalize);
 }
 inline ncclResult_t comm_destroy(ncclComm_t comm) {
-  const ncclResult_t result = Communicators::all().remove(comm);
-  return result != ncclSuccess ? result : ncclCommDestroy(comm);
+  return Communicators::all().leave(comm, kDestroy);
 }

@@ -7,15 +7,18 @@
 
 struct Communicator {
   Site site;
-  int device;
-  int family;  // Communicators of one process that were made together are closed together.
-  bool has_run;
-  cudaStream_t stream;  // Of the last call.
-  cudaEvent_t before;   // Ends what came before a call on another stream.
+  int device = 0;
+  std::string clique;  // Communicators of one process that have the same are closed together.
+  int splits = 0;      // How often it was split.
+  int goodbyes = 0;    // What NCCL has yet to be told.
+  bool has_run = false;
+  cudaStream_t stream = nullptr;  // Of the last call.
+  cudaEvent_t before = nullptr;   // Ends what came before a call on another stream.
   Group<unsigned char> messages;
-  cudaStream_t messages_on;
+  cudaStream_t messages_on = nullptr;
   Forwarding forwarding;
 };
+constexpr int kFinalize = 1, kDestroy = 2;
 
 class Communicators {
  public:
@@ -24,8 +27,29 @@ class Communicators {
     return instance;
   }
 
+  // How many of a clique there will be in this process: known before any can be left, since NCCL
+  // makes them for all ranks at once.
+  void expect(const std::string& clique, int n) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Clique& one = cliques_[clique];
+    if (one.number == 0) one.number = ++made_;
+    one.members += n;
+  }
+  std::string clique_of_all() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return "all " + std::to_string(++made_);
+  }
+  // All ranks split a communicator in the same order.
+  std::string clique_of_part(ncclComm_t comm, int color) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto whole = known_.find(comm);
+    if (whole == known_.end()) return "part " + std::to_string(++made_);
+    return whole->second.clique + "/" + std::to_string(++whole->second.splits) + "." +
+           std::to_string(color);
+  }
+
   // Collective: it waits for the other ranks.
-  ncclResult_t add(const ncclComm_t* comms, int n) {
+  ncclResult_t add(const ncclComm_t* comms, int n, const std::string& clique) {
     std::vector<Site> sites(n);
     const ncclResult_t opened = open<kPath>(comms, n, {{size}}, sites.data());
     if (opened != ncclSuccess) return opened;
@@ -34,10 +58,10 @@ class Communicators {
     if (ready != ncclSuccess) return ready;  // for forwarding
     const DeviceGuard guard;
     const std::lock_guard<std::mutex> lock(mutex_);  // not while others are waited for
-    ++families_;
     for (int i = 0; i < n; ++i) {
       Communicator& added = known_[comms[i]];
-      added = Communicator{sites[i], 0, families_, false, nullptr, nullptr, {}, nullptr};
+      added.site = sites[i];
+      added.clique = clique;
       added.forwarding = std::move(forwarding[i]);
       if (ncclCommCuDevice(comms[i], &added.device) != ncclSuccess) return ncclInvalidArgument;
       if (cudaSetDevice(added.device) != cudaSuccess ||
@@ -48,42 +72,24 @@ class Communicators {
     return ncclSuccess;
   }
 
-  // Closes it and all that were made with it. Later calls for those find nothing to close.
-  ncclResult_t remove(ncclComm_t comm) {
-    std::vector<Site> sites;
-    std::vector<Forwarding> forwarding;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      const auto found = known_.find(comm);
-      if (found == known_.end()) return ncclSuccess;
-      const int family = found->second.family;
-      for (auto it = known_.begin(); it != known_.end();) {
-        if (it->second.family == family) {
-          sites.push_back(it->second.site);
-          forwarding.push_back(std::move(it->second.forwarding));
-          cudaEventDestroy(it->second.before);
-          it = known_.erase(it);
-        } else {
-          ++it;
-        }
-      }
-    }
-    const ncclResult_t closed = close<kPath>(sites.data(), (int)sites.size());
-    for (Forwarding& one : forwarding) one.close();
-    return closed;
+  // The last one of this process to leave closes all of its clique. If each thread closed its own,
+  // its last kernel would wait for threads that are still in cudaFree(), which waits for kernels.
+  ncclResult_t leave(ncclComm_t comm, int goodbye) {
+    std::string clique;
+    if (!has_left(comm, goodbye, &clique)) return ncclSuccess;
+    return clique.empty() ? say({comm}, goodbye) : close_all_of(clique);
   }
 
   // In the order in which they were made: it is the same on all ranks.
-  ncclResult_t remove_all() {
-    for (int family = 1; family <= families_; ++family) {
-      for (const auto& [comm, communicator] : known_) {
-        if (communicator.family != family) continue;
-        const ncclResult_t removed = remove(comm);
-        if (removed != ncclSuccess) return removed;
-        break;
-      }
+  ncclResult_t close_all() {
+    std::map<int, std::string> by_number;
+    for (const auto& [clique, one] : cliques_) by_number[one.number] = clique;
+    ncclResult_t result = ncclSuccess;
+    for (const auto& [number, clique] : by_number) {
+      const ncclResult_t closed = close_all_of(clique);
+      if (result == ncclSuccess) result = closed;
     }
-    return ncclSuccess;
+    return result;
   }
 
   Communicator* find(ncclComm_t comm) {
@@ -93,15 +99,74 @@ class Communicators {
   }
 {{by_device}}
  private:
+  struct Clique {
+    int number = 0, members = 0, left = 0;
+  };
+
+  // Whether it is the last one, or closed already: then it is of no clique.
+  bool has_left(ncclComm_t comm, int goodbye, std::string* clique) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = known_.find(comm);
+    if (found == known_.end()) return true;
+    Communicator& leaving = found->second;
+    *clique = leaving.clique;
+    Clique& others = cliques_[*clique];
+    if (leaving.goodbyes == 0) ++others.left;
+    leaving.goodbyes |= goodbye;
+    return others.left >= others.members;
+  }
+
+  static ncclResult_t say(const std::vector<ncclComm_t>& comms, int goodbye) {
+    ncclResult_t result = ncclSuccess;
+    if (goodbye == kFinalize) result = ncclGroupStart();
+    for (ncclComm_t comm : comms) {
+      const ncclResult_t said =
+          goodbye == kFinalize ? ncclCommFinalize(comm) : ncclCommDestroy(comm);
+      if (result == ncclSuccess) result = said;
+    }
+    const ncclResult_t ended = goodbye == kFinalize ? ncclGroupEnd() : ncclSuccess;
+    return result != ncclSuccess ? result : ended;
+  }
+
+  ncclResult_t close_all_of(const std::string& clique) {
+    std::vector<Site> sites;
+    std::vector<Forwarding> forwarding;
+    std::vector<ncclComm_t> finalized, destroyed;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      for (auto it = known_.begin(); it != known_.end();) {
+        Communicator& one = it->second;
+        if (one.clique != clique) {
+          ++it;
+          continue;
+        }
+        sites.push_back(one.site);
+        forwarding.push_back(std::move(one.forwarding));
+        cudaEventDestroy(one.before);
+        if (one.goodbyes & kFinalize) finalized.push_back(it->first);
+        if (one.goodbyes & kDestroy) destroyed.push_back(it->first);
+        it = known_.erase(it);
+      }
+      cliques_.erase(clique);
+    }
+    if (sites.empty()) return ncclSuccess;
+    ncclResult_t result = close<kPath>(sites.data(), (int)sites.size());
+    for (Forwarding& one : forwarding) one.close();
+    if (result == ncclSuccess && !finalized.empty()) result = say(finalized, kFinalize);
+    if (result == ncclSuccess && !destroyed.empty()) result = say(destroyed, kDestroy);
+    return result;
+  }
+
   std::mutex mutex_;
   std::map<ncclComm_t, Communicator> known_;
-  int families_ = 0;
+  std::map<std::string, Clique> cliques_;
+  int made_ = 0;
 };
 
 // What a group of this thread has collected.
 struct OpenGroup {
   int depth = 0;
-  std::vector<ncclComm_t*> made;
+  std::vector<std::pair<std::string, ncclComm_t*>> made;  // with their cliques
   std::vector<Communicator*> with_messages;
 };
 inline OpenGroup& open_group() {

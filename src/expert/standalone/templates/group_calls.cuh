@@ -2,13 +2,16 @@
 inline ncclResult_t end_of_group() {
   OpenGroup& group = open_group();
   if (group.depth > 0) return ncclSuccess;
-  std::vector<ncclComm_t> made;
-  for (ncclComm_t* comm : group.made) {
-    if (*comm != nullptr) made.push_back(*comm);
+  std::map<std::string, std::vector<ncclComm_t>> made;
+  for (const auto& [clique, comm] : group.made) {
+    if (*comm != nullptr) made[clique].push_back(*comm);
   }
   group.made.clear();
   ncclResult_t result = ncclSuccess;
-  if (!made.empty()) result = Communicators::all().add(made.data(), (int)made.size());
+  for (const auto& [clique, comms] : made) {
+    if (result == ncclSuccess)
+      result = Communicators::all().add(comms.data(), (int)comms.size(), clique);
+  }
   const ncclResult_t sent = {{messages}};
   return result != ncclSuccess ? result : sent;
 }
