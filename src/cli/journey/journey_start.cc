@@ -13,7 +13,6 @@
 #include "cli/terminal/interrupt.h"
 #include "expert/standalone/nccl_names.h"
 #include "judge/judge.h"
-#include "program/tokens.h"
 #include "store/stored_run.h"
 #include "system/os/system_clock.h"
 
@@ -50,8 +49,8 @@ judge::JudgeOptions judge_options(const JourneyOptions& options,
 /// has no communication that the expert could take over.
 Result<void> check_program(const JourneyOptions& options, const OpenedProgram& opened) {
   CUCO_TRY_ASSIGN(const ReadProgram read,
-                  read_program(options.workload, options.includes, options.flags));
-  const auto uses = expert::uses_of(program::identifiers(opened.source));
+                  read_program(files_of(options), options.includes, options.flags));
+  const auto uses = expert::uses_of(opened.source);
   if (!uses && is_self_contained(options)) {
     // Kernels alone are timed and rewritten in split workloads only.
     return Error{ErrorKind::InvalidInput,

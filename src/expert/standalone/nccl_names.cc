@@ -84,6 +84,14 @@ constexpr auto kOperations = std::to_array<OperationName>({
     {"ncclAvg", Reduction::Avg},
 });
 
+/// "nccl##name": no name of NCCL stands there, but one comes of it.
+bool is_pasted(std::string_view text, const program::Identifier& identifier) {
+  if (!identifier.name.starts_with("nccl")) return false;
+  const std::size_t next =
+      text.find_first_not_of(" \t\\\n", identifier.begin + identifier.name.size());
+  return next != std::string_view::npos && text.substr(next).starts_with("##");
+}
+
 }  // namespace
 
 std::span<const DropIn> drop_ins() {
@@ -108,9 +116,16 @@ bool Uses::collective(Collective collective) const {
   });
 }
 
-Result<Uses> uses_of(const std::vector<program::Identifier>& names) {
+Result<Uses> uses_of(std::string_view text) {
   Uses uses;
-  for (const program::Identifier& identifier : names) {
+  for (const program::Identifier& identifier : program::identifiers(text)) {
+    if (is_pasted(text, identifier)) {
+      return Error{
+          ErrorKind::InvalidInput,
+          fmt::format("a macro puts names of NCCL together with ## ({}##...), so that they "
+                      "cannot be replaced: write them out",
+                      identifier.name)};
+    }
     for (const Obstacle& obstacle : kObstacles) {
       if (identifier.name != obstacle.name) continue;
       return Error{ErrorKind::InvalidInput,

@@ -39,6 +39,6 @@ struct Uses {
 };
 
 /// Fails where a program uses what there is no kernel for, with the reason.
-[[nodiscard]] Result<Uses> uses_of(const std::vector<program::Identifier>& names);
+[[nodiscard]] Result<Uses> uses_of(std::string_view text);
 
 }  // namespace cuco::expert

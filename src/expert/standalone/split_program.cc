@@ -85,7 +85,7 @@ Result<SplitStandalone> split_with_own_collectives(const analysis::Communication
                                                    const OwnDesign& design,
                                                    const Additions* additions) {
   const auto names = program::identifiers(text);
-  CUCO_TRY_ASSIGN(const Uses uses, uses_of(names));
+  CUCO_TRY_ASSIGN(const Uses uses, uses_of(text));
   CUCO_TRY_ASSIGN(auto regions, program::find_regions(text));
   const Changeable changeable(std::move(regions));
   SplitStandalone result;

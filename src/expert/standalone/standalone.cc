@@ -23,7 +23,7 @@ Result<Standalone> with_own_collectives(std::string_view program,
                                         const OwnDesign& design,
                                         const Additions* additions) {
   const auto names = program::identifiers(program);
-  CUCO_TRY_ASSIGN(const Uses uses, uses_of(names));
+  CUCO_TRY_ASSIGN(const Uses uses, uses_of(program));
   Standalone result;
   CUCO_TRY_ASSIGN(result.header, collectives_header(uses, design, Caller::WholeProgram, additions));
   Edits prepared(program);

@@ -78,7 +78,7 @@ StandaloneIdeas make_standalone_ideas(const analysis::CommunicationGraph& graph,
                                       design::NcclVersion nccl) {
   constexpr std::string_view kFamily = "own collectives";
   StandaloneIdeas made;
-  const auto uses = uses_of(program::identifiers(text));
+  const auto uses = uses_of(text);
   if (!uses) {
     made.discarded.push_back({std::string(kFamily), uses.error().message()});
     return made;

@@ -7,7 +7,8 @@ import json, os, pathlib, re, shutil, subprocess, sys, tempfile
 
 CUCO, SOURCES, which = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
 PROGRAMS, WORKLOADS = SOURCES / "tests/programs", SOURCES / "workloads"
-REFUSED = {"custom_reduction": "ncclRedOpCreatePreMulSum", "no_communication": "no NCCL function"}
+REFUSED = {"custom_reduction": "ncclRedOpCreatePreMulSum", "no_communication": "no NCCL function",
+           "pasted_names": "with ##"}
 
 
 def transform(program, folder, *options):
