@@ -146,6 +146,10 @@ bool has_messages(const CommunicationGraph& graph, const Site& site) {
   return name == "ncclSend" || name == "ncclRecv";
 }
 
+std::size_t place_of(const CommunicationGraph& graph, const Site& site) {
+  return static_cast<std::size_t>(&site - graph.sites.data());
+}
+
 /// Whether calls of the one may meet calls of the other on another rank.
 bool may_meet(const CommunicationGraph& graph, const Site& a, const Site& b) {
   if (has_messages(graph, a) && has_messages(graph, b)) return true;
@@ -177,7 +181,8 @@ Tried try_site(const CommunicationGraph& graph,
                const Site& site,
                const ForwardDesign& design,
                std::vector<std::string>& refused) {
-  if (!design.by_producers) return try_site(graph, text, site, Storer::Exchange);
+  if (!design.by_producers || design.kept_from_producers.contains(place_of(graph, site)))
+    return try_site(graph, text, site, Storer::Exchange);
   Tried tried = try_site(graph, text, site, Storer::Producers);
   tried.found.leaves = tried.found.leaves && design.leaves;
   if (tried.refused.empty() || !design.straight) return tried;
@@ -213,6 +218,7 @@ void add_site(Sites& sites, ForwardSite found) {
   same->kernels.insert(found.kernels.begin(), found.kernels.end());
   same->receivers.insert(found.receivers.begin(), found.receivers.end());
   same->leaves = same->leaves && found.leaves;
+  same->sites.insert(found.sites.begin(), found.sites.end());
 }
 
 Sites usable_sites(const CommunicationGraph& graph,
@@ -225,6 +231,7 @@ Sites usable_sites(const CommunicationGraph& graph,
   refuse_those_that_meet(graph, tried);
   Sites usable;
   for (Tried& one : tried) {
+    one.found.sites = {place_of(graph, *one.site)};
     if (one.refused.empty()) {
       add_site(usable, std::move(one.found));
     } else {
@@ -259,6 +266,7 @@ Result<Forwarded> forward_sends(const CommunicationGraph& graph,
   result.program = with_short_lines(result.program, text);
   for (const ForwardSite& site : sites.list) {
     ++(site.producers.empty() ? result.straight : result.sites);
+    if (!site.producers.empty()) result.by_producers.push_back(site.sites);
     result.leaving += site.leaves ? 1 : 0;
   }
   return result;

@@ -9,6 +9,7 @@
 /// they compose: a launch gets its lane and its plan, and a run is recorded with both.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,14 +23,18 @@ struct ForwardDesign {
   bool by_producers = true;  ///< Kernels send what they make, where they can.
   bool leaves = false;       ///< What they send does not stay, where nobody here reads it.
   bool straight = false;     ///< Else the exchange stores straight into the receivers' memory.
-  bool laned = false;        ///< What nothing orders runs side by side: see lanes/.
-  bool recorded = false;     ///< A workload's run is recorded as one CUDA graph.
-  int blocks = 32;           ///< Of an exchange that stores, at most.
+  /// Sites that store straight although their producers could send, by their places in the graph.
+  std::set<std::size_t> kept_from_producers = {};
+  bool laned = false;     ///< What nothing orders runs side by side: see lanes/.
+  bool recorded = false;  ///< A workload's run is recorded as one CUDA graph.
+  int blocks = 32;        ///< Of an exchange that stores, at most.
 };
 
 struct Forwarded {
-  std::string program;               ///< One file.
-  int sites = 0;                     ///< Exchanges that kernels do.
+  std::string program;  ///< One file.
+  int sites = 0;        ///< Exchanges that kernels do.
+  /// Of each of those, the sites of the graph that its text stands for.
+  std::vector<std::set<std::size_t>> by_producers;
   int straight = 0;                  ///< That store straight themselves.
   int leaving = 0;                   ///< Of the sites: what they send does not stay.
   std::vector<std::string> refused;  ///< The others, with the reasons.

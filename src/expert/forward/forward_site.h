@@ -13,12 +13,13 @@
 namespace cuco::expert::forward {
 
 struct ForwardSite {
-  std::set<int> producers;  ///< Launches, by their operation.
-  std::set<int> kernels;    ///< That they launch.
-  std::set<int> receivers;  ///< Buffers that peers write.
-  std::size_t plan_at = 0;  ///< Where the plan goes: before the first of them.
-  std::string calls;        ///< The exchange, for the plan's closure.
-  bool leaves = false;      ///< Nobody else touches what it sends: it need not stay here.
+  std::set<int> producers;           ///< Launches, by their operation.
+  std::set<int> kernels;             ///< That they launch.
+  std::set<int> receivers;           ///< Buffers that peers write.
+  std::size_t plan_at = 0;           ///< Where the plan goes: before the first of them.
+  std::string calls;                 ///< The exchange, for the plan's closure.
+  bool leaves = false;               ///< Nobody else touches what it sends: it need not stay here.
+  std::set<std::size_t> sites = {};  ///< Of the graph: calls of one function are one text.
 };
 
 /// Who stores into the receivers' memory.
