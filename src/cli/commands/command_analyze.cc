@@ -23,7 +23,7 @@ using analysis::Site;
 class AnalyzeCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("PROGRAM", program_, "a .cu file, or a workload's folder")
+    arguments.positional("PROGRAM", files_, "the sources of a CUDA program, or a workload's folder")
         .completes(Completion::Workload);
     arguments.flag("--dot", dot_, "print a graph for Graphviz");
     arguments
@@ -43,8 +43,8 @@ class AnalyzeCommand final : public Command {
     if (ranks_ < 1 || ranks_ > kMostRanks)
       return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", ranks_)};
     context.terminal.progress("reading the program …");
-    program_ = or_shipped(program_);
-    auto read = read_program(program_, includes_, flags_);
+    files_.front() = or_shipped(files_.front());
+    auto read = read_sources(files_, includes_, flags_);
     context.terminal.clear_progress();
     CUCO_TRY_ASSIGN(const ReadProgram program, std::move(read));
     const auto missed = analysis::unfollowed(program.graph);
@@ -52,13 +52,13 @@ class AnalyzeCommand final : public Command {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("{} communicates where the analysis does not follow: {}, called "
                                "through a pointer, a table or a library; call it by its name",
-                               program_.string(), analysis::names_of(missed))};
+                               files_.front().string(), analysis::names_of(missed))};
     }
     if (program.graph.sites.empty()) {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("{} does not communicate: it calls no collective, send or receive "
                                "of NCCL; its kernels' designs: cuco space {}",
-                               program_.string(), program_.string())};
+                               files_.front().string(), files_.front().string())};
     }
     std::vector<analysis::Overlap> overlaps;
     if (!profile_.empty()) {
@@ -80,7 +80,7 @@ class AnalyzeCommand final : public Command {
     if (observed || no_trace_) return ExitCode::Done;
     // The source's own graph is worth having without a run, but that is not what was asked for.
     context.terminal.error(fmt::format("{} was not traced: {} (--no-trace reads the source only)",
-                                       program_.string(), observed.error().message()));
+                                       files_.front().string(), observed.error().message()));
     return observed.error().kind() == ErrorKind::InvalidInput ? ExitCode::JobFailed
                                                               : ExitCode::Environment;
   }
@@ -90,7 +90,8 @@ class AnalyzeCommand final : public Command {
     if (no_trace_) return Error{ErrorKind::NotFound, "it was not asked for"};
     const InterruptScope interrupts;
     auto observed = observe(
-        {.program = program_,
+        {.program = files_.front(),
+         .others = {files_.begin() + 1, files_.end()},
          .ranks = ranks_,
          .includes = includes_,
          .flags = flags_,
@@ -241,7 +242,8 @@ class AnalyzeCommand final : public Command {
     return parts;
   }
 
-  std::filesystem::path program_, profile_;
+  std::vector<system::Path> files_;
+  std::filesystem::path profile_;
   std::vector<std::string> includes_, flags_, arguments_;
   int ranks_ = 4;
   bool dot_ = false;

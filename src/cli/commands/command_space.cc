@@ -17,7 +17,7 @@ namespace {
 class SpaceCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
-    arguments.positional("PROGRAM", program_, "a .cu file, or a workload's folder")
+    arguments.positional("PROGRAM", files_, "the sources of a CUDA program, or a workload's folder")
         .completes(Completion::Workload);
     arguments
         .option("--topology", topology_, "NAME",
@@ -34,8 +34,8 @@ class SpaceCommand final : public Command {
     if (ranks_ && (*ranks_ < 1 || *ranks_ > kMostRanks))
       return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", *ranks_)};
     context.terminal.progress("reading the program …");
-    program_ = or_shipped(program_);
-    auto read = read_program(program_, includes_, flags_);
+    files_.front() = or_shipped(files_.front());
+    auto read = read_sources(files_, includes_, flags_);
     context.terminal.clear_progress();
     CUCO_TRY_ASSIGN(const ReadProgram program, std::move(read));
     const auto name = !topology_.empty()         ? topology_
@@ -116,7 +116,7 @@ class SpaceCommand final : public Command {
     return text;
   }
 
-  std::filesystem::path program_;
+  std::vector<system::Path> files_;
   std::vector<std::string> includes_, flags_;
   std::string topology_;
   std::optional<int> ranks_;

@@ -8,6 +8,7 @@
 #include "cli/journey/program_reading.h"
 #include "cli/journey/transformed.h"
 #include "cli/programs/opened_program.h"
+#include "cli/programs/program_files.h"
 #include "cli/terminal/command.h"
 
 namespace cuco::cli {
@@ -17,8 +18,8 @@ class TransformCommand final : public Command {
  public:
   void declare(Arguments& arguments) override {
     arguments
-        .positional("PROGRAM", file_,
-                    "a CUDA program with main() that calls NCCL, or a workload's folder")
+        .positional("PROGRAM", files_,
+                    "the sources of a CUDA program that calls NCCL, or a workload's folder")
         .completes(Completion::Workload);
     arguments.option("--output", folder_, "FOLDER", "where to write the new program")
         .with_letter('o')
@@ -38,19 +39,20 @@ class TransformCommand final : public Command {
 
   Result<ExitCode> run(Context& context) override {
     CUCO_TRY(check());
+    CUCO_TRY_ASSIGN(files_, main_first(std::move(files_)));
     CUCO_TRY_ASSIGN(const Opened opened, open());
     judge::ProgramJudge* const judge = opened.judge;
     const std::string& source = opened.source;
     CUCO_TRY_ASSIGN(const design::Backend backend, usual_backend(judge->target()));
-    const auto transformed = is_split()
-                                 ? transform_split(file_, source, backend, overlap_)
-                                 : transform_whole(program_file().filename(), source, backend,
-                                                   opened.graph ? &*opened.graph : nullptr);
+    auto transformed = is_split() ? transform_split(file(), source, backend, overlap_)
+                                  : transform_whole(name_to_write(), source, backend,
+                                                    opened.graph ? &*opened.graph : nullptr);
     if (!transformed) {
-      return Error{ErrorKind::InvalidInput, fmt::format("{} is left as it is: {}", file_.string(),
+      return Error{ErrorKind::InvalidInput, fmt::format("{} is left as it is: {}", file().string(),
                                                         transformed.error().message())};
     }
-    context.terminal.progress(fmt::format("verifying {} …", file_.filename().string()));
+    if (opened.program) add_beside(*opened.program, *transformed);
+    context.terminal.progress(fmt::format("verifying {} …", file().filename().string()));
     auto judged =
         judge->judge(transformed->judged,
                      candidate::parse_fidelity(fidelity_).value_or(candidate::Fidelity::Final));
@@ -73,7 +75,7 @@ class TransformCommand final : public Command {
       return Error{ErrorKind::InvalidInput,
                    fmt::format("already exists, and is no empty folder: {}", folder_.string())};
     }
-    CUCO_TRY(check_exists(file_));
+    CUCO_TRY(check_exists(file()));
     const bool describes = ranks_ || !includes_.empty() || !flags_.empty() || !args_.empty();
     if (is_folder() && describes) {
       return described_twice();
@@ -83,14 +85,20 @@ class TransformCommand final : public Command {
 
   [[nodiscard]] bool is_folder() const {
     std::error_code code;
-    return std::filesystem::is_directory(file_, code);
+    return std::filesystem::is_directory(file(), code);
   }
+  [[nodiscard]] const system::Path& file() const { return files_.front(); }
   [[nodiscard]] system::Path program_file() const {
-    return is_folder() ? file_ / "program.cu" : file_;
+    return is_folder() ? file() / "program.cu" : file();
+  }
+  /// It has kernels now, whatever it was.
+  [[nodiscard]] std::string name_to_write() const {
+    system::Path name = program_file().filename();
+    return name.extension() == ".cu" ? name.string() : name.replace_extension(".cu").string();
   }
   /// A folder may hold a whole program, too.
   [[nodiscard]] bool is_split() const {
-    const auto whole = judge::load_whole_program(file_);
+    const auto whole = judge::load_whole_program(file());
     return is_folder() && (!whole || !*whole);
   }
 
@@ -102,7 +110,7 @@ class TransformCommand final : public Command {
     std::optional<analysis::CommunicationGraph> graph;  ///< Of a file, if it is needed.
   };
   Result<Opened> open() const {
-    const judge::JudgeOptions options{.workload = file_,
+    const judge::JudgeOptions options{.workload = file(),
                                       .cache = system::cache_folder(system::Environment::current()),
                                       .tier = own_ ? system::Tier::Own : system::Tier::Hostile,
                                       .topology = topology_};
@@ -113,13 +121,24 @@ class TransformCommand final : public Command {
       opened.judge = opened.of_folder.get();
       return opened;
     }
-    CUCO_TRY_ASSIGN(ReadProgram read, read_program(file_, includes_, flags_));
-    if (overlap_) opened.graph = std::move(read.graph);
+    CUCO_TRY_ASSIGN(ReadProgram read, read_program(files_, includes_, flags_));
     CUCO_TRY_ASSIGN(opened.program,
-                    open_program({{file_}, ranks_.value_or(4), args_, includes_, flags_}, options));
+                    open_program({files_, ranks_.value_or(4), args_, includes_, flags_}, options));
     opened.source = opened.program->source;
     opened.judge = opened.program->judge.get();
+    if (!overlap_) return opened;
+    // Places in the graph are those of the text that changes, with its headers.
+    opened.graph = std::move(read.graph);
+    if (read.text != opened.source) {
+      CUCO_TRY_ASSIGN(opened.graph, analyse_text(files_, opened.source, includes_, flags_));
+    }
     return opened;
+  }
+
+  /// What does not communicate is written as it is, changes.diff still last.
+  static void add_beside(const OpenedProgram& program, Transformed& transformed) {
+    transformed.files.insert(transformed.files.end() - 1, program.beside.begin(),
+                             program.beside.end());
   }
 
   Result<void> write(const Transformed& transformed) const {
@@ -153,7 +172,7 @@ class TransformCommand final : public Command {
                                     const candidate::Outcome& outcome,
                                     const Transformed& transformed) const {
     const auto* scored = std::get_if<candidate::Scored>(&outcome);
-    Json json{{"program", file_.string()},
+    Json json{{"program", file().string()},
               {"verdict", judge.verdict(outcome)},
               {"replaced", transformed.replaced}};
     if (scored != nullptr) {
@@ -169,7 +188,7 @@ class TransformCommand final : public Command {
     return to_text(json) + "\n";
   }
 
-  system::Path file_;
+  std::vector<system::Path> files_;
   system::Path folder_;
   std::optional<int> ranks_;
   std::string topology_;

@@ -9,7 +9,9 @@
 
 #include "analysis/analyse.h"
 #include "base/text.h"
+#include "cli/programs/program_files.h"
 #include "fabric/topology.h"
+#include "system/os/environment.h"
 #include "targets/virtual/machine_files.h"
 #include "workload/workload.h"
 
@@ -34,6 +36,18 @@ Error first_problem(const system::Path& file, const std::vector<std::string>& pr
   const auto more = problems.size() > 1 ? fmt::format(" (and {} more)", problems.size() - 1) : "";
   return invalid(fmt::format("{}:{}: does not compile: {}{}", file.string(),
                              problem.substr(0, colon), problem.substr(colon + 2), more));
+}
+
+Result<std::string> read_source(const system::Path& file) {
+  if (!is_source_name(file)) return invalid("not a CUDA source (.cu): " + file.string());
+  return system::read_file(file, kLargestProgram);
+}
+
+bool has_cuda(const analysis::CommunicationGraph& graph) {
+  return !graph.kernels.empty() || !graph.operations.empty();
+}
+Error no_cuda(const std::string& who) {
+  return invalid(who + " no CUDA in it: no kernel and no call of CUDA or NCCL");
 }
 
 }  // namespace
@@ -90,6 +104,19 @@ Result<void> check_exists(const system::Path& path) {
   return {};
 }
 
+Result<analysis::CommunicationGraph> analyse_text(const std::vector<system::Path>& files,
+                                                  const std::string& text,
+                                                  const std::vector<std::string>& includes,
+                                                  const std::vector<std::string>& flags) {
+  CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
+  analysis::AnalysisOptions options{.cuda = {}, .include_paths = {include}, .flags = flags};
+  for (const system::Path& file : files) {
+    for (const system::Path& folder : include_folders(file, includes))
+      options.include_paths.push_back(folder);
+  }
+  return analysis::analyse(files.front().filename().string(), text, options);
+}
+
 Result<ReadProgram> read_program(const system::Path& path,
                                  const std::vector<std::string>& includes,
                                  const std::vector<std::string>& flags) {
@@ -104,21 +131,43 @@ Result<ReadProgram> read_program(const system::Path& path,
     read.name = workload.name;
     read.topology = workload.topology;
     read.ranks = workload.ranks;
-  } else if (!is_source_name(path)) {
-    return invalid(fmt::format("not a CUDA source (.cu): {}", path.string()));
   }
-  CUCO_TRY_ASSIGN(const std::string text, system::read_file(file, kLargestProgram));
-  CUCO_TRY_ASSIGN(const system::Path include, system::find_data("include"));
-  analysis::AnalysisOptions options{
-      .cuda = {}, .include_paths = include_folders(file, includes), .flags = flags};
-  options.include_paths.insert(options.include_paths.begin(), include);
-  CUCO_TRY_ASSIGN(read.graph, analysis::analyse(file.filename().string(), text, options));
+  CUCO_TRY_ASSIGN(read.text, read_source(file));
+  CUCO_TRY_ASSIGN(read.graph, analyse_text({file}, read.text, includes, flags));
   if (!read.graph.problems.empty()) return first_problem(file, read.graph.problems);
-  if (read.graph.kernels.empty() && read.graph.operations.empty()) {
-    return invalid(
-        fmt::format("{} has no CUDA in it: no kernel and no call of CUDA or NCCL", file.string()));
-  }
+  if (!has_cuda(read.graph)) return no_cuda(file.string() + " has");
   return read;
+}
+
+Result<ReadProgram> read_program(const std::vector<system::Path>& files,
+                                 const std::vector<std::string>& includes,
+                                 const std::vector<std::string>& flags) {
+  if (files.size() == 1) return read_program(files.front(), includes, flags);
+  bool any_cuda = false;
+  for (const system::Path& file : files) {
+    CUCO_TRY_ASSIGN(const std::string text, read_source(file));
+    CUCO_TRY_ASSIGN(const auto graph, analyse_text({file}, text, includes, flags));
+    if (!graph.problems.empty()) return first_problem(file, graph.problems);
+    any_cuda = any_cuda || has_cuda(graph);
+  }
+  if (!any_cuda) return no_cuda("these files have");
+  ReadProgram read;
+  read.name = files.front().filename().string();
+  const system::Path cache = system::cache_folder(system::Environment::current());
+  CUCO_TRY_ASSIGN(ProgramFiles one, read_program_files(files, cache));
+  read.text = std::move(one.text);
+  CUCO_TRY_ASSIGN(read.graph, analyse_text(files, read.text, includes, flags));
+  if (read.graph.problems.empty()) return read;
+  return invalid(fmt::format("the files of {} that call NCCL do not compile as one text: {}",
+                             read.name, read.graph.problems.front()));
+}
+
+Result<ReadProgram> read_sources(std::vector<system::Path>& files,
+                                 const std::vector<std::string>& includes,
+                                 const std::vector<std::string>& flags) {
+  CUCO_TRY(check_exists(files.front()));
+  CUCO_TRY_ASSIGN(files, main_first(std::move(files)));
+  return read_program(files, includes, flags);
 }
 
 Result<design::TopologyFacts> topology_facts(const std::string& name, int ranks) {

@@ -18,6 +18,7 @@ struct ReadProgram {
   std::string name;      ///< Of the file or the workload.
   std::string topology;  ///< Of the workload; empty for a file.
   int ranks = 0;         ///< Of the workload; 0 for a file.
+  std::string text;      ///< What was analysed.
   analysis::CommunicationGraph graph;
 };
 
@@ -35,6 +36,24 @@ struct ReadProgram {
 [[nodiscard]] Result<ReadProgram> read_program(const system::Path& path,
                                                const std::vector<std::string>& includes = {},
                                                const std::vector<std::string>& flags = {});
+
+/// The same for the sources of one program, the one with main() first: each must compile by itself,
+/// and those that communicate are analysed as one text.
+[[nodiscard]] Result<ReadProgram> read_program(const std::vector<system::Path>& files,
+                                               const std::vector<std::string>& includes,
+                                               const std::vector<std::string>& flags);
+
+/// The same for files in any order, which is mended.
+[[nodiscard]] Result<ReadProgram> read_sources(std::vector<system::Path>& files,
+                                               const std::vector<std::string>& includes,
+                                               const std::vector<std::string>& flags);
+
+/// The graph of a text that was made from these files; problems are in it.
+[[nodiscard]] Result<analysis::CommunicationGraph> analyse_text(
+    const std::vector<system::Path>& files,
+    const std::string& text,
+    const std::vector<std::string>& includes,
+    const std::vector<std::string>& flags);
 
 /// Where the headers of a file are: beside it, and in the folders that are named.
 [[nodiscard]] std::vector<system::Path> include_folders(const system::Path& file,

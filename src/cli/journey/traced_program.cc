@@ -98,8 +98,10 @@ Result<std::vector<Reported>> run_program(const TraceRequest& request) {
   std::vector<std::string> flags = request.flags;
   for (const std::string& folder : request.includes)
     flags.push_back("-I" + std::filesystem::absolute(folder).string());
+  std::vector<system::Path> sources{request.program};
+  sources.insert(sources.end(), request.others.begin(), request.others.end());
   CUCO_TRY_ASSIGN(const system::Path program,
-                  run::build_program({.sources = {request.program},
+                  run::build_program({.sources = std::move(sources),
                                       .flags = std::move(flags),
                                       .cache = system::cache_folder(system::Environment::current()),
                                       .sm = gpu.compute_major * 10 + gpu.compute_minor}));

@@ -18,8 +18,9 @@
 namespace cuco::cli {
 
 struct TraceRequest {
-  system::Path program;  ///< A source with main(), or a workload's folder.
-  int ranks = 4;         ///< Of a source.
+  system::Path program;                   ///< A source with main(), or a workload's folder.
+  std::vector<system::Path> others = {};  ///< Its other sources.
+  int ranks = 4;                          ///< Of a source.
   std::vector<std::string> includes, flags, arguments;
   std::function<void(std::string_view)> progress;
 };

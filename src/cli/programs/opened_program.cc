@@ -46,7 +46,8 @@ Result<OpenedProgram> open_program(const ProgramUse& use, judge::JudgeOptions op
   CUCO_TRY(system::write_file(program.seed, read.text));
   options.workload = copy.path();
   CUCO_TRY_ASSIGN(auto judge, judge::WholeProgramJudge::create(std::move(program), options));
-  return OpenedProgram{std::move(copy), std::move(read.text), std::move(judge)};
+  return OpenedProgram{std::move(copy), std::move(read.text), std::move(read.to_write),
+                       std::move(judge)};
 }
 
 Error described_twice() {

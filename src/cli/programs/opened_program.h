@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "judge/whole/whole_program_judge.h"
+#include "program/source.h"
 #include "system/os/files.h"
 
 namespace cuco::cli {
@@ -25,6 +26,7 @@ struct ProgramUse {
 struct OpenedProgram {
   system::TempFolder copy;  ///< Holds the seed alone: what lies beside the file is not judged.
   std::string source;       ///< With the headers that lie beside it.
+  std::vector<program::File> beside;  ///< Sources that are compiled with it.
   std::unique_ptr<judge::WholeProgramJudge> judge;
 };
 

@@ -32,6 +32,20 @@ Result<std::string> with_headers(const system::Path& file) {
   return program::joined({file.string(), std::move(text)}, header_beside, kLargestFile);
 }
 
+/// Files of several folders may have the same name; that of the first is taken.
+std::string own_name(const system::Path& file,
+                     const system::Path& first,
+                     const std::vector<program::File>& others) {
+  std::string name = file.filename().string();
+  const auto is_taken = [&] {
+    return system::Path(name).stem() == first.stem() ||
+           std::ranges::find(others, name, &program::File::path) != others.end();
+  };
+  for (int number = 2; is_taken(); ++number)
+    name = fmt::format("{}_{}{}", file.stem().string(), number, file.extension().string());
+  return name;
+}
+
 bool communicates(const std::string& text) {
   const auto names = program::identifiers(text);
   return std::ranges::any_of(
@@ -90,6 +104,7 @@ Result<ProgramFiles> read_program_files(const std::vector<system::Path>& files,
       CUCO_TRY(system::make_folder(folder));
       CUCO_TRY(system::write_file(kept, text));
       read.beside.push_back(std::filesystem::absolute(kept));
+      read.to_write.push_back({own_name(file, files.front(), read.to_write), std::move(text)});
     }
   }
   return read;

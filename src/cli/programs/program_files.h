@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "program/source.h"
 #include "system/os/files.h"
 
 namespace cuco::cli {
@@ -17,6 +18,8 @@ struct ProgramFiles {
   std::string text;
   /// The other sources, with their headers, in files named by what is in them.
   std::vector<system::Path> beside;
+  /// The same under names of their own, for a folder that holds the program.
+  std::vector<program::File> to_write;
 };
 
 /// Does it define main()? A split program does not.
