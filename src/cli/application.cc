@@ -11,6 +11,7 @@
 #include "cli/build_information.h"
 #include "cli/commands/commands.h"
 #include "cli/terminal/help.h"
+#include "cli/terminal/interrupt.h"
 #include "cli/terminal/parse_arguments.h"
 #include "cli/terminal/program_arguments.h"
 #include "cli/version.h"
@@ -152,7 +153,9 @@ ExitCode run_command(const Chosen& chosen,
                   .json = global.json,
                   .config_problem = std::move(config_problem),
                   .command = chosen.entry->name};
-  const auto result = chosen.command->run(context);
+  auto result = chosen.command->run(context);
+  // What fails after Ctrl-C has not failed.
+  if (!result && InterruptScope::requested()) result = ExitCode::Interrupted;
   if (!result) {
     terminal.error(result.error().message());
     return exit_code_of(result.error().kind());

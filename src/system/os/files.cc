@@ -193,31 +193,4 @@ Result<Path> find_data(const Path& relative) {
                fmt::format("incomplete installation: {} not found", relative.string())};
 }
 
-Result<TempFolder> TempFolder::create(std::string_view prefix, const Path& parent) {
-  Path where = parent;
-  if (where.empty()) {
-    const char* tmpdir = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): read only
-    where = tmpdir != nullptr && *tmpdir != '\0' ? tmpdir : "/tmp";
-  }
-  std::string pattern = (where / fmt::format("{}.XXXXXX", prefix)).string();
-  if (::mkdtemp(pattern.data()) == nullptr) return os_error(quoted("make folder in", where));
-  return TempFolder(Path(pattern));
-}
-
-TempFolder& TempFolder::operator=(TempFolder&& other) noexcept {
-  std::swap(path_, other.path_);
-  return *this;
-}
-
-TempFolder::~TempFolder() {
-  std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
-}
-
-Path TempFolder::keep() {
-  Path kept = std::move(path_);
-  path_.clear();
-  return kept;
-}
-
 }  // namespace cuco::system

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "system/folders/temp_folders.h"
 #include "system/os/streams.h"
 
 namespace cuco::system {
@@ -103,6 +105,31 @@ TEST(Files, DevicesAndPipesAreWrittenIntoNotReplaced) {
     EXPECT_TRUE(write_file("/dev/fd/" + std::to_string(ends[1]), "text"));
   }
   EXPECT_EQ(*read_to_end(read_end.get(), 100), "text");
+}
+
+TEST(TempFolder, OfAProcessThatWasKilledIsRemovedByTheNext) {
+  const TempFolder place = *TempFolder::create();
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Result<TempFolder> folder = TempFolder::create("cuco-x", place.path());
+    const std::string name = folder->path().string();
+    ::_exit(write_all(ends[1], name).has_value() ? 0 : 1);  // no destructor, as if it was killed
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  ::close(ends[1]);
+  const Fd read_end(ends[0]);
+  const Path abandoned = *read_to_end(read_end.get(), 1000);
+  ASSERT_TRUE(fs::exists(abandoned));
+  const TempFolder mine = *TempFolder::create("cuco-y", place.path());
+  ASSERT_TRUE(make_folder(place.path() / "somebody.own-abcdef"));
+  remove_abandoned_folders(place.path(), /*young_seconds=*/-1);
+  EXPECT_FALSE(fs::exists(abandoned));
+  EXPECT_TRUE(fs::exists(mine.path()));  // it is locked
+  EXPECT_TRUE(fs::exists(place.path() / "somebody.own-abcdef"));
 }
 
 TEST(Files, AppendingAddsToTheEndAndMakesTheFile) {
