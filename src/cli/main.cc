@@ -11,10 +11,17 @@
 int main(int argc, char** argv) {
   try {
     const std::vector<std::string> words(argv + 1, argv + argc);
-    return static_cast<int>(cuco::cli::run_application(words, stdout, stderr));
+    const auto code = cuco::cli::run_application(words, stdout, stderr);
+    // What nobody could read was not done: a full disk, a closed descriptor.
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return static_cast<int>(code);
+    std::fputs("cuco: not all of the output could be written\n", stderr);
+    return static_cast<int>(code == cuco::cli::ExitCode::Done ? cuco::cli::ExitCode::JobFailed
+                                                              : code);
   } catch (const std::filesystem::filesystem_error& failure) {
     // A name that the system does not take: too long, links in a circle, a closed folder.
-    std::fprintf(stderr, "cuco: %s: %s\n", cuco::printable(failure.path1().string()).c_str(),
+    const std::string path = failure.path1().string();
+    std::fprintf(stderr, "cuco: %s: %s\n",
+                 path.empty() ? "the current folder" : cuco::printable(path).c_str(),
                  failure.code().message().c_str());
     return static_cast<int>(cuco::cli::ExitCode::BadUsage);
   } catch (const std::exception& failure) {

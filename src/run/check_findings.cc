@@ -16,6 +16,7 @@
 #include "system/jobs/process.h"
 #include "system/os/environment.h"
 #include "system/os/files.h"
+#include "targets/virtual/run_trace.h"
 
 namespace cuco::run {
 namespace {
@@ -150,7 +151,7 @@ Result<void> CheckFlags::check() const {
   }
   // A mistake in the file must show before a run of minutes, not after it.
   CUCO_TRY(read_suppressions(suppressions));
-  return {};
+  return json.empty() ? Result<void>() : targets::check_trace_file(json, "report");
 }
 
 bool ran_to_its_end(const targets::RunEnding& ending) {

@@ -188,6 +188,7 @@ void ProfileFlags::declare(cli::Arguments& arguments) {
 }
 
 Result<void> ProfileFlags::check() const {
+  if (!file.empty()) CUCO_TRY(targets::check_trace_file(file, "profile"));
   return timeline.empty() ? Result<void>() : targets::check_trace_file(timeline);
 }
 

@@ -62,13 +62,16 @@ Result<std::vector<candidate::Event>> parse_recording(std::string_view text) {
   return events;
 }
 
-Result<void> write_run(std::span<const candidate::Event> events, const RunFolder& folder) {
-  CUCO_TRY(system::make_folder(folder.path));
-  CUCO_TRY_ASSIGN(const system::Fd lock, lock_run(folder));
+namespace {
+
+void remove_database(const RunFolder& folder) {
   for (const char* suffix : {"", "-wal", "-shm"}) {
     std::error_code ignored;  // What is not there need not go.
     std::filesystem::remove(folder.database().string() + suffix, ignored);
   }
+}
+
+Result<void> write_events(std::span<const candidate::Event> events, const RunFolder& folder) {
   RecordedClock clock;
   CUCO_TRY_ASSIGN(const auto store,
                   SqliteStore::open(folder.database(), OpenMode::ReadWrite, clock));
@@ -77,6 +80,18 @@ Result<void> write_run(std::span<const candidate::Event> events, const RunFolder
     CUCO_TRY(store->append(event.body));
   }
   return {};
+}
+
+}  // namespace
+
+Result<void> write_run(std::span<const candidate::Event> events, const RunFolder& folder) {
+  CUCO_TRY(system::make_folder(folder.path));
+  CUCO_TRY_ASSIGN(const system::Fd lock, lock_run(folder));
+  remove_database(folder);
+  auto written = write_events(events, folder);
+  // Half a run would look like a whole one.
+  if (!written) remove_database(folder);
+  return written;
 }
 
 }  // namespace cuco::store

@@ -448,10 +448,10 @@ Result<void> write_trace(std::span<const TracedRun> runs, const system::Path& fi
   return system::write_file(file, to_text(trace));
 }
 
-Result<void> check_trace_file(const system::Path& file) {
+Result<void> check_trace_file(const system::Path& file, std::string_view what) {
   const auto refused = [&](std::string_view why) {
     return Error{ErrorKind::InvalidInput,
-                 fmt::format("no timeline can be written to '{}': {}", file.string(), why)};
+                 fmt::format("no {} can be written to '{}': {}", what, file.string(), why)};
   };
   std::error_code code;
   const auto type = std::filesystem::status(file, code).type();

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/json.h"
 #include "base/result.h"
@@ -31,7 +32,8 @@ struct TracedRun {
 [[nodiscard]] Result<Json> trace_of(std::span<const TracedRun> runs);
 [[nodiscard]] Result<void> write_trace(std::span<const TracedRun> runs, const system::Path& file);
 
-/// Before anything is run for it: InvalidInput where no trace can be written.
-[[nodiscard]] Result<void> check_trace_file(const system::Path& file);
+/// Before anything is run for it: InvalidInput where no trace (or whatever it is) can be written.
+[[nodiscard]] Result<void> check_trace_file(const system::Path& file,
+                                            std::string_view what = "timeline");
 
 }  // namespace cuco::targets

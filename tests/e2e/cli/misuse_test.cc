@@ -171,6 +171,23 @@ TEST(Misuse, OfBestAndInitDoesNotOverwrite) {
                                                       }));
 }
 
+TEST(Misuse, OfWhereResultsGoIsToldBeforeAnythingRuns) {
+  const Shell shell = [] {
+    Shell made;
+    made.write("p", "#!/bin/sh\necho it runs\n");
+    (void)made("chmod +x p");
+    return made;
+  }();
+  expect_golden("misuse-places",
+                transcript(shell, {
+                                      "cuco run --check --json no/f.json p",
+                                      "cuco run --profile-json / p",
+                                      "cuco run --timeline /dev/null p",
+                                      "cuco config >/dev/full",
+                                      "mkdir gone; cd gone; rmdir ../gone; cuco run p",
+                                  }));
+}
+
 TEST(Misuse, OfInitTakesNothingFromWhoHasAProgramThere) {
   const Shell shell;
   (void)shell("mkdir mine");
