@@ -451,7 +451,7 @@ TEST_F(Sections, GoInAStatedOrderWhereAPromptIsTooLong) {
     return text_for({.history = history});
   };
   EXPECT_EQ(at(100000).find("Left out"), std::string::npos);
-  EXPECT_NE(at(11500).find("too long: the example.)"), std::string::npos) << at(11500).size();
+  EXPECT_NE(at(11800).find("too long: the example.)"), std::string::npos) << at(11800).size();
   const auto shorter = at(7000);
   EXPECT_NE(shorter.find("too long: the example, what blocks touch, the analysis of the seed"),
             std::string::npos)
