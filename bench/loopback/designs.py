@@ -3,7 +3,8 @@
 """The four distributed workloads on loopback: seed, expert's and hand-written designs, measured.
 
     designs.py CUCO [--on loopback] [--use full] [--network none,NAME…] [--predicted FILE] [--out FILE]
-               [--seconds 400] [--more FOLDER] [--without DESIGN,…] [WORKLOAD…]
+               [--seconds 400] [--more FOLDER] [--only DESIGN,…] [--without DESIGN,…]
+               [--work FOLDER] [--build-only] [--patience 10] [WORKLOAD…]
 
 Builds each design (with --more those of FOLDER/WORKLOAD/NAME.cu, too) and runs it with as many ranks
 as its workload has, once for each network ("none": at the GPU's own speed). Designs whose traffic was
@@ -65,6 +66,8 @@ def words_of(workload, shape):
 
 def build(work, name, command):
     target = work / name
+    if target.exists():
+        return target
     done = subprocess.run([*map(str, command), "-o", str(target)], capture_output=True, text=True)
     if done.returncode != 0:
         print(f"{name} does not build:\n{done.stderr[-2000:]}", file=sys.stderr)
@@ -77,6 +80,7 @@ def build_all(arguments, work):
     include = f"-I{ROOT / 'include'}"
     nvcc = ["nvcc", "-std=c++20", "-O3", "-cudart", "shared", include, "-gencode",
             f"arch=compute_{arguments.arch},code=[compute_{arguments.arch},sm_{arguments.arch}]"]
+    traced = ["-include", ROOT / "bench/loopback/traced.h"]
     # Ranks are threads that each load a copy of a design: "unique" symbols would be one for all copies.
     commands = {"time_design": [*nvcc, ROOT / "bench/loopback/time_design.cc", "-ldl", "-lnccl"]}
     for name in arguments.workloads:
@@ -86,27 +90,28 @@ def build_all(arguments, work):
         if arguments.more:
             found += [(path.stem, path) for path in sorted((arguments.more / name).glob("*.cu"))]
         for design, path in found:
-            if design not in arguments.without.split(","):
+            wanted = not arguments.only or design in arguments.only.split(",")
+            if wanted and design not in arguments.without.split(","):
                 commands[f"{name}.{design}.so"] = [*nvcc, "-shared", "-Xcompiler", "-fPIC,-fno-gnu-unique",
-                                                   "-DNCCL_GIN_GDAKI_ENABLE=0", path, "-lnccl"]
+                                                   "-DNCCL_GIN_GDAKI_ENABLE=0", *traced, path, "-lnccl"]
     with concurrent.futures.ThreadPoolExecutor() as pool:
         return dict(zip(commands, pool.map(lambda each: build(work, *each), commands.items())))
 
 
 def measure(arguments, network, ranks, program, words):
     """One run: its own figures, and what cuco says of the traffic."""
-    command = [arguments.cuco, "--json", "run", "--on", arguments.on]
+    command = [arguments.cuco, "--json", "--set", f"run.patience={arguments.patience}s", "run", "--on", arguments.on]
     if network != "none":
         command += ["--topology", network]
     command += ["--ranks", ranks, program, "--", *words]
     try:
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=120)
-    except subprocess.TimeoutExpired:
-        return {"failed": "no end within 120 s"}
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=60 + 4 * arguments.patience)
+    except subprocess.TimeoutExpired as stopped:
+        return {"failed": "does not end\n" + str(stopped.stderr)[-3000:]}
     # On real GPUs the program's own output goes to standard error, beside what cuco says.
     own = re.search(r'^\{"median_us".*\}$', done.stdout + done.stderr, re.M)
     if done.returncode != 0 or not own:
-        return {"failed": f"exit {done.returncode}: " + done.stderr.strip()[-500:]}
+        return {"failed": f"exit {done.returncode}: " + done.stderr.strip()[-3000:]}
     row = json.loads(own.group(0))
     report = next((json.loads(line) for line in done.stdout.splitlines() if '"pacing"' in line), {})
     row |= {key: report[key] for key in ("pacing", "put_bytes", "collective_bytes", "pacing_error") if key in report}
@@ -181,6 +186,11 @@ def conditions():
             "time": "from a common start to the end of the slowest rank's stream, launch included, caches warm"}
 
 
+def save(arguments, ways, rows, missing):
+    record = conditions() | {"on": arguments.on, "starts": ways, "rows": rows, "missing": missing}
+    arguments.out.write_text(json.dumps(record, indent=1) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("cuco")
@@ -191,9 +201,13 @@ def main():
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=400)
     parser.add_argument("--iterations", default="11")
+    parser.add_argument("--patience", type=int, default=10, help="seconds without progress that end a run")
     parser.add_argument("--arch", default="90")
     parser.add_argument("--more", type=pathlib.Path, help="folder of further designs")
     parser.add_argument("--without", default="", help="designs to leave out")
+    parser.add_argument("--only", default="", help="designs to measure, of those that there are")
+    parser.add_argument("--work", type=pathlib.Path, help="folder for what is built")
+    parser.add_argument("--build-only", action="store_true")
     parser.add_argument("--starts", action="store_true", help="first try each way of starting a program")
     parser.add_argument("workloads", nargs="*")
     arguments = parser.parse_intermixed_args()
@@ -203,11 +217,12 @@ def main():
     rows, missing = [], []
     ways = list(starts(arguments.cuco)) if arguments.starts else []
     with tempfile.TemporaryDirectory() as scratch:
-        work = pathlib.Path(scratch)
+        work = arguments.work or pathlib.Path(scratch)
+        work.mkdir(exist_ok=True)
         programs = build_all(arguments, work)
         harness = programs["time_design"]
-        if harness is None:
-            sys.exit(1)
+        if harness is None or arguments.build_only:
+            sys.exit(1 if None in programs.values() else 0)
         for name in arguments.workloads:
             workload = tomllib.loads((ROOT / "workloads" / name / "workload.toml").read_text())
             oracle = programs[f"{name}.oracle.so"]
@@ -224,13 +239,15 @@ def main():
                             continue
                         words = [program, oracle, workload["ranks"], arguments.iterations, *words_of(workload, shape)]
                         row = measure(arguments, network, workload["ranks"], harness, words)
+                        said = row.get("median_us") or row["failed"][:700]
+                        print(f"    {time.monotonic() - begin:.0f} s: {design}: {said}", file=sys.stderr, flush=True)
                         group.append({"workload": name, "shape": shape["name"], "network": network, "design": design} | row)
                     print(f"{name}, {shape['name']}, network {network}:", *compare(group, predicted), sep="\n", flush=True)
                     rows += group
+                    if arguments.out:
+                        save(arguments, ways, rows, missing)
     for each in missing:
         print("not measured, out of time:", *each)
-    if arguments.out:
-        arguments.out.write_text(json.dumps(conditions() | {"on": arguments.on, "starts": ways, "rows": rows, "missing": missing}, indent=1) + "\n")
     sys.exit(1 if any("failed" in row for row in rows) else 0)
 
 

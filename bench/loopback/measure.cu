@@ -10,10 +10,11 @@
 namespace {
 
 /// Rank 0 and 1 answer each other's signals; each signal follows a small put.
-__global__ void ping_pong(ncclDevComm comm, ncclWindow_t window, size_t bytes, int rounds) {
+/// `before`: signals of earlier calls; to read them here would be a race with the peer's first.
+__global__ void ping_pong(
+    ncclDevComm comm, ncclWindow_t window, size_t bytes, int rounds, uint64_t before) {
   ncclGin gin{comm, 0};
   const int peer = 1 - comm.rank;
-  const uint64_t before = gin.readSignal(0);
   for (int i = 1; i <= rounds; ++i) {
     if (comm.rank == 1) gin.waitSignal(ncclCoopThread(), 0, before + i);
     gin.put(ncclTeamWorld(comm), peer, window, 0, window, 1 << 20, bytes, ncclGin_SignalInc{0},
@@ -23,22 +24,26 @@ __global__ void ping_pong(ncclDevComm comm, ncclWindow_t window, size_t bytes, i
   gin.flush(ncclCoopThread());
 }
 
-/// One put from rank 0 to rank 1.
+/// One put from rank 0 to rank 1. The clock is the GPU's, and so the same for both: from before the
+/// put to behind the wait.
 __global__ void one_put(ncclDevComm comm, ncclWindow_t window, size_t bytes, long long* clocks) {
   ncclGin gin{comm, 0};
   const uint64_t before = gin.readSignal(1);
   ncclLsaBarrierSession<ncclCoopThread> barrier{ncclCoopThread(), comm, ncclTeamTagLsa(), 0};
   barrier.sync(ncclCoopThread(), cuda::memory_order_acq_rel);
+  long long now;
   if (comm.rank == 0) {
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+    clocks[0] = now;
     gin.put(ncclTeamWorld(comm), 1, window, 0, window, 0, bytes, ncclGin_SignalInc{1},
             ncclGin_None{}, ncclCoopThread());
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+    clocks[1] = now;
     gin.flush(ncclCoopThread());
   } else if (comm.rank == 1) {
-    long long begin, end;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
     gin.waitSignal(ncclCoopThread(), 1, before + 1);
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(end));
-    *clocks = end - begin;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+    clocks[2] = now;
   }
 }
 
@@ -71,6 +76,20 @@ __global__ void spread(ncclDevComm comm, ncclWindow_t window, size_t lines) {
       target[i] = source[i];
   }
   barrier.sync(ncclCoopCta(), cuda::memory_order_release);
+}
+
+/// Many puts in a row from every rank to the next one, each with a signal; until all have come.
+__global__ void burst(ncclDevComm comm, ncclWindow_t window, size_t bytes, int puts) {
+  ncclGin gin{comm, 0};
+  const uint64_t before = gin.readSignal(2);
+  ncclLsaBarrierSession<ncclCoopThread> barrier{ncclCoopThread(), comm, ncclTeamTagLsa(), 0};
+  barrier.sync(ncclCoopThread(), cuda::memory_order_acq_rel);
+  for (int i = 0; i < puts; ++i) {
+    gin.put(ncclTeamWorld(comm), (comm.rank + 1) % comm.nRanks, window, (1 << 20) + i * bytes,
+            window, i * bytes, bytes, ncclGin_SignalInc{2}, ncclGin_None{}, ncclCoopThread());
+  }
+  gin.waitSignal(ncclCoopThread(), 2, before + puts);
+  gin.flush(ncclCoopThread());
 }
 
 /// Keeps multiprocessors busy.
@@ -139,6 +158,79 @@ void show_partitions(const std::vector<Rank>& ranks) {
   say("partitions_disjoint", disjoint ? 1 : 0, "bool");
 }
 
+double time_barrier(const std::vector<Rank>& ranks, const std::vector<ncclDevComm>& comms) {
+  std::vector<double> times;
+  for (int i = 0; i < 5; ++i) {
+    times.push_back(time_on_all(ranks, [&](const Rank& r) {
+                      barriers<<<1, 128, 0, r.stream>>>(comms[r.rank], 2000);
+                    }) /
+                    2000);
+  }
+  return median(times);
+}
+
+/// Puts of all sizes, one at a time, then in bursts.
+void measure_small(const std::vector<Rank>& ranks,
+                   const std::vector<ncclDevComm>& comms,
+                   const Windows& w) {
+  long long* clocks = upload(1, std::vector<long long>(3));
+  for (const size_t bytes : {8, 1024, 4096, 16384, 65536, 262144, 1048576}) {
+    std::vector<double> times, posts;
+    for (int i = 0; i < 21; ++i) {
+      time_on_all(ranks, [&](const Rank& r) {
+        one_put<<<1, 1, 0, r.stream>>>(comms[r.rank], w.windows[r.rank], bytes, clocks);
+      });
+      CUDA(cudaSetDevice(1));
+      const auto seen = download<long long>(clocks, 3);
+      times.push_back((seen[2] - seen[0]) / 1e3);
+      posts.push_back((seen[1] - seen[0]) / 1e3);
+    }
+    say(("put_" + std::to_string(bytes) + "B").c_str(), median(times), "us");
+    say(("put_" + std::to_string(bytes) + "B_worst").c_str(),
+        *std::max_element(times.begin() + 1, times.end()), "us");
+    if (bytes == 8) say("post_8B", median(posts), "us");
+  }
+  for (const size_t bytes : {64, 4096, 16384}) {
+    std::vector<double> times;
+    for (int i = 0; i < 7; ++i) {
+      times.push_back(time_on_all(ranks, [&](const Rank& r) {
+        burst<<<1, 1, 0, r.stream>>>(comms[r.rank], w.windows[r.rank], bytes, 64);
+      }));
+    }
+    say(("burst_64_of_" + std::to_string(bytes) + "B").c_str(), median(times), "us");
+  }
+}
+
+/// Host-driven, for comparison with the model.
+void measure_collective(const std::vector<Rank>& ranks, const Windows& w, const std::string& name) {
+  const size_t kib = name.find("64KiB") != name.npos    ? 64
+                     : name.find("16MiB") != name.npos ? 16 << 10
+                                                       : 64 << 10;
+  const size_t bytes = kib << 10;
+  const int n = static_cast<int>(ranks.size());
+  std::vector<double> times;
+  for (int i = 0; i < 9; ++i) {
+    const double begin = now_us();
+    NCCL(ncclGroupStart());
+    for (const Rank& r : ranks) {
+      char* memory = static_cast<char*>(w.memory[r.rank]);
+      if (name.rfind("all_reduce", 0) == 0) {
+        NCCL(ncclAllReduce(memory, memory, bytes / 4, ncclFloat, ncclSum, r.comm, r.stream));
+      } else if (name.rfind("all_gather", 0) == 0) {
+        NCCL(ncclAllGather(memory + r.rank * bytes, memory, bytes, ncclInt8, r.comm, r.stream));
+      } else {
+        NCCL(ncclSend(memory, bytes, ncclInt8, (r.rank + 1) % n, r.comm, r.stream));
+        NCCL(ncclRecv(memory + (size_t(64) << 20), bytes, ncclInt8, (r.rank + n - 1) % n, r.comm,
+                      r.stream));
+      }
+    }
+    NCCL(ncclGroupEnd());
+    synchronise(ranks);
+    times.push_back(now_us() - begin);
+  }
+  say(name.c_str(), median(times), "us");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -153,6 +245,8 @@ int main(int argc, char** argv) {
   const Windows w = make_windows(ranks, size_t(256) << 20);
   if (what == "unpaced") {
     show_partitions(ranks);
+    say("lsa_barrier", time_barrier(ranks, comms), "us");
+    uint64_t answered = 0;
     for (size_t bytes : {size_t(8), size_t(65536)}) {
       std::vector<double> times;
       constexpr int kRounds = 500;
@@ -160,21 +254,16 @@ int main(int argc, char** argv) {
         const std::vector<Rank> two(ranks.begin(), ranks.begin() + 2);
         times.push_back(time_on_all(two, [&](const Rank& r) {
                           ping_pong<<<1, 1, 0, r.stream>>>(comms[r.rank], w.windows[r.rank], bytes,
-                                                           kRounds);
+                                                           kRounds, answered);
                         }) /
                         kRounds);
+        answered += kRounds;
       }
       say(bytes == 8 ? "put_signal_round_trip_8B" : "put_signal_round_trip_64KiB", median(times),
           "us");
     }
     std::vector<double> times;
-    for (int i = 0; i < 5; ++i) {
-      times.push_back(time_on_all(ranks, [&](const Rank& r) {
-                        barriers<<<1, 128, 0, r.stream>>>(comms[r.rank], 2000);
-                      }) /
-                      2000);
-    }
-    say("lsa_barrier", median(times), "us");
+    say("lsa_barrier_beside_puts", time_barrier(ranks, comms), "us");
     const size_t lines = (size_t(256) << 20) / n / 16;
     cudaDeviceProp properties;
     CUDA(cudaGetDeviceProperties(&properties, 0));
@@ -187,7 +276,19 @@ int main(int argc, char** argv) {
     }
     say("lsa_bandwidth", double(n) * (n - 1) * lines * 16 / median(times) / 1e6, "TB/s");
   }
-  long long* clocks = upload(1, std::vector<long long>(1));
+  if (what == "small") {
+    measure_small(ranks, comms, w);
+  } else if (what == "collectives") {
+    for (const char* name : {"all_reduce_64MiB", "all_reduce_64KiB", "all_gather_16MiB",
+                             "send_receive_16MiB", "send_receive_64KiB"})
+      measure_collective(ranks, w, name);
+  }
+  if (what == "small" || what == "collectives") {
+    free_all();
+    std::printf("measured %d ranks, %s: ok\n", n, what.c_str());
+    return 0;
+  }
+  long long* clocks = upload(1, std::vector<long long>(3));
   float* busy = upload(1, std::vector<float>(1 << 20));
   for (const bool computing : {false, true}) {
     std::vector<double> times;
@@ -200,28 +301,14 @@ int main(int argc, char** argv) {
         one_put<<<1, 1, 0, r.stream>>>(comms[r.rank], w.windows[r.rank], size_t(64) << 20, clocks);
       });
       CUDA(cudaDeviceSynchronize());
-      times.push_back(download<long long>(clocks, 1)[0] / 1e3);
+      const auto seen = download<long long>(clocks, 3);
+      times.push_back((seen[2] - seen[0]) / 1e3);
     }
     say(computing ? "put_64MiB_while_computing" : "put_64MiB", median(times), "us");
     say(computing ? "put_64MiB_while_computing_worst" : "put_64MiB_worst",
         *std::max_element(times.begin(), times.end()), "us");
   }
-  // Host-driven collectives, for comparison with the model.
-  for (const Rank& r : ranks)
-    (void)r;
-  std::vector<double> times;
-  const size_t count = (size_t(64) << 20) / 4;
-  for (int i = 0; i < 7; ++i) {
-    const double begin = now_us();
-    NCCL(ncclGroupStart());
-    for (const Rank& r : ranks)
-      NCCL(ncclAllReduce(w.memory[r.rank], w.memory[r.rank], count, ncclFloat, ncclSum, r.comm,
-                         r.stream));
-    NCCL(ncclGroupEnd());
-    synchronise(ranks);
-    times.push_back(now_us() - begin);
-  }
-  say("all_reduce_64MiB", median(times), "us");
+  measure_collective(ranks, w, "all_reduce_64MiB");
   free_all();
   std::printf("measured %d ranks, %s: ok\n", n, what.c_str());
 }

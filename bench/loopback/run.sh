@@ -74,29 +74,38 @@ sed 's/^/    /' "$work/out" | tail -1
 expect 1 multimem 2 -- lsa multimem
 sed 's/^/    /' "$work/out" | head -1
 
-link() { printf '%s_bytes_per_s=50000000000\n%s_latency_ps=2000000\n' "$1" "$1"; }
-{
-  printf 'name=ib50\nnodes=8\ngpus_per_node=1\ndomain=world\nnic=1\nnic_gap_ps=10000\ngin_post_ps=1000000\n'
-  link load_store
-  link nic
-  link host
-} >"$work/network"
+# network_file NAME BYTES_PER_S LATENCY_PS GAP_PS POST_PS
+network_file() {
+  printf 'name=%s\nnodes=8\ngpus_per_node=1\ndomain=world\nnic=1\nnic_gap_ps=%s\ngin_post_ps=%s\n' "$1" "$4" "$5"
+  local link
+  for link in load_store nic host; do printf '%s_bytes_per_s=%s\n%s_latency_ps=%s\n' $link "$2" $link "$3"; done
+}
+network_file plain 50000000000 2000000 10000 1000000 >"$work/plain"
+network_file ib 47000000000 2500000 50000 5000000 >"$work/ib"
 figures=()
+pacing=()
 # figures_of PREFIX RANKS VARIABLES… -- ARGUMENTS…
 figures_of() {
   local prefix=$1
   shift
-  expect 0 "measure_$prefix" "$1" "${@:2}"
+  : >"$work/report"
+  expect 0 "measure_$prefix" "$1" CUCO_LOOPBACK_REPORT="$work/report" "${@:2}"
   while read -r _ name value unit; do
     echo "    $name $value $unit"
     figures+=("{\"figure\": \"${prefix}_$name\", \"value\": $value, \"unit\": \"$unit\"}")
   done < <(grep '^figure ' "$work/out")
+  grep -q '"pacing"' "$work/report" || return
+  pacing+=("{\"run\": \"$prefix\", \"ranks\": [$(paste -sd, "$work/report")]}")
+  grep -o '"pacing": {[^}]*}' "$work/report" | head -2 | sed 's/^/    /'
 }
 figures_of unpaced 4 -- measure unpaced
 figures_of unpaced8 8 -- measure unpaced
-: >"$work/report"
-figures_of paced_50GBps 4 CUCO_LOOPBACK_TOPOLOGY="$work/network" CUCO_LOOPBACK_REPORT="$work/report" -- measure paced
-cat "$work/report"
+figures_of unpaced_small 4 -- measure small
+figures_of paced_50GBps 4 CUCO_LOOPBACK_TOPOLOGY="$work/plain" -- measure paced
+figures_of paced_ib_small 4 CUCO_LOOPBACK_TOPOLOGY="$work/ib" -- measure small
+figures_of paced_50GBps_small 4 CUCO_LOOPBACK_TOPOLOGY="$work/plain" -- measure small
+figures_of paced_ib_collectives 4 CUCO_LOOPBACK_TOPOLOGY="$work/ib" -- measure collectives
+figures_of unpaced_collectives 4 -- measure collectives
 figures_of delayed_20ms 4 CUCO_LOOPBACK_DELAY_US=20000 -- measure paced
 
 join() { local IFS=,; echo "$*"; }
@@ -104,8 +113,8 @@ gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader)
 {
   printf '{"date": "%s", "gpu": "%s", "driver": "%s", ' "$(date -u +%F)" "${gpu%%,*}" "${gpu##*, }"
   printf '"cuda": "%s", ' "$(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')"
-  printf '"conditions": "one GPU, ranks are threads of one process, no other load; medians of 5 to 9; paced: 50 GB/s, 2 us latency, 1 us to post",\n'
-  printf ' "pacing": [%s],\n' "$(paste -sd, "$work/report")"
+  printf '"conditions": "one GPU, ranks are threads of one process, no other load; medians of 5 to 9; paced_50GBps: 2 us latency, 1 us to post; paced_ib: 47 GB/s, 2.5 us latency, 5 us to post",\n'
+  printf ' "pacing": [%s],\n' "$(join "${pacing[@]}")"
   printf ' "figures": [\n  %s],\n' "$(join "${figures[@]}" | sed 's/},{/},\n  {/g')"
   printf ' "tests": [\n  %s]}\n' "$(join "${results[@]}" | sed 's/},{/},\n  {/g')"
 } >"$record"

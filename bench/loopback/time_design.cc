@@ -153,8 +153,10 @@ void run_rank(
   void* library = dlopen(program.c_str(), RTLD_NOW | RTLD_LOCAL);
   const auto run = symbol<decltype(&cuco_run)>(library, "cuco_run");
   void* state = nullptr;
-  if (symbol<decltype(&cuco_setup)>(library, "cuco_setup")(&context, &state) != 0)
-    give_up("cuco_setup failed");
+  if (const int code = symbol<decltype(&cuco_setup)>(library, "cuco_setup")(&context, &state)) {
+    give_up("cuco_setup of rank " + std::to_string(rank) + " returns " + std::to_string(code) +
+            "; CUDA's last error: " + cudaGetErrorString(cudaGetLastError()));
+  }
   constexpr int kWarmUp = 2;
   for (int i = 0; i < kWarmUp + job.iterations; ++i) {
     meet.arrive_and_wait();

@@ -12,7 +12,7 @@ using Address = std::uint64_t;
 
 // ---- copies of the modelled NIC ----
 
-/// One delivery: bytes or a value, then what announces it, in this order: signal, counter, credit.
+/// One delivery: bytes or a value, then what announces it.
 struct CopyJob {
   Address source = 0;
   Address destination = 0;
@@ -22,22 +22,50 @@ struct CopyJob {
   std::uint64_t signal_add = 0;
   Address counter = 0;  ///< u64 of the sender; 0: none.
   Address credit = 0;   ///< u32 of the sender; 0: none.
+  Address piece = 0;    ///< u32: how many pieces of a payload there are; 0: it is whole.
   std::uint32_t credit_value = 0;
-  std::uint32_t unused = 0;
 };
-static_assert(sizeof(CopyJob) == 72);
 
-inline constexpr std::uint32_t kJobsPerBatch = 48;
-
-struct CopyBatch {
-  std::uint32_t jobs = 0;
-  std::uint32_t unused = 0;
-  Address ticket = 0;  ///< u32, zero between batches of one stream.
+/// One payload that many blocks copy together.
+struct CopyArgs {
+  Address source = 0;
+  Address destination = 0;
+  std::uint64_t bytes = 0;
+  Address ticket = 0;  ///< u32, zero between copies of one stream.
   Address done = 0;    ///< u64 in host memory; 0: nobody asks.
   std::uint64_t done_value = 0;
-  CopyJob job[kJobsPerBatch] = {};
 };
-static_assert(sizeof(CopyBatch) < 4096);
+
+/// A delivery as the courier, a kernel that stays for a while, reads it from host memory. Every 32
+/// bytes end with the delivery's number, since no more than that is read at once.
+struct Parcel {
+  static constexpr int kWords = 16;
+  static constexpr int kWordsWithNumber = 4;
+  std::uint64_t word[kWords] = {};
+};
+static_assert(sizeof(Parcel) == 128);
+
+inline constexpr std::uint32_t kLanes = 16;     ///< A block of the courier for each.
+inline constexpr std::uint32_t kParcels = 256;  ///< Of a lane.
+/// Parcels of which the bytes may be copied at the same time.
+inline constexpr std::uint32_t kParcelsAtOnce = 4;
+
+/// That a delivery is done, and when on the GPU's clock. Written at once.
+struct alignas(16) Receipt {
+  std::uint64_t number = 0;
+  std::uint64_t time = 0;
+};
+
+struct CourierArgs {
+  Address parcels = 0;  ///< Parcel [lane][kParcels], in host memory.
+  Address pieces = 0;   ///< u32 [lane][kParcels]: pieces of a payload that other lanes have copied.
+  Address next = 0;     ///< u64 [lane]: the number that comes next less 1.
+  Address receipts = 0;  ///< Receipt [lane][kParcels] in host memory.
+  Address beat = 0;      ///< u64 in host memory: the GPU's time, again and again.
+  Address ended = 0;     ///< u64 in host memory: `turn` when this one's lane 0 ends.
+  std::uint64_t turn = 0;
+  std::uint64_t nanoseconds = 0;  ///< How long it stays.
+};
 
 // ---- host-driven collectives ----
 
@@ -62,7 +90,8 @@ struct SendPost {
   std::uint64_t bytes = 0;
 };
 
-/// What a kernel tells the host: it has met its peers. Written to host memory, `sequence` last.
+/// What a kernel tells the host: it has met its peers, and copies now. Written to host memory,
+/// `sequence` last.
 struct Event {
   std::uint64_t sequence = 0;
   std::uint64_t number = 0;  ///< Of the collective; of a receive: 0.
@@ -90,6 +119,7 @@ struct CommView {
   Address events = 0;    ///< Event [rank][kEventRing]
   Address consumed = 0;  ///< u64 [rank]
   Address released = 0;  ///< u64 [rank]
+  Address finished = 0;  ///< u64 [rank]: the last event whose release was seen
   Address abort = 0;     ///< u32
 };
 

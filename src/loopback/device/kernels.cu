@@ -7,6 +7,7 @@
 #include <cuda_fp8.h>
 
 #include "loopback/device/kernel_args.h"
+#include "loopback/device/parcel.h"
 
 namespace cuco::loopback {
 namespace {
@@ -101,21 +102,97 @@ __device__ bool is_last(Address ticket, unsigned blocks) {
   return last;
 }
 
+// ---- the courier ----
+
+constexpr std::uint64_t kMostAhead = 100'000;
+constexpr std::uint64_t kIdle = 100'000;
+constexpr unsigned kNap = 2'000;
+
+__device__ std::uint64_t device_time() {
+  std::uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+/// What has been copied is seen before what announces it; nobody outside this GPU reads either.
 __device__ void announce(const CopyJob& job) {
-  if (job.source == 0 && job.destination != 0) {
-    for (std::uint64_t i = 0; i < job.bytes; ++i)
-      at<volatile std::uint8_t>(job.destination)[i] =
-          static_cast<std::uint8_t>(job.value >> (8 * i));
-  }
-  __threadfence_system();
-  if (job.signal != 0) {
-    atomicAdd_system(at<unsigned long long>(job.signal), job.signal_add);
-  }
+  if (job.signal != 0) atomicAdd_system(at<unsigned long long>(job.signal), job.signal_add);
   if (job.counter != 0) atomicAdd_system(at<unsigned long long>(job.counter), 1ULL);
-  if (job.credit != 0) {
-    __threadfence_system();
-    *at<volatile std::uint32_t>(job.credit) = job.credit_value;
+  if (job.piece != 0) atomicAdd(at<std::uint32_t>(job.piece), 1U);
+  if (job.credit != 0) *at<volatile std::uint32_t>(job.credit) = job.credit_value;
+}
+
+/// The parcels from `first` on that have come, up to kParcelsAtOnce, read by one warp.
+__device__ unsigned read_parcels(const Parcel* ring, std::uint64_t first, Parcel* into) {
+  constexpr unsigned kPieces = sizeof(Parcel) / 16;
+  const unsigned which = threadIdx.x / kPieces;
+  const unsigned piece = threadIdx.x % kPieces;
+  const std::uint64_t number = first + which;
+  const std::uint64_t* from = &ring[number % kParcels].word[2 * piece];
+  std::uint64_t low, high;
+  asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];"
+               : "=l"(low), "=l"(high)
+               : "l"(from)
+               : "memory");
+  into[which].word[2 * piece] = low;
+  into[which].word[2 * piece + 1] = high;
+  const unsigned whole = __ballot_sync(~0U, piece % 2 == 0 || high == number);
+  unsigned count = 0;
+  while (count < kParcelsAtOnce && (whole >> (count * kPieces) & 0xFFU) == 0xFFU)
+    ++count;
+  return count;
+}
+
+/// Whether other blocks have copied all of a parcel's payload. The same answer for all threads.
+__device__ bool has_pieces(const CourierArgs& args, unsigned wanted, std::uint64_t number) {
+  std::uint32_t* count =
+      at<std::uint32_t>(args.pieces) + std::size_t{blockIdx.x} * kParcels + number % kParcels;
+  const bool mine = threadIdx.x != 0 || load_flag(count) >= wanted;
+  if (!__syncthreads_and(mine)) return false;
+  if (threadIdx.x == 0) *count = 0;
+  return true;
+}
+
+/// Copies the bytes of `count` parcels after number `before`, then announces them in order, each when
+/// it is due. How many it did: a parcel that wants to be alone waits for those before it.
+__device__ unsigned deliver(const CourierArgs& args,
+                            const Parcel* parcels,
+                            unsigned count,
+                            std::uint64_t before) {
+  unsigned done = 0;
+  for (bool goes_on = true; goes_on && done < count; ++done) {
+    const DecodedParcel parcel = decode(parcels[done]);
+    if (done != 0 && parcel.is_alone) break;
+    if (parcel.pieces != 0 && !has_pieces(args, parcel.pieces, before + 1 + done)) break;
+    const CopyJob& job = parcel.job;
+    if (job.source != 0) {
+      copy_bytes(job.destination, job.source, job.bytes, 0, 1);
+    } else if (threadIdx.x < job.bytes) {
+      at<volatile std::uint8_t>(job.destination)[threadIdx.x] =
+          static_cast<std::uint8_t>(job.value >> (8 * threadIdx.x));
+    }
+    goes_on = !parcel.is_alone;
   }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    const Receipt* receipts = at<const Receipt>(args.receipts) + std::size_t{blockIdx.x} * kParcels;
+    for (unsigned i = 0; i < done; ++i) {
+      const DecodedParcel parcel = decode(parcels[i]);
+      std::uint64_t now = device_time();
+      // Further ahead it would be the host that errs about the clock.
+      const bool waits = parcel.due < now + kMostAhead;
+      while (waits && now < parcel.due)
+        now = device_time();
+      announce(parcel.job);
+      const std::uint64_t number = before + 1 + i;
+      asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(&receipts[number % kParcels]),
+                   "l"(number), "l"(now)
+                   : "memory");
+    }
+  }
+  __syncthreads();
+  return done;
 }
 
 // ---- arithmetic ----
@@ -387,10 +464,11 @@ __device__ void post_event(const CommView& view, Event event) {
 }
 
 __device__ void await_release(const CommView& view) {
-  const std::uint64_t number = at<std::uint64_t>(view.sequences)[view.rank];
+  const std::uint64_t number = *at<volatile std::uint64_t>(view.sequences + view.rank * 8ULL);
   wait(view, [&] {
     return load_word(at<std::uint64_t>(view.released) + view.rank) >= number;
   });
+  store_word(at<std::uint64_t>(view.finished) + view.rank, number);
 }
 
 template <typename T>
@@ -414,6 +492,11 @@ __device__ void collective(const CollectiveArgs& args) {
     slots[view.rank] = mine;
   }
   if (!meet(view, base + 1)) return;
+  // The network's time begins now, not when our own copying is done.
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    const std::uint64_t number = ++at<std::uint64_t>(view.numbers)[view.rank];
+    post_event(view, {0, number, args.count * args.element, args.kind, args.root});
+  }
   if (threadIdx.x < view.ranks) {
     const volatile CallSlot& theirs = slots[threadIdx.x];
     peers.slot[threadIdx.x] = CallSlot{theirs.send, theirs.recv, theirs.scalar};
@@ -423,10 +506,7 @@ __device__ void collective(const CollectiveArgs& args) {
   if (!meet(view, base + 2)) return;
   if (threadIdx.x == 0) *epoch = base + 2;
   if (!is_last(view.tickets + view.rank * sizeof(std::uint32_t), gridDim.x)) return;
-  if (threadIdx.x != 0) return;
-  const std::uint64_t number = ++at<std::uint64_t>(view.numbers)[view.rank];
-  post_event(view, {0, number, args.count * args.element, args.kind, args.root});
-  if (args.is_paced != 0) await_release(view);
+  if (threadIdx.x == 0 && args.is_paced != 0) await_release(view);
 }
 
 /// A group's sends are posted first, so that receives may be waited for in order.
@@ -462,20 +542,44 @@ __device__ bool receive(const PointArgs& args, const PointOp& op) {
   if (!came) return false;
   const std::uint64_t bytes = found.bytes < op.bytes ? found.bytes : op.bytes;
   if (found.address != op.address)
-    copy_bytes(op.address, found.address, bytes, blockIdx.x, gridDim.x);
+    copy_bytes(op.address, found.address, bytes, blockIdx.x, gridDim.x - 1);
   return true;
 }
 
-/// What the last block does: events, the network's time, acknowledgements, the next group's base.
+/// One block copies nothing: it tells the host of each receive that has its send, in any order.
+__device__ void watch_receives(const PointArgs& args) {
+  if (threadIdx.x != 0) return;
+  const CommView& view = args.view;
+  // Shared, not local: local memory is what a launch may wait for all others for.
+  __shared__ bool is_told[kOpsPerGroup];
+  std::uint32_t left = 0;
+  for (std::uint32_t i = 0; i < args.ops; ++i) {
+    is_told[i] = args.op[i].is_send != 0;
+    if (!is_told[i]) ++left;
+  }
+  for (std::uint32_t spins = 1; left != 0; ++spins) {
+    for (std::uint32_t i = 0; i < args.ops; ++i) {
+      if (is_told[i]) continue;
+      const PointOp& op = args.op[i];
+      const std::uint64_t channel = std::uint64_t(op.peer) * view.ranks + view.rank;
+      const std::uint64_t sequence = at<std::uint64_t>(view.received)[channel] + op.ordinal + 1;
+      SendPost* post = at<SendPost>(view.posts) + channel * kPostRing + sequence % kPostRing;
+      if (load_word(&post->sequence) != sequence) continue;
+      post_event(view, {0, 0, op.bytes, kRecv, op.peer});
+      is_told[i] = true;
+      --left;
+    }
+    if (spins % 4096 == 0 && *at<volatile std::uint32_t>(view.abort) != 0) return;
+  }
+}
+
+/// What the last block does: the network's time, acknowledgements, the next group's base.
 __device__ void finish_points(const PointArgs& args) {
   const CommView& view = args.view;
   __threadfence_system();
   bool received = false;
   for (std::uint32_t i = 0; i < args.ops; ++i) {
-    const PointOp& op = args.op[i];
-    if (op.is_send != 0) continue;
-    post_event(view, {0, 0, op.bytes, kRecv, op.peer});
-    received = true;
+    if (args.op[i].is_send == 0) received = true;
   }
   if (received && args.is_paced != 0) await_release(view);
   for (std::uint32_t i = 0; i < args.ops; ++i) {
@@ -501,18 +605,51 @@ __device__ void finish_points(const PointArgs& args) {
 
 using namespace cuco::loopback;  // NOLINT(google-build-using-namespace): entry points only.
 
-extern "C" __global__ void __launch_bounds__(512)
-    cuco_loopback_copy(const __grid_constant__ CopyBatch batch) {
-  for (std::uint32_t i = 0; i < batch.jobs; ++i) {
-    const CopyJob& job = batch.job[i];
-    if (job.source != 0 && job.bytes != 0)
-      copy_bytes(job.destination, job.source, job.bytes, blockIdx.x, gridDim.x);
+// Two of them, and blocks of the courier, fit on a multiprocessor: a copy never waits for the courier.
+extern "C" __global__ void __launch_bounds__(512, 2) cuco_loopback_copy(CopyArgs args) {
+  copy_bytes(args.destination, args.source, args.bytes, blockIdx.x, gridDim.x);
+  if (args.ticket == 0) return;
+  __threadfence();
+  if (!is_last(args.ticket, gridDim.x) || threadIdx.x != 0) return;
+  if (args.done != 0) store_word(at<std::uint64_t>(args.done), args.done_value);
+}
+
+// A block for each lane. It ends after a while, so that what waits for all kernels is not kept
+// waiting; the next one goes on where it stopped.
+extern "C" __global__ void __launch_bounds__(256, 4) cuco_loopback_courier(CourierArgs args) {
+  __shared__ Parcel parcels[kParcelsAtOnce];
+  __shared__ unsigned came[2];
+  __shared__ bool ends[2];
+  if (args.parcels == 0) return;  // A launch that only loads the kernel.
+  const Parcel* ring = at<const Parcel>(args.parcels) + std::size_t{blockIdx.x} * kParcels;
+  std::uint64_t* next = at<std::uint64_t>(args.next) + blockIdx.x;
+  std::uint64_t done = *next;
+  const std::uint64_t begin = device_time();
+  std::uint64_t last = begin;
+  for (unsigned round = 0;; round ^= 1U) {
+    if (threadIdx.x < 32) {
+      // Who has nothing to do leaves the bus to others.
+      if (device_time() - last > kIdle) __nanosleep(kNap);
+      const unsigned count = read_parcels(ring, done + 1, parcels);
+      if (threadIdx.x == 0) {
+        const std::uint64_t now = device_time();
+        came[round] = count;
+        ends[round] = now - begin > args.nanoseconds;
+        if (blockIdx.x == 0) *at<volatile std::uint64_t>(args.beat) = now;
+      }
+    }
+    __syncthreads();
+    const unsigned count = came[round];
+    const bool ending = ends[round];
+    if (count != 0) {
+      done += deliver(args, parcels, count, done);
+      last = device_time();
+    }
+    if (ending) break;
   }
-  __threadfence_system();
-  if (!is_last(batch.ticket, gridDim.x) || threadIdx.x != 0) return;
-  for (std::uint32_t i = 0; i < batch.jobs; ++i)
-    announce(batch.job[i]);
-  if (batch.done != 0) store_word(at<std::uint64_t>(batch.done), batch.done_value);
+  if (threadIdx.x != 0) return;
+  *next = done;
+  if (blockIdx.x == 0) store_word(at<std::uint64_t>(args.ended), args.turn);
 }
 
 extern "C" __global__ void __launch_bounds__(512) cuco_loopback_fill(FillArgs args) {
@@ -532,8 +669,12 @@ extern "C" __global__ void __launch_bounds__(512)
     cuco_loopback_points(const __grid_constant__ PointArgs args) {
   if (args.view.ranks == 0) return;
   if (blockIdx.x == 0 && threadIdx.x == 0) post_sends(args);
-  for (std::uint32_t i = 0; i < args.ops; ++i) {
-    if (args.op[i].is_send == 0 && !receive(args, args.op[i])) return;
+  if (blockIdx.x == gridDim.x - 1) {
+    watch_receives(args);
+  } else {
+    for (std::uint32_t i = 0; i < args.ops; ++i) {
+      if (args.op[i].is_send == 0 && !receive(args, args.op[i])) return;
+    }
   }
   __threadfence();
   if (is_last(args.view.tickets + args.view.rank * sizeof(std::uint32_t), gridDim.x) &&

@@ -92,6 +92,7 @@ void Machine::load_kernels() {
     return kernel;
   };
   copy_ = find("copy");
+  courier_ = find("courier");
   fill_ = find("fill");
   points_ = find("points");
   for (std::size_t type = 0; type < collectives_.size(); ++type)
@@ -112,8 +113,10 @@ void Machine::warm_up() {
     run(control_);
   };
   everywhere([&](CUstream stream) {
-    CopyBatch copy{};
+    CopyArgs copy{};
     must(launch(copy_, 1, 32, stream, &copy), "launching a kernel");
+    CourierArgs courier{};
+    must(launch(courier_, 1, 32, stream, &courier), "launching a kernel");
     FillArgs fill{};
     must(launch(fill_, 1, 32, stream, &fill), "launching a kernel");
     CollectiveArgs collective{};
@@ -162,6 +165,7 @@ CUresult Machine::launch(
 Address Machine::device_bytes(std::uint64_t bytes) {
   const Driver& d = driver();
   const std::lock_guard lock(mutex_);
+  const RelaxedCapture relaxed;
   bytes = (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
   if (device_arena_.end - device_arena_.next < bytes) {
     CUmemAllocationProp what{};
@@ -209,6 +213,7 @@ void* Machine::host_bytes(std::uint64_t bytes) {
 
 void Machine::upload(Address destination, const void* source, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
+  const RelaxedCapture relaxed;
   const ScopedContext scope(network_.context);
   for (std::size_t done = 0; done < bytes;) {
     const std::size_t piece = std::min<std::size_t>(bytes - done, kStagingBytes);

@@ -40,6 +40,7 @@ class Machine {
   /// Launches one of loopback's kernels in the current context. `args`: its one parameter.
   CUresult launch(CUkernel kernel, unsigned blocks, unsigned threads, CUstream stream, void* args);
   [[nodiscard]] CUkernel copy_kernel() const { return copy_; }
+  [[nodiscard]] CUkernel courier_kernel() const { return courier_; }
   [[nodiscard]] CUkernel fill_kernel() const { return fill_; }
   [[nodiscard]] CUkernel points_kernel() const { return points_; }
   [[nodiscard]] CUkernel collective_kernel(int type) const {
@@ -71,7 +72,7 @@ class Machine {
   CUcontext primary_ = nullptr;
   std::vector<Partition> ranks_;
   Partition network_;
-  CUkernel copy_ = nullptr, fill_ = nullptr, points_ = nullptr;
+  CUkernel copy_ = nullptr, courier_ = nullptr, fill_ = nullptr, points_ = nullptr;
   std::array<CUkernel, 12> collectives_{};
   std::array<CUkernel, 3> local_{};
   std::mutex mutex_;
@@ -92,6 +93,18 @@ class ScopedContext {
 
  private:
   CUcontext before_ = nullptr;
+};
+
+/// What loopback does on its own account disturbs nothing that the calling thread captures.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { (void)driver().cuThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+  ~RelaxedCapture() { (void)driver().cuThreadExchangeStreamCaptureMode(&mode_); }
+
+ private:
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
 
 /// Calls of threads that are not the program's must not disturb what it captures.

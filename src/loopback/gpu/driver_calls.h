@@ -25,6 +25,7 @@ namespace cuco::loopback {
   X(cuLibraryLoadData)                 \
   X(cuLibraryGetKernel)                \
   X(cuLaunchKernel)                    \
+  X(cuFuncLoad)                        \
   X(cuStreamSynchronize)               \
   X(cuStreamQuery)                     \
   X(cuStreamIsCapturing)               \

@@ -43,6 +43,7 @@ void Clique::prepare() {
   view.events = host(n * kEventRing * sizeof(Event));
   view.consumed = host(n * sizeof(std::uint64_t));
   view.released = host(n * sizeof(std::uint64_t));
+  view.finished = host(n * sizeof(std::uint64_t));
   view.abort = host(sizeof(std::uint32_t));
   std::vector<int> domains;
   for (const int device : devices)

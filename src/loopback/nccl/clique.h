@@ -49,11 +49,13 @@ class Clique {
     std::uint64_t seen = 0;  ///< Events.
     struct Due {
       std::uint64_t sequence = 0;
+      std::int64_t joined = 0;
       std::int64_t when = 0;
       bool is_known = false;
       std::uint64_t number = 0;
     };
     std::vector<Due> due;
+    std::vector<Due> released;  ///< The kernel has not answered.
   };
   std::vector<Paced> paced;  ///< By rank.
   struct Round {

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::uint64_t kBytesPerBlock = std::uint64_t{32} << 10U;
 constexpr unsigned kThreads = 512;
-// Few enough to be resident beside a kernel of the program's.
-constexpr unsigned kPointBlocks = 8;
+// Few enough to be resident beside a kernel of the program's. One of them only watches.
+constexpr unsigned kPointBlocks = 9;
 
 /// The same on all ranks, as block b of one meets block b of the others.
 unsigned blocks_for(const ncclComm& comm, const Call& call) {

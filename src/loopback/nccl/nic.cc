@@ -18,26 +18,29 @@ using nccl_core::GinWords;
 
 namespace {
 
-constexpr std::size_t kLanes = 16;
-// One block is faster than several that have to agree who is last.
-constexpr std::uint64_t kBytesPerBlock = std::uint64_t{32} << 10U;
-constexpr std::uint64_t kBatchBytes = std::uint64_t{256} << 10U;
 constexpr std::uint64_t kStaging = std::uint64_t{1} << 30U;
 // 195 GB/s on four multiprocessors of an H200; less is assumed, so that payloads are early.
 constexpr double kBytesPerNsOfSm = 35;
-constexpr int kPayloadsAhead = 4;
+constexpr std::size_t kPayloadsAhead = 4;
+// A launch, and that its end is seen: how early a large payload sets out besides its copying.
+constexpr Nanoseconds kLaunch = 12'000;
+constexpr double kMostAhead = 20'000;
+// How early the courier is told of what it announces at a given time.
+constexpr double kHandOver = 8'000;
 
-bool overlap(Address a, std::uint64_t a_bytes, Address b, std::uint64_t b_bytes) {
-  return a < b + b_bytes && b < a + a_bytes;
-}
+/// The mutex is free again at once, but would be taken again as soon.
+class Visit {
+ public:
+  explicit Visit(std::atomic<int>& visitors) : visitors_(visitors) { ++visitors_; }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+  ~Visit() { --visitors_; }
+
+ private:
+  std::atomic<int>& visitors_;
+};
 
 }  // namespace
-
-Nanoseconds now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 Nic& Nic::get() {
   static Nic* const kNic = new Nic;
@@ -49,11 +52,8 @@ Nic::Nic() : pacing_(static_cast<std::size_t>(Machine::get().ranks())) {
   if (settings().network) pacer_.emplace(*settings().network);
   is_pacing_ = pacer_.has_value() || settings().delay > 0;
   copy_bytes_per_ns_ = kBytesPerNsOfSm * machine.network().sms;
-  lanes_.resize(kLanes);
-  for (Lane& lane : lanes_) {
-    lane.stream = machine.network_stream();
-    lane.ticket = machine.device_bytes(sizeof(std::uint32_t));
-  }
+  courier_.emplace();
+  collectives_.emplace(pacer_, settings().delay, is_pacing_, pacing_);
   if (settings().delay > 0) {
     CUdeviceptr memory = 0;
     must(Memory::get().allocate(&memory, 0, kStaging, false), "memory for deliveries that wait");
@@ -83,18 +83,18 @@ void Nic::add(const std::shared_ptr<GinSet>& set) {
             proxy.queues +
             static_cast<std::uint64_t>(peer) * kGinQueue * nccl_core::kGinDescriptorBytes);
         ring->lane = static_cast<std::size_t>(source * 7 + peer * 3 + context * 5) % kLanes;
-        ring->done =
-            static_cast<volatile std::uint64_t*>(Machine::get().host_bytes(sizeof(std::uint64_t)));
         made.push_back(std::move(ring));
       }
     }
   }
+  const Visit visit(visitors_);
   const std::lock_guard lock(mutex_);
   for (auto& ring : made)
     rings_.push_back(std::move(ring));
 }
 
 void Nic::remove(const std::shared_ptr<GinSet>& set) {
+  const Visit visit(visitors_);
   const std::lock_guard lock(mutex_);
   std::erase_if(rings_, [&](const auto& ring) { return ring->set == set; });
 }
@@ -102,30 +102,36 @@ void Nic::remove(const std::shared_ptr<GinSet>& set) {
 void Nic::run() {
   must(driver().cuCtxSetCurrent(Machine::get().network().context), "the network's context");
   allow_calls_while_others_capture();
-  while (!stops_) {
-    {
-      const std::lock_guard lock(mutex_);
-      // A clock is slower than a look at a ring.
-      const Nanoseconds now = is_pacing_ ? now_ns() : 0;
-      for (const auto& ring : rings_) {
-        poll(*ring, now);
-        if (!ring->due.empty()) deliver(*ring, now);
-        if (!ring->launched.empty()) settle(*ring, now_ns());
-      }
-      flush_all();
+  while (!stops_ && !courier_->has_failed()) {
+    if (visitors_ > 0) {
+      std::this_thread::yield();
+      if (!mutex_.try_lock()) continue;
+    } else {
+      mutex_.lock();
     }
+    for (const auto& ring : rings_)
+      serve(*ring);
+    courier_->tend(now_ns());
+    mutex_.unlock();
     if (cliques_version_ != Cliques::get().version()) {
       cliques_version_ = Cliques::get().version();
       cliques_ = Cliques::get().all();
     }
     for (const auto& clique : cliques_) {
-      if (clique->is_ready) poll_collectives(*clique, now_ns());
+      if (clique->is_ready) progress_ += collectives_->poll(*clique, now_ns());
     }
   }
 }
 
+void Nic::serve(Ring& ring) {
+  poll(ring);
+  if (!ring.now.empty()) deliver(ring, ring.now);
+  if (!ring.due.empty()) deliver(ring, ring.due);
+  if (!ring.sent.empty()) settle(ring);
+}
+
 // Bit 0 of every word says that it is written; the words are zeroed before the credit comes back.
-void Nic::poll(Ring& ring, Nanoseconds now) {
+void Nic::poll(Ring& ring) {
   for (;;) {
     volatile std::uint64_t* slot =
         ring.queue +
@@ -140,11 +146,7 @@ void Nic::poll(Ring& ring, Nanoseconds now) {
       slot[i] = 0;
     ++ring.seen;
     ++progress_;
-    take(ring, nccl_core::decode(words), now);
-    // What else was posted at the same time goes with it; the next ring's does not wait for it.
-    const std::size_t next = ring.seen % kGinQueue;
-    if ((ring.queue[next * (nccl_core::kGinDescriptorBytes / sizeof(*slot))] & 1U) == 0)
-      flush(lanes_[ring.lane]);
+    take(ring, nccl_core::decode(words), now_ns());
   }
 }
 
@@ -216,31 +218,29 @@ void Nic::take(Ring& ring, const GinDescriptor& descriptor, Nanoseconds now) {
     ++ring.set->clique->puts[static_cast<std::size_t>(ring.source)];
     ring.set->clique->put_bytes[static_cast<std::size_t>(ring.source)] += descriptor.bytes;
   }
-  if (!is_pacing_) return push(ring.lane, job);
-  Due due;
-  due.job = job;
-  due.posted = now;
-  due.arrival = pacer_ ? pacer_->put(device_of(ring, ring.source), device_of(ring, ring.peer),
-                                     descriptor.bytes, now)
-                       : now;
+  Due due{.job = job, .posted = now, .arrival = now};
+  if (!is_pacing_) {
+    ring.now.push_back(due);
+    return;
+  }
+  if (pacer_) {
+    due.arrival = pacer_->put(device_of(ring, ring.source), device_of(ring, ring.peer),
+                              descriptor.bytes, now);
+  }
   if (settings().delay > 0) {
     // The sender is done when the source was read; the receiver gets it later.
     due.arrival += settings().delay;
     const auto room = job.source != 0 ? stage(job.bytes) : std::optional<Address>();
     if (job.source == 0 || room) {
-      CopyJob first = job;
-      first.signal = 0;
-      first.destination = room.value_or(0);
-      if (!room) first.bytes = 0;
-      push(ring.lane, first);
+      Due first{.job = job, .posted = now, .arrival = now, .is_delivery = false};
+      first.job.signal = 0;
+      first.job.destination = room.value_or(0);
+      if (!room) first.job.bytes = 0;
+      ring.now.push_back(first);
       due.job.counter = due.job.credit = 0;
-      if (room) {
-        due.job.source = *room;
-        due.staged_bytes = job.bytes;
-      }
+      if (room) due.job.source = due.staged = *room;
     }
   }
-  due.has_payload = job.source == 0 || job.bytes <= kBytesPerBlock;
   ring.due.push_back(due);
 }
 
@@ -256,157 +256,109 @@ std::optional<Address> Nic::stage(std::uint64_t bytes) {
   return staging_ + at;
 }
 
-// Payloads go so early that they are there in time, what announces them exactly in time.
-void Nic::deliver(Ring& ring, Nanoseconds now) {
-  const auto ahead = static_cast<Nanoseconds>(ahead_);
-  int looked = 0;
-  for (Due& due : ring.due) {
-    if (++looked > kPayloadsAhead) break;
-    if (due.has_payload) continue;
-    const auto copy =
-        static_cast<Nanoseconds>(static_cast<double>(due.job.bytes) / copy_bytes_per_ns_);
-    if (now < due.arrival - 2 * copy - 2 * ahead) break;
-    CopyJob payload;
-    payload.source = due.job.source;
-    payload.destination = due.job.destination;
-    payload.bytes = due.job.bytes;
-    push(ring.lane, payload);
-    due.has_payload = true;
-    due.job.bytes = 0;
-    due.job.destination = 0;
-  }
-  while (!ring.due.empty() && now >= ring.due.front().arrival - ahead) {
-    Due due = ring.due.front();
-    ring.due.pop_front();
-    flush(lanes_[ring.lane]);
-    Lane& lane = lanes_[ring.lane];
-    lane.batch.done = reinterpret_cast<Address>(ring.done);
-    lane.batch.done_value = ++ring.last_id;
-    push(ring.lane, due.job);
-    flush(lane);
-    ring.launched.push_back(
-        {ring.last_id, due.posted, due.arrival, due.staged_bytes != 0 ? due.job.source : 0});
+Nanoseconds Nic::time_of(std::uint64_t bytes) const {
+  return static_cast<Nanoseconds>(static_cast<double>(bytes) / copy_bytes_per_ns_);
+}
+
+// Large payloads go so early that they are there in time.
+void Nic::send_payloads(Ring& ring, std::deque<Due>& queue, Nanoseconds now) {
+  for (std::size_t i = 0; i < std::min(queue.size(), kPayloadsAhead); ++i) {
+    Due& due = queue[i];
+    if (!due.is_large() || due.copy_number != 0) continue;
+    if (now < due.arrival - 2 * time_of(due.job.bytes) - kLaunch) return;
+    due.copy_number = courier_->copy(ring.lane, due.job.source, due.job.destination, due.job.bytes);
   }
 }
 
-void Nic::settle(Ring& ring, Nanoseconds now) {
-  const std::uint64_t done = *ring.done;
-  while (!ring.launched.empty() && ring.launched.front().id <= done) {
-    const Launched& one = ring.launched.front();
-    const auto late = static_cast<double>(now - one.arrival);
-    // What was late already says nothing about launches.
-    if (late < 20'000) ahead_ = std::clamp(ahead_ + late / 16, 0.0, 20'000.0);
-    pacing_[static_cast<std::size_t>(device_of(ring, ring.source))].add(one.arrival - one.posted,
-                                                                        now - one.posted);
+// What announces them comes exactly in time, and small payloads with it. The courier waits itself
+// for the last microseconds, where it knows how.
+void Nic::deliver(Ring& ring, std::deque<Due>& queue) {
+  const Nanoseconds now = now_ns();
+  send_payloads(ring, queue, now);
+  const bool waits_itself = is_pacing_ && courier_->knows_clock();
+  while (!queue.empty()) {
+    Due& due = queue.front();
+    // A block copies it, or a piece of it.
+    const std::uint64_t alone =
+        due.is_large() || due.job.source == 0 ? 0 : std::min(due.job.bytes, Courier::kPiece);
+    const auto ahead = static_cast<Nanoseconds>((waits_itself ? kHandOver : ahead_) +
+                                                static_cast<double>(alone) / kBytesPerNsOfSm);
+    if (now < due.arrival - ahead) return;
+    if (due.is_large()) {
+      if (due.copy_number == 0 || !courier_->is_copied(ring.lane, due.copy_number)) return;
+      due.job.source = due.job.destination = due.job.bytes = 0;
+    }
+    const std::uint64_t number =
+        courier_->deliver(ring.lane, due.job, now, waits_itself ? due.arrival : 0);
+    ring.sent.push_back(
+        {number, due.posted, due.arrival, due.staged, due.is_delivery, waits_itself});
+    queue.pop_front();
+    send_payloads(ring, queue, now);
+  }
+}
+
+void Nic::settle(Ring& ring) {
+  while (!ring.sent.empty() && courier_->is_delivered(ring.lane, ring.sent.front().number)) {
+    const Sent& one = ring.sent.front();
+    if (is_pacing_ && one.is_delivery) {
+      const Nanoseconds now = now_ns();
+      const auto late = static_cast<double>(now - one.arrival);
+      // What was late already says nothing about the courier.
+      if (!one.waited_itself && late < kMostAhead)
+        ahead_ = std::clamp(ahead_ + late / 16, 0.0, kMostAhead);
+      pacing_[static_cast<std::size_t>(device_of(ring, ring.source))].add(
+          one.arrival - one.posted, courier_->time_of(ring.lane, one.number, now) - one.posted);
+    }
     if (one.staged != 0) staged_.erase(one.staged - staging_);
-    ring.launched.pop_front();
+    ring.sent.pop_front();
     ++progress_;
   }
 }
 
-void Nic::push(std::size_t index, const CopyJob& job) {
-  Lane& lane = lanes_[index];
-  for (std::uint32_t i = 0; i < lane.batch.jobs; ++i) {
-    const CopyJob& other = lane.batch.job[i];
-    // Within a batch payloads are copied in no order.
-    if (overlap(other.destination, other.bytes, job.destination, job.bytes)) {
-      flush(lane);
-      break;
-    }
+// A rank waits for its peer's signal: is it that nothing was posted, or that it has not come?
+std::string Nic::describe(const Ring& ring, bool* can_read) {
+  const auto& proxy =
+      ring.set->ranks[static_cast<std::size_t>(ring.source)][static_cast<std::size_t>(ring.context)]
+          .proxy;
+  const Address index = static_cast<Address>(ring.peer) * sizeof(std::uint32_t);
+  std::uint32_t posted = ring.seen;
+  std::uint32_t credited = ring.seen;
+  // Each look may take a second where copies hang.
+  *can_read = *can_read &&
+              Machine::get().download(&posted, proxy.producer_indices + index, sizeof posted) &&
+              Machine::get().download(&credited, proxy.consumer_indices + index, sizeof credited);
+  const std::size_t waiting = ring.now.size() + ring.due.size() + ring.sent.size();
+  if (waiting == 0 && posted == ring.seen && credited == ring.seen) return {};
+  std::string line = "rank " + std::to_string(ring.source) + " to rank " +
+                     std::to_string(ring.peer) + ", GIN context " + std::to_string(ring.context) +
+                     ": " + std::to_string(waiting) + " of " + std::to_string(ring.seen) +
+                     " deliveries are on their way";
+  if (posted != ring.seen || credited != ring.seen) {
+    line += "; the kernel has posted " + std::to_string(posted) + " and has credit for " +
+            std::to_string(credited);
   }
-  lane.batch.job[lane.batch.jobs++] = job;
-  if (job.source != 0) lane.bytes += job.bytes;
-  if (lane.batch.jobs == kJobsPerBatch || lane.bytes > kBatchBytes) flush(lane);
-}
-
-void Nic::flush(Lane& lane) {
-  if (lane.batch.jobs == 0) return;
-  const auto most = static_cast<std::uint64_t>(Machine::get().network().sms) * 2;
-  const auto blocks =
-      static_cast<unsigned>(std::clamp<std::uint64_t>(lane.bytes / kBytesPerBlock, 1, most));
-  lane.batch.ticket = lane.ticket;
-  const CUresult result =
-      Machine::get().launch(Machine::get().copy_kernel(), blocks, lane.bytes <= 4096 ? 128 : 512,
-                            lane.stream, &lane.batch);
-  if (result != CUDA_SUCCESS && !stops_.exchange(true)) {
-    std::fprintf(stderr, "cuco loopback: the network stops: %s\n", text_of(result));
-  }
-  lane.batch.jobs = 0;
-  lane.batch.done = 0;
-  lane.bytes = 0;
-}
-
-void Nic::flush_all() {
-  for (Lane& lane : lanes_)
-    flush(lane);
-}
-
-void Nic::poll_collectives(Clique& clique, Nanoseconds now) {
-  for (int rank = 0; rank < clique.ranks(); ++rank) {
-    const auto r = static_cast<std::size_t>(rank);
-    Clique::Paced& paced = clique.paced[r];
-    auto* consumed = reinterpret_cast<volatile std::uint64_t*>(clique.view.consumed) + r;
-    auto* released = reinterpret_cast<volatile std::uint64_t*>(clique.view.released) + r;
-    for (;;) {
-      const auto* slot = reinterpret_cast<const volatile Event*>(clique.view.events) +
-                         r * kEventRing + (paced.seen + 1) % kEventRing;
-      if (slot->sequence != paced.seen + 1) break;
-      std::atomic_thread_fence(std::memory_order_acquire);
-      const Event event{slot->sequence, slot->number, slot->bytes, slot->kind, slot->peer};
-      *consumed = ++paced.seen;
-      ++progress_;
-      const auto kind = static_cast<nccl_core::Kind>(event.kind);
-      // What is received is counted where it was sent.
-      const bool receives = kind == nccl_core::Kind::Recv;
-      const auto sender = receives ? static_cast<std::size_t>(event.peer) : r;
-      clique.collective_bytes[sender] += wire_bytes(
-          receives ? nccl_core::Kind::Send : kind, clique.ranks(), event.peer == rank, event.bytes);
-      if (is_pacing_) hold_back(clique, rank, event, now);
-    }
-    while (!paced.due.empty() && paced.due.front().is_known && now >= paced.due.front().when) {
-      *released = paced.due.front().sequence;
-      paced.due.erase(paced.due.begin());
-    }
-  }
-}
-
-void Nic::hold_back(Clique& clique, int rank, const Event& event, Nanoseconds now) {
-  const auto kind = static_cast<nccl_core::Kind>(event.kind);
-  Clique::Paced& paced = clique.paced[static_cast<std::size_t>(rank)];
-  if (kind == nccl_core::Kind::Recv) {
-    const Nanoseconds when =
-        pacer_ ? pacer_->message(clique.devices[static_cast<std::size_t>(event.peer)],
-                                 clique.devices[static_cast<std::size_t>(rank)], event.bytes, now)
-               : now;
-    paced.due.push_back({event.sequence, when + settings().delay, true, 0});
-    return;
-  }
-  paced.due.push_back({event.sequence, 0, false, event.number});
-  Clique::Round& round = clique.rounds[event.number];
-  if (++round.joined < clique.ranks()) return;
-  clique.rounds.erase(event.number);
-  const Nanoseconds when =
-      (pacer_ ? pacer_->collective(kind, clique.devices, event.peer, event.bytes, now) : now) +
-      settings().delay;
-  for (Clique::Paced& other : clique.paced) {
-    for (Clique::Paced::Due& due : other.due) {
-      if (due.is_known || due.number != event.number) continue;
-      due.is_known = true;
-      due.when = when;
-    }
-  }
+  if (posted == ring.seen) return line;
+  line += ", the next one reads";
+  const volatile std::uint64_t* slot =
+      ring.queue + std::size_t{ring.seen % kGinQueue} * (nccl_core::kGinDescriptorBytes / 8);
+  for (std::size_t i = 0; i < nccl_core::kGinDescriptorBytes / 8; ++i)
+    line += " " + std::to_string(slot[i]);
+  return line;
 }
 
 std::vector<std::string> Nic::describe() {
-  const std::lock_guard lock(mutex_);
+  const Visit visit(visitors_);
+  const std::unique_lock lock(mutex_, std::chrono::seconds(1));
+  if (!lock) return {"the network's thread is inside a call into the CUDA driver"};
   std::vector<std::string> lines;
+  bool can_read = true;
   for (const auto& ring : rings_) {
-    if (ring->due.empty() && ring->launched.empty()) continue;
-    lines.push_back("rank " + std::to_string(ring->source) + " to rank " +
-                    std::to_string(ring->peer) + ", GIN context " + std::to_string(ring->context) +
-                    ": " + std::to_string(ring->due.size() + ring->launched.size()) + " of " +
-                    std::to_string(ring->seen) + " deliveries are on their way");
+    if (std::string line = describe(*ring, &can_read); !line.empty())
+      lines.push_back(std::move(line));
   }
+  if (!can_read) lines.push_back("the GPU's memory cannot be read: copies hang, too");
+  for (std::string& line : courier_->describe())
+    lines.push_back(std::move(line));
   return lines;
 }
 

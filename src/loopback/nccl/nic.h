@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// \file
 /// The modelled network: a thread that does what NCCL's proxy and the NIC do. It reads the
-/// descriptors that kernels post, and delivers with small kernels on multiprocessors that no rank
-/// has, at once or when the network would have. Host-driven collectives are held back likewise.
+/// descriptors that kernels post, and has them delivered on multiprocessors that no rank has, at
+/// once or when the network would have. Host-driven collectives are held back likewise.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,9 @@
 #include <thread>
 #include <vector>
 
+#include "loopback/nccl/courier.h"
 #include "loopback/nccl/gin_set.h"
+#include "loopback/nccl/held_collectives.h"
 #include "loopback/network.h"
 #include "nccl_core/gin_descriptor.h"
 
@@ -47,14 +49,21 @@ class Nic {
   struct Due {
     CopyJob job;
     Nanoseconds posted = 0, arrival = 0;
-    std::uint64_t staged_bytes = 0;
-    bool has_payload = false;  ///< It is on its way, or was small.
+    Address staged = 0;             ///< Where its payload waits; 0: in the sender's window.
+    std::uint64_t copy_number = 0;  ///< Of a large payload that is on its way.
+    bool is_delivery = true;        ///< Not the part of one that only frees the source.
+
+    [[nodiscard]] bool is_large() const {
+      return job.source != 0 && job.bytes > Courier::kMostBytes;
+    }
   };
-  /// One that was launched.
-  struct Launched {
-    std::uint64_t id = 0;
+  /// One that the courier has.
+  struct Sent {
+    std::uint64_t number = 0;
     Nanoseconds posted = 0, arrival = 0;
     Address staged = 0;
+    bool is_delivery = true;
+    bool waited_itself = false;  ///< The courier, for the moment at which it was due.
   };
   struct Ring {
     std::shared_ptr<GinSet> set;
@@ -62,42 +71,35 @@ class Nic {
     volatile std::uint64_t* queue = nullptr;
     std::uint32_t seen = 0;
     std::size_t lane = 0;
+    std::deque<Due> now;  ///< What nobody holds back.
     std::deque<Due> due;
-    std::deque<Launched> launched;
-    volatile std::uint64_t* done = nullptr;
-    std::uint64_t last_id = 0;
-  };
-  /// A stream of deliveries in order, and what will go there next.
-  struct Lane {
-    CUstream stream = nullptr;
-    Address ticket = 0;
-    CopyBatch batch;
-    std::uint64_t bytes = 0;
+    std::deque<Sent> sent;
   };
 
   Nic();
   void run();
-  void poll(Ring& ring, Nanoseconds now);
+  void serve(Ring& ring);
+  void poll(Ring& ring);
   void take(Ring& ring, const nccl_core::GinDescriptor& descriptor, Nanoseconds now);
   [[nodiscard]] CopyJob job_of(const Ring& ring, const nccl_core::GinDescriptor& descriptor);
-  void deliver(Ring& ring, Nanoseconds now);
-  void settle(Ring& ring, Nanoseconds now);
-  void push(std::size_t lane, const CopyJob& job);
-  void flush(Lane& lane);
-  void flush_all();
-  void poll_collectives(Clique& clique, Nanoseconds now);
-  void hold_back(Clique& clique, int rank, const Event& event, Nanoseconds now);
+  void send_payloads(Ring& ring, std::deque<Due>& queue, Nanoseconds now);
+  void deliver(Ring& ring, std::deque<Due>& queue);
+  void settle(Ring& ring);
+  [[nodiscard]] Nanoseconds time_of(std::uint64_t bytes) const;
   [[nodiscard]] int device_of(const Ring& ring, int rank) const;
   [[nodiscard]] std::optional<Address> stage(std::uint64_t bytes);
+  [[nodiscard]] std::string describe(const Ring& ring, bool* can_read);
 
-  std::mutex mutex_;  ///< Of the rings.
+  std::timed_mutex mutex_;        ///< Of the rings.
+  std::atomic<int> visitors_{0};  ///< Who want the mutex, which the thread hardly ever leaves.
   std::vector<std::unique_ptr<Ring>> rings_;
-  std::vector<Lane> lanes_;
+  std::optional<Courier> courier_;
   std::optional<Pacer> pacer_;
   bool is_pacing_ = false;
   std::vector<PacingError> pacing_;  ///< By device that sent.
-  /// From a launch to what it announces; measured all the time.
-  double ahead_ = 6000;
+  std::optional<HeldCollectives> collectives_;
+  /// From the courier's order to what it announces; measured all the time.
+  double ahead_ = 3000;
   double copy_bytes_per_ns_ = 0;
   Address staging_ = 0;
   std::map<std::uint64_t, std::uint64_t> staged_;  ///< Offset -> bytes.
@@ -107,7 +109,5 @@ class Nic {
   std::atomic<bool> stops_{false};
   std::thread thread_;
 };
-
-[[nodiscard]] Nanoseconds now_ns();
 
 }  // namespace cuco::loopback

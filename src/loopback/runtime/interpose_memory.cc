@@ -37,33 +37,16 @@ void wait_if_pageable(const void* to, const void* from, const StreamUse& use) {
   };
   if (Streams::is_capturing(use.stream()) || (!is_pageable(to) && !is_pageable(from))) return;
   const ScopedContext scope(Machine::get().rank(use.rank()).context);
+  const RelaxedCapture relaxed;
   (void)driver().cuStreamSynchronize(use.stream());
 }
 
-/// Blocks agree who is last by a number of the rank's; nothing is announced.
 cudaError_t copy_on_device(void* to, const void* from, std::size_t bytes, const StreamUse& use) {
   if (bytes == 0) return cudaSuccess;
   const ScopedContext scope(Machine::get().rank(use.rank()).context);
-  CopyBatch batch{};
-  batch.jobs = 1;
-  batch.job[0].source = reinterpret_cast<Address>(from);
-  batch.job[0].destination = reinterpret_cast<Address>(to);
-  batch.job[0].bytes = bytes;
-  static Address* const tickets = [] {
-    auto* all = new Address[kMaxRanks];
-    for (std::uint32_t r = 0; r < kMaxRanks; ++r)
-      all[r] = 0;
-    return all;
-  }();
-  static std::mutex mutex;
-  Address& ticket = tickets[use.rank()];
-  {
-    const std::lock_guard lock(mutex);
-    if (ticket == 0) ticket = Machine::get().device_bytes(sizeof(std::uint32_t));
-  }
-  batch.ticket = ticket;
+  CopyArgs args{reinterpret_cast<Address>(from), reinterpret_cast<Address>(to), bytes, 0, 0, 0};
   return error_of(Machine::get().launch(Machine::get().copy_kernel(), blocks_for(use.rank(), bytes),
-                                        512, use.stream(), &batch));
+                                        512, use.stream(), &args));
 }
 
 cudaError_t fill(void* to, int value, std::size_t bytes, const StreamUse& use) {

@@ -26,7 +26,7 @@ class Kernels {
     return *kKernels;
   }
 
-  void add(const void* function, const char* mangled) {
+  void add(void** module, const void* function, const char* mangled) {
     int status = 0;
     char* plain = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
     std::string name = plain != nullptr ? plain : mangled;
@@ -36,7 +36,7 @@ class Kernels {
       name.erase(at, nameless.size());
     name.resize(std::min(name.find('('), name.size()));
     const std::lock_guard lock(mutex_);
-    functions_.push_back(function);
+    incoming_[module].push_back(function);
     names_[function] = "kernel " + name;
   }
   void alias(const void* handle, const void* function) {
@@ -49,34 +49,72 @@ class Kernels {
     const auto found = names_.find(function);
     return found == names_.end() ? "a kernel" : found->second.c_str();
   }
-  /// Asks for the largest local memory of all kernels once, before the first launch.
+  /// A module has told of all its kernels: one of the program, or of a library that it loads later.
+  void end_of(void** module) {
+    {
+      const std::lock_guard lock(mutex_);
+      std::vector<const void*>& arrived = incoming_[module];
+      unprepared_.insert(unprepared_.end(), arrived.begin(), arrived.end());
+      incoming_.erase(module);
+      has_unprepared_ = !unprepared_.empty();
+    }
+    if (starts_) prepare();
+  }
+  /// The first communicator is made: from now on ranks may wait for each other, and kernels of what
+  /// is loaded later cannot wait for their first launch.
+  void start() {
+    starts_ = true;
+    prepare();
+  }
+
+  /// What a launch would do that waits for the kernels that run, and so for ranks that wait for it:
+  /// loads all kernels there are into all ranks' contexts, and asks for the largest local memory.
   void prepare() {
-    if (is_ready_.exchange(true)) return;
-    std::size_t largest = 0;
+    if (!has_unprepared_) return;
+    // Who comes second waits: its kernel must not run while the first one asks.
+    const std::lock_guard preparing(preparing_);
     std::vector<const void*> functions;
     {
       const std::lock_guard lock(mutex_);
-      functions = functions_;
+      functions.swap(unprepared_);
     }
-    for (const void* function : functions) {
-      cudaFuncAttributes attributes{};
-      if (CUCO_LOOPBACK_REAL(cudaFuncGetAttributes)(&attributes, function) == cudaSuccess)
-        largest = std::max(largest, attributes.localSizeBytes);
+    const RelaxedCapture relaxed;
+    for (int rank = 0; rank < Machine::get().ranks(); ++rank) {
+      const ScopedContext scope(Machine::get().rank(rank).context);
+      for (const void* function : functions)
+        load(function);
     }
     (void)CUCO_LOOPBACK_REAL(cudaGetLastError)();
-    if (largest > 0) Machine::get().grow_local_memory(largest);
+    if (largest_ > granted_) Machine::get().grow_local_memory(largest_);
+    granted_ = largest_;
+    const std::lock_guard lock(mutex_);
+    has_unprepared_ = !unprepared_.empty();
   }
 
  private:
+  /// Into the current context.
+  void load(const void* function) {
+    cudaFunction_t loaded = nullptr;
+    if (CUCO_LOOPBACK_REAL(cudaGetFuncBySymbol)(&loaded, function) == cudaSuccess)
+      (void)driver().cuFuncLoad(loaded);
+    cudaFuncAttributes attributes{};
+    if (CUCO_LOOPBACK_REAL(cudaFuncGetAttributes)(&attributes, function) == cudaSuccess)
+      largest_ = std::max(largest_, attributes.localSizeBytes);
+  }
+
   std::mutex mutex_;
   std::map<const void*, std::string> names_;
-  std::vector<const void*> functions_;
-  std::atomic<bool> is_ready_{false};
+  std::map<void**, std::vector<const void*>> incoming_;  ///< By module, until its end.
+  std::vector<const void*> unprepared_;
+  std::atomic<bool> has_unprepared_{false}, starts_{false};
+  std::mutex preparing_;
+  std::size_t largest_ = 0, granted_ = 0;
 };
 
 cudaError_t make_stream(cudaStream_t* out, unsigned flags, int priority) {
   const int rank = Machine::get().current_rank();
   if (out == nullptr) return cudaErrorInvalidValue;
+  const RelaxedCapture relaxed;
   const CUresult result = driver().cuGreenCtxStreamCreate(out, Machine::get().rank(rank).green,
                                                           CU_STREAM_NON_BLOCKING, priority);
   if (result == CUDA_SUCCESS) Streams::get().add(rank, *out, (flags & cudaStreamNonBlocking) == 0);
@@ -86,7 +124,7 @@ cudaError_t make_stream(cudaStream_t* out, unsigned flags, int priority) {
 }  // namespace
 
 void prepare_kernels() {
-  Kernels::get().prepare();
+  Kernels::get().start();
 }
 
 }  // namespace cuco::loopback
@@ -152,6 +190,14 @@ CUCO_LOOPBACK_EXPORT cudaError_t cudaEventRecordWithFlags(cudaEvent_t event,
   return CUCO_LOOPBACK_REAL(cudaEventRecordWithFlags)(event, use.stream(), flags);
 }
 
+// Ranks would be processes elsewhere: what one captures forbids the others nothing.
+CUCO_LOOPBACK_EXPORT cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
+                                                        cudaStreamCaptureMode mode) {
+  const StreamUse use(stream, nullptr);
+  if (mode == cudaStreamCaptureModeGlobal) mode = cudaStreamCaptureModeThreadLocal;
+  return CUCO_LOOPBACK_REAL(cudaStreamBeginCapture)(use.stream(), mode);
+}
+
 CUCO_LOOPBACK_EXPORT cudaError_t cudaLaunchHostFunc(cudaStream_t stream,
                                                     cudaHostFn_t function,
                                                     void* data) {
@@ -210,6 +256,7 @@ void __cudaRegisterFunction(void** fat,
                             void* block_dim,
                             void* grid_dim,
                             int* warp);
+void __cudaRegisterFatBinaryEnd(void** fat);
 }
 
 CUCO_LOOPBACK_EXPORT cudaError_t __cudaLaunchKernel(
@@ -237,9 +284,14 @@ CUCO_LOOPBACK_EXPORT void __cudaRegisterFunction(void** fat,
                                                  void* block_dim,
                                                  void* grid_dim,
                                                  int* warp) {
-  Kernels::get().add(host, name);
+  Kernels::get().add(fat, host, name);
   CUCO_LOOPBACK_REAL(__cudaRegisterFunction)
   (fat, host, device, name, limit, thread, block, block_dim, grid_dim, warp);
+}
+
+CUCO_LOOPBACK_EXPORT void __cudaRegisterFatBinaryEnd(void** fat) {
+  CUCO_LOOPBACK_REAL(__cudaRegisterFatBinaryEnd)(fat);
+  Kernels::get().end_of(fat);
 }
 
 namespace {
