@@ -30,6 +30,7 @@ struct Thread {
   Error last_error = 0;
   bool in_callback = false;  ///< A host function runs: CUDA calls are not permitted.
   int capture_mode = 0;
+  std::vector<StreamHandle>* captures = nullptr;  ///< Begun here, and not relaxed.
   std::vector<CallConfiguration>* configurations = nullptr;
 };
 [[nodiscard]] Thread& thread();
@@ -51,6 +52,10 @@ struct Thread {
 
 /// The program uses the runtime, which has a context: what the driver API takes for its own.
 void note_runtime_used();
+
+/// A thread that captures, and has not said that it knows better, may wait for no stream and ask
+/// none: its captures are spoiled then.
+[[nodiscard]] bool may_not_wait();
 
 /// Remembers an error for cudaGetLastError and returns it.
 Error done(Error status);

@@ -10,6 +10,8 @@ namespace wire = cuco::wire;
 
 namespace {
 
+constexpr int kRelaxed = 2;
+
 /// What cudaStreamGetCaptureInfo hands out pointers to: valid until the thread's next call of it.
 thread_local std::vector<std::uint64_t>* capture_nodes = nullptr;
 thread_local std::vector<GraphEdge>* capture_edges = nullptr;
@@ -20,15 +22,32 @@ Error begin(StreamHandle stream,
             int mode,
             std::uint32_t begins_early = 0) {
   if (mode < 0 || mode > 2) return wire::kInvalidValue;
-  return call(wire::CaptureBegin{.stream = stream_ref(stream),
-                                 .graph = number_of(graph),
-                                 .mode = static_cast<std::uint32_t>(mode),
-                                 .dependencies = static_cast<std::uint32_t>(after.size()),
-                                 .begins_early = begins_early},
-              nullptr, std::as_bytes(after));
+  const Error status =
+      call(wire::CaptureBegin{.stream = stream_ref(stream),
+                              .graph = number_of(graph),
+                              .mode = static_cast<std::uint32_t>(mode),
+                              .dependencies = static_cast<std::uint32_t>(after.size()),
+                              .begins_early = begins_early},
+           nullptr, std::as_bytes(after));
+  if (status == 0 && mode != kRelaxed) {
+    if (thread().captures == nullptr) thread().captures = new std::vector<StreamHandle>;
+    thread().captures->push_back(stream);
+  }
+  return status;
 }
 
 }  // namespace
+
+// As measured (bench/loopback/capture_rules.cu): also other streams, and events of theirs.
+bool cuco::cudart::may_not_wait() {
+  if (thread().captures == nullptr || thread().capture_mode == kRelaxed) return false;
+  // To wait for what is captured is what spoils it. Others do not capture any more.
+  std::erase_if(*thread().captures, [](StreamHandle stream) {
+    const Error status = call(wire::StreamSynchronize{.stream = stream_ref(stream)});
+    return status != wire::kStreamCaptureUnsupported;
+  });
+  return !thread().captures->empty();
+}
 
 CUCO_CUDART Error cudaStreamBeginCapture(StreamHandle stream, int mode) {
   return done(begin(stream, nullptr, {}, mode));
@@ -58,6 +77,7 @@ CUCO_CUDART Error cudaStreamBeginCaptureToGraph_ptsz(StreamHandle stream,
 
 CUCO_CUDART Error cudaStreamEndCapture(StreamHandle stream, GraphHandle* graph) {
   if (graph == nullptr) return done(wire::kInvalidValue);
+  if (thread().captures != nullptr) std::erase(*thread().captures, stream);
   wire::CaptureEnd::Reply reply;
   const Error status = call(wire::CaptureEnd{.stream = stream_ref(stream)}, &reply);
   *graph = handle_of<GraphHandle>(status == 0 ? reply.graph : 0);

@@ -43,10 +43,12 @@ CUCO_CUDART Error cudaEventRecord_ptsz(EventHandle event, StreamHandle stream) {
 }
 
 CUCO_CUDART Error cudaEventSynchronize(EventHandle event) {
+  if (may_not_wait()) return done(wire::kStreamCaptureUnsupported);
   return done(call(wire::EventSynchronize{.event = number_of(event)}));
 }
 
 CUCO_CUDART Error cudaEventQuery(EventHandle event) {
+  if (may_not_wait()) return done(wire::kStreamCaptureUnsupported);
   return done(call(wire::EventQuery{.event = number_of(event)}));
 }
 

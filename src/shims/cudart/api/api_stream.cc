@@ -64,6 +64,7 @@ CUCO_CUDART Error cudaStreamDestroy(StreamHandle stream) {
 }
 
 CUCO_CUDART Error cudaStreamSynchronize(StreamHandle stream) {
+  if (may_not_wait()) return done(wire::kStreamCaptureUnsupported);
   return done(call(wire::StreamSynchronize{.stream = stream_ref(stream)}));
 }
 CUCO_CUDART Error cudaStreamSynchronize_ptsz(StreamHandle stream) {
@@ -71,6 +72,7 @@ CUCO_CUDART Error cudaStreamSynchronize_ptsz(StreamHandle stream) {
 }
 
 CUCO_CUDART Error cudaStreamQuery(StreamHandle stream) {
+  if (may_not_wait()) return done(wire::kStreamCaptureUnsupported);
   return done(call(wire::StreamQuery{.stream = stream_ref(stream)}));
 }
 CUCO_CUDART Error cudaStreamQuery_ptsz(StreamHandle stream) {

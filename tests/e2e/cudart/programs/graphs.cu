@@ -118,6 +118,17 @@ int main() {
   OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
   FAILS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(a));
   FAILS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(a, &graph));
+  // Other streams may be waited for only by who says that he knows.
+  OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+  FAILS(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(b));
+  FAILS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(a, &graph));
+  OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  OK(cudaThreadExchangeStreamCaptureMode(&mode));
+  OK(cudaStreamSynchronize(b));
+  OK(cudaThreadExchangeStreamCaptureMode(&mode));
+  OK(cudaStreamEndCapture(a, &graph));
+  OK(cudaGraphDestroy(graph));
   OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
   add<<<1, 1, 0, a>>>(d, 1);
   OK(cudaEventRecord(fork, a));
