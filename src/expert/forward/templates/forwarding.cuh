@@ -85,6 +85,8 @@ class PlanTables {
            landings_.size() * sizeof(Landing) + buckets_.size() * sizeof(int);
   }
   cudaError_t upload(char* memory, cudaStream_t stream) {
+    // A thread that captures may not wait for any stream, unless it says that it knows.
+    const Relaxed relaxed;
     cudaError_t result = put(segments_, &forward.segments, &memory, stream);
     if (result == cudaSuccess) result = put(targets_, &forward.targets, &memory, stream);
     if (result == cudaSuccess) result = put(landings_, &forward.landings, &memory, stream);
@@ -97,6 +99,11 @@ class PlanTables {
   Forward forward{};
 
  private:
+  struct Relaxed {
+    Relaxed() { cudaThreadExchangeStreamCaptureMode(&mode); }
+    ~Relaxed() { cudaThreadExchangeStreamCaptureMode(&mode); }
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  };
   unsigned long long bit(int peer) const { return peer == rank_ ? 0 : 1ull << peer; }
 
   static bool holds(const Message& m, size_t address) {
