@@ -149,7 +149,7 @@ __device__ bool has_pieces(const CourierArgs& args, unsigned wanted, std::uint64
       at<std::uint32_t>(args.pieces) + std::size_t{blockIdx.x} * kParcels + number % kParcels;
   const bool mine = threadIdx.x != 0 || load_flag(count) >= wanted;
   if (!__syncthreads_and(mine)) return false;
-  if (threadIdx.x == 0) *count = 0;
+  if (threadIdx.x == 0) atomicExch(count, 0U);
   return true;
 }
 

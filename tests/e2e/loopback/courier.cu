@@ -116,6 +116,13 @@ int main() {
   OK(cudaMemcpy(left.data(), pieces, 4 * left.size(), cudaMemcpyDeviceToHost));
   const bool right = got == data && end[0] == kPuts && end[1] == 1 && end[2] == kValue &&
                      end[3] == kPuts && std::count(left.begin(), left.end(), 0U) == kLanes * kParcels;
+  for (void* memory : {static_cast<void*>(source), static_cast<void*>(target),
+                       static_cast<void*>(seen), static_cast<void*>(next),
+                       static_cast<void*>(pieces)})
+    OK(cudaFree(memory));
+  for (void* memory : {static_cast<void*>(parcels), static_cast<void*>(receipts),
+                       static_cast<void*>(words)})
+    OK(cudaFreeHost(memory));
   std::puts(right ? "the courier: ok" : "the courier: wrong");
   return right ? 0 : 1;
 }
