@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "shell.h"
 #include "system/os/files.h"
 
@@ -157,6 +159,19 @@ TEST(Conventions, CompletionOffersWhatThereIs) {
                                                            "cuco completion values color",
                                                            "cuco completion ksh",
                                                        }));
+}
+
+TEST(Conventions, JsonIsJsonWhateverIsShown) {
+  const Shell shell;
+  ASSERT_EQ(shell("cuco demo --quiet").exit_code, 0);
+  for (const char* words :
+       {"runs", "show demo", "show demo 4", "show demo 4 --code", "show demo 4 --diff",
+        "diff demo 0 4", "explain demo", "cost demo", "db verify demo", "report demo --no-timeline",
+        "knowledge show", "config", "doctor", "llm list", "replay demo --seeds 2"}) {
+    const Seen seen = shell(std::string("cuco --json ") + words);
+    EXPECT_EQ(seen.exit_code, 0) << words << seen.error;
+    EXPECT_TRUE(parse_json(seen.out).has_value()) << words << "\n" << seen.out.substr(0, 200);
+  }
 }
 
 TEST(Misuse, OfBestAndInitDoesNotOverwrite) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/journey/run_lookup.h"
 #include "cli/terminal/command.h"
 #include "program/diff.h"
@@ -29,7 +31,9 @@ class DiffCommand final : public Command {
                                entry->latest() == nullptr ? "it was not judged"
                                                           : candidate::summary(*entry->latest()))};
     }
-    context.terminal.write_file(program::unified_diff(a->candidate.source, b->candidate.source));
+    const std::string diff = program::unified_diff(a->candidate.source, b->candidate.source);
+    context.terminal.write_file(
+        context.json ? to_text(Json{{"a", a_}, {"b", b_}, {"diff", diff}}) + "\n" : diff);
     return ExitCode::Done;
   }
 

@@ -45,12 +45,18 @@ class ShowCommand final : public Command {
       return ExitCode::Done;
     }
     CUCO_TRY_ASSIGN(const Entry* entry, find_entry(run, *number_));
-    if (code_) {
+    if (code_ && !context.json) {
       for (const auto& file : entry->candidate.source.files())
         context.terminal.write_file(file.text);
+    } else if (code_) {
+      Json files = Json::object();
+      for (const auto& file : entry->candidate.source.files())
+        files[file.path] = file.text;
+      context.terminal.write_file(to_text(files) + "\n");
     } else if (diff_) {
-      context.terminal.write_file(program::unified_diff(run.state.entries.front().candidate.source,
-                                                        entry->candidate.source));
+      const std::string diff = program::unified_diff(run.state.entries.front().candidate.source,
+                                                     entry->candidate.source);
+      context.terminal.write_file(context.json ? to_text(Json{{"diff", diff}}) + "\n" : diff);
     } else {
       context.terminal.write(
           context.json ? to_text(as_json(*entry)) + "\n"
