@@ -6,6 +6,7 @@ Each becomes one without NCCL's kernels that does the same, or there is one clea
 import json, os, pathlib, re, shutil, subprocess, sys, tempfile
 
 CUCO, SOURCES, which = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS, WORKLOADS = SOURCES / "tests/programs", SOURCES / "workloads"
 REFUSED = {"custom_reduction": "ncclRedOpCreatePreMulSum", "no_communication": "no NCCL function",
            "pasted_names": "with ##"}
@@ -73,6 +74,27 @@ def check_overlap(program, root):
     return "overlapped"
 
 
+def check_several(root, fidelity):
+    """Sources in any order: those that call NCCL become one with main(), the others stay."""
+    folder, sources = root / "several", HERE / "several"
+    files = [sources / name for name in ("kernels.cu", "comm.cu", "main.cpp")]
+    done = subprocess.run([CUCO, "--json", "transform", *files, "-o", folder, "--fidelity", fidelity],
+                          capture_output=True, text=True)
+    assert done.returncode == 0 and json.loads(done.stdout)["verdict"] == "same", done
+    names = {"changes.diff", "cuco_collectives.cuh", "cuco_device.cuh", "main.cu", "kernels.cu"}
+    assert {path.name for path in folder.iterdir()} == names
+    again = subprocess.run([CUCO, "run", "--ranks", "4", folder / "main.cu", folder / "kernels.cu"],
+                           capture_output=True, text=True)
+    assert again.returncode == 0 and "PASS" in again.stdout, (again.stdout, again.stderr)
+    for words, sites in [(["analyze", "--no-trace", *files], 2), (["space", *files], None)]:
+        read = subprocess.run([CUCO, "--json", *words], capture_output=True, text=True)
+        assert read.returncode == 0, read
+        assert sites is None or len(json.loads(read.stdout)["sites"]) == sites, read.stdout
+    done = transform(files[0], root / "no")
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, done
+    assert not (root / "no").exists()
+
+
 def refuse_workloads(root):
     """What cannot be: nothing to replace, calls in frozen text, options that a workload has."""
     frozen = root / "frozen_calls"
@@ -102,6 +124,7 @@ with tempfile.TemporaryDirectory() as root:
         assert taken.returncode == 2 and "already exists" in taken.stderr, taken
         assert (root / "taken" / "file").read_text() == "mine"
         refuse_workloads(root)
+    check_several(root, "quick" if which == "--tenth" else "final")
     for program in programs:
         print(f"{program.stem}: {check(program, 'quick' if which == '--tenth' else 'final', root)}", flush=True)
     overlapped = [check_overlap(program, root)
