@@ -5,36 +5,7 @@
 // fidelity: final
 // cuco: evolve begin host
 
-struct State {
-  cuco_context context;
-  Shape shape;
-  int calls = 0;
-  void* scratch;
-};
-
-cudaError_t multiply(const Shape& s, const void* a, const void* b, void* c, cudaStream_t stream) {
-  const int tile = s.bf16 ? kTileBf16 : kTile;
-  const dim3 grid((s.n + tile - 1) / tile, (s.m + tile - 1) / tile);
-  if (s.bf16) {
-    cudaFuncSetAttribute(gemm_bf16, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBf16);
-    gemm_bf16<<<grid, kThreadsBf16, kSharedBf16, stream>>>(
-        (const __nv_bfloat16*)a, (const __nv_bfloat16*)b, (__nv_bfloat16*)c, s.m, s.n, s.k);
-  } else {
-    gemm_fp32<<<grid, kThreads, 0, stream>>>((const float*)a, (const float*)b, (float*)c, s.m, s.n,
-                                             s.k);
-  }
-  return cudaGetLastError();
-}
-
-int setup(const cuco_context& context, const Shape& shape, State** state) {
-  *state = new State{context, shape};
-  return cudaMalloc(&(*state)->scratch, context.output_bytes[0]);
-}
-
-void teardown(State* state) {
-  cudaFree(state->scratch);
-  delete state;
-}
+// common: scratch
 
 __global__ void copy_over(const uint4* from, uint4* to, size_t count) {
   for (size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
