@@ -14,9 +14,9 @@
                                            hardware file against the record; runs nothing
 
 Half of the kernels are held out: a model is fitted on the others and reported on these. Which half is
-decided by a hash of the name, so that neither the times nor whoever adds a kernel can choose. traffic.cu
-and bench/sanity's ring are measured and predicted along with kernels.cu; their kernels are named
-traffic/NAME and ring/NAME.
+decided by a hash of the name, so that neither the times nor whoever adds a kernel can choose. further.cu,
+traffic.cu and bench/sanity's ring are measured and predicted along with kernels.cu; their kernels are
+named further/NAME, traffic/NAME and ring/NAME.
 """
 import argparse
 import datetime
@@ -37,11 +37,12 @@ ROOT = HERE.parents[1]
 RECORD = ROOT / "bench/results/calibration-h200.json"
 PREDICTED = ROOT / "bench/results/calibration-h200-predicted.json"
 HARDWARE = ROOT / "hardware/h200.toml"
-SOURCES = {"": HERE / "kernels.cu", "traffic/": HERE / "traffic.cu", "ring/": ROOT / "bench/sanity/ring.cu"}
+SOURCES = {"": HERE / "kernels.cu", "further/": HERE / "further.cu", "traffic/": HERE / "traffic.cu",
+           "ring/": ROOT / "bench/sanity/ring.cu"}
 REPEAT = 31
 SLOW = {"gemm_wmma_2048", "mma_registers_264"}  # Their predictions take minutes.
 # On the kernels that are held out. The median may not grow: it is what it is today, rounded up.
-MOST_MEDIAN = 0.11
+MOST_MEDIAN = 0.09
 LEAST_SPEARMAN = 0.95
 MOST_ERROR = 1.0
 

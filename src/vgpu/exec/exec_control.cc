@@ -22,6 +22,7 @@ void jump(Warp& w, const Op& op, const Op* target) {
   const bool backward = target <= &op;
   w.go_to(target);
   ++w.epoch;
+  ++w.pass;
   if (w.splits.size() > 1) {
     // Others may be at the target, or behind it now.
     if (backward) ++w.splits[w.current].backward;
@@ -35,6 +36,8 @@ void exec_bra(Warp& w, const Op& op) {
   const Op* const target = w.kernel->ops.data() + op.imm;
   if (w.active == w.mask) {
     jump(w, op, target);
+    // Of the turns that ptxas joins, only the first begins anew.
+    if (op.aux != 0 && ++w.turns % op.aux != 0) --w.pass;
     return;
   }
   // Diverges: the lanes at the lower op go on, the others become a split of their own.
@@ -165,7 +168,7 @@ bool lower_control(Lowering& lowering, const ptx::Instruction& instruction) {
           instruction.operands[0].kind != ptx::Operand::Kind::Label) {
         return false;
       }
-      lowering.emit(exec_bra, CostClass::Control);
+      lowering.emit(exec_bra, CostClass::Control).aux = lowering.builder().joined_turns();
       const auto op = static_cast<std::uint32_t>(lowering.builder().kernel().ops.size() - 1);
       lowering.builder().branch_to(op, instruction.operands[0].index);
       return true;

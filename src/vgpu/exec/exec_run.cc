@@ -98,13 +98,14 @@ void enter_split(Warp& w) {
   w.predicates = split.frame->predicates.data();
   w.go_to(w.kernel->ops.data() + split.op);
   ++w.epoch;
+  ++w.pass;
   update_stop(w);
 }
 
 void note_stall(Warp& w, const Op& op, VTime time) {
   const auto at = static_cast<std::uint32_t>(&op - w.kernel->ops.data());
-  if (w.stall.epoch != w.epoch || w.stall.op < w.kernel->block_begin[at]) {
-    w.stall = {.epoch = w.epoch, .op = at};
+  if (w.stall.pass != w.pass || w.stall.op < w.kernel->block_begin[at]) {
+    w.stall = {.pass = w.pass, .op = at};
   }
   w.stall.time += time;
 }

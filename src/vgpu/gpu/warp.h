@@ -89,10 +89,11 @@ struct KnownPattern {
   Pattern pattern = Pattern::Other;
 };
 
-/// How long a pass through a basic block has waited for loads so far.
+/// How long a pass through a basic block, or through the turns of a loop that ptxas joins, has
+/// waited for loads so far.
 struct Stall {
-  std::uint32_t epoch = 0;  ///< Of the pass.
-  std::uint32_t op = 0;     ///< Where it waited first.
+  std::uint32_t pass = 0;
+  std::uint32_t op = 0;  ///< Where it waited first.
   VTime time = 0;
 };
 
@@ -113,6 +114,8 @@ struct Warp {
 
   std::uint32_t carry = 0;  ///< CC.CF of each lane.
   std::uint32_t epoch = 1;  ///< Changes with every jump: registers may have new values.
+  std::uint32_t pass = 1;   ///< Changes with every jump but those that ptxas unrolls.
+  std::uint32_t turns = 0;  ///< Jumps of unrolled loops.
   std::array<KnownPattern, 16> patterns{};
   std::uint32_t shared_passes = 0;  ///< Extra passes of shared memory, not on the clock yet.
 

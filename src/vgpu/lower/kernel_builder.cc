@@ -16,7 +16,6 @@ namespace cuco::vgpu {
 namespace {
 
 constexpr std::uint32_t kScratchBytes = 16 * kLanes;
-constexpr std::uint32_t kScoreboardSlots = 16;
 
 constexpr std::uint32_t round_up(std::uint32_t value, std::uint32_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -27,50 +26,6 @@ std::uint32_t take(std::uint32_t& used, std::uint64_t bytes, std::uint32_t align
   const std::uint32_t offset = round_up(used, std::max(align, 1U));
   used = offset + static_cast<std::uint32_t>(bytes);
   return offset;
-}
-
-/// Results that come from memory at a time only known at run time. Shared memory, parameters and
-/// constants have a fixed latency, which the cost table knows.
-bool is_load(const ptx::Instruction& instruction) {
-  using ptx::Opcode;
-  if (instruction.opcode == Opcode::Atom || instruction.opcode == Opcode::Wmma) return true;
-  if (instruction.opcode == Opcode::Multimem) return instruction.has(ptx::Modifier::LdReduce);
-  if (instruction.opcode != Opcode::Ld && instruction.opcode != Opcode::Ldu) return false;
-  const ptx::Space space = Lowering::memory_aux(instruction).space;
-  return space == ptx::Space::Global || space == ptx::Space::Generic || space == ptx::Space::Local;
-}
-
-/// A load of which the order among others does not matter: neither a flag nor a copy.
-bool can_come_early(const ptx::Instruction& instruction) {
-  if (!is_load(instruction) || instruction.opcode == ptx::Opcode::Atom) return false;
-  if (instruction.opcode == ptx::Opcode::Wmma) return instruction.has(ptx::Modifier::Load);
-  return instruction.opcode != ptx::Opcode::Multimem &&
-         Lowering::memory_aux(instruction).order == Order::Weak;
-}
-
-/// Could it change what a load behind it reads? Then that load stays behind it.
-bool has_effect(const ptx::Instruction& instruction) {
-  using ptx::Opcode;
-  switch (instruction.opcode) {
-    case Opcode::St: {
-      const ptx::Space space = Lowering::memory_aux(instruction).space;
-      return space == ptx::Space::Global || space == ptx::Space::Generic;
-    }
-    case Opcode::Wmma:
-      return instruction.has(ptx::Modifier::Store);
-    case Opcode::Atom:
-    case Opcode::Red:
-    case Opcode::Multimem:
-    case Opcode::Bar:
-    case Opcode::Barrier:
-    case Opcode::Membar:
-    case Opcode::Fence:
-    case Opcode::Call:
-    case Opcode::Mbarrier:
-      return true;
-    default:
-      return false;
-  }
 }
 
 constexpr std::uint64_t local_key(std::uint32_t function, std::uint32_t variable) {
@@ -309,6 +264,7 @@ void KernelBuilder::lower_function(std::uint32_t index) {
       is_label_[target] = true;
   }
 
+  take_load_slots(function);
   Lowering lowering(*this, function);
   bool leader = true;
   for (std::size_t i = 0; i < function.instructions.size(); ++i) {
@@ -319,8 +275,7 @@ void KernelBuilder::lower_function(std::uint32_t index) {
       load_pending_.assign(load_pending_.size(), true);
       producer_.assign(producer_.size(), -1);
       pattern_key_.assign(pattern_key_.size(), 0);
-      from_load_.assign(pattern_key_.size(), false);
-      has_effects_ = false;
+      begin_order(function, i);
       block_begin_ = first;
       leader = true;
     }
@@ -417,30 +372,13 @@ void KernelBuilder::note_dependences(std::uint32_t first_op, const ptx::Instruct
   std::vector<std::uint32_t> written;
   collect_registers(instruction.operands[0], written);
   if (instruction.operands[0].kind == ptx::Operand::Kind::Address) written.clear();
-  std::uint16_t slot = 0;
   for (const std::uint32_t reg : written) {
     producer_[reg] = end - 1;
     pattern_key_[reg] = 0;
-    if (!is_load(instruction)) continue;
-    if (load_slot_[reg] == 0) {
-      if (slot == 0) slot = static_cast<std::uint16_t>(next_slot_++ % kScoreboardSlots + 1U);
-      load_slot_[reg] = slot;
-    }
+    if (!is_load(instruction) || load_slot_[reg] == 0) continue;
     load_pending_[reg] = true;
     kernel_->ops[end - 1].set_slots |= static_cast<std::uint16_t>(1U << (load_slot_[reg] - 1U));
   }
-}
-
-void KernelBuilder::note_order(std::uint32_t op, const ptx::Instruction& instruction) {
-  ptx::find_access(module_.functions[module_functions_[current_]], instruction, access_);
-  const bool waits =
-      std::ranges::any_of(access_.reads, [&](std::uint32_t reg) { return from_load_[reg]; });
-  if (can_come_early(instruction) && !waits && !has_effects_) {
-    kernel_->ops[op].aux |= 1U << MemoryAux::kEarlyBit;
-  }
-  for (const std::uint32_t reg : access_.writes)
-    from_load_[reg] = waits || is_load(instruction);
-  has_effects_ = has_effects_ || has_effect(instruction);
 }
 
 void KernelBuilder::note_pattern(Op& op, const ptx::Instruction& instruction) {

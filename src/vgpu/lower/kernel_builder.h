@@ -47,6 +47,8 @@ class KernelBuilder {
   Ref add_register(std::uint32_t bytes);
   [[nodiscard]] Place place_of(const ptx::Operand& operand) const;
   [[nodiscard]] FrameSlot frame_slot(std::uint32_t variable) const;
+  /// Turns of the loop around the basic block being lowered that ptxas makes one; 0: it does not.
+  [[nodiscard]] std::uint32_t joined_turns() const { return joined_turns_; }
   /// Makes ops[op].imm the op index of a PTX instruction of the current function, once known.
   void branch_to(std::uint32_t op, std::uint32_t instruction);
   void jump_table_entry(std::uint32_t table, std::uint32_t instruction);
@@ -68,6 +70,12 @@ class KernelBuilder {
   void note_pattern(Op& op, const ptx::Instruction& instruction);
   /// Finds loads that ptxas would move to the beginning of their basic block.
   void note_order(std::uint32_t op, const ptx::Instruction& instruction);
+  /// Gives every register that is loaded its place on the scoreboard.
+  void take_load_slots(const ptx::Function& function);
+  /// A basic block begins at this instruction.
+  void begin_order(const ptx::Function& function, std::size_t begin);
+  /// The branch back, if the basic block is a loop of its own; 0: it is none.
+  [[nodiscard]] std::size_t end_of_loop(const ptx::Function& function, std::size_t begin) const;
   void collect_registers(const ptx::Operand& operand, std::vector<std::uint32_t>& out) const;
   void add_address_taken();
   /// Is the register at `ref` read for the last time by the instruction of this op?
@@ -112,12 +120,17 @@ class KernelBuilder {
   std::vector<bool> is_label_;
   std::vector<std::uint16_t> pattern_key_;  ///< Of the register's present value; 0: none yet.
   std::vector<bool> from_load_;             ///< Its value depends on a load of this basic block.
+  std::uint32_t joined_turns_ = 0;          ///< See joined_turns().
   bool has_effects_ = false;  ///< Memory may have changed since the basic block began.
   std::uint32_t block_begin_ = 0;
   ptx::RegisterAccess access_;
   std::uint16_t next_pattern_key_ = 1;
   std::uint32_t next_slot_ = 0;
 };
+
+/// Results that come from memory at a time only known at run time. Shared memory, parameters and
+/// constants have a fixed latency, which the cost table knows.
+[[nodiscard]] bool is_load(const ptx::Instruction& instruction);
 
 /// Reads a special register into op.dst, 4 or 8 bytes per lane. Null: not supported.
 [[nodiscard]] Handler special_register_handler(ptx::SpecialRegister special, std::uint32_t bytes);

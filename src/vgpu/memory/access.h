@@ -60,6 +60,7 @@ enum AtomicBit : std::uint8_t {
   AtomicIsUniform = 1,  ///< ptxas sees that all lanes mean one word, and has the warp add up first.
   AtomicIsFloat = 2,    ///< Slower in the L2, and a loop of compare-and-swap in shared memory.
   AtomicIsUnread = 4,   ///< Nobody reads its result: ptxas makes it a reduction.
+  AtomicCounts = 8,     ///< Adds one to a word, and nobody reads what was there before.
 };
 
 using LaneAddresses = std::array<Address, kLanes>;

@@ -361,6 +361,11 @@ bool lower_atomic(Lowering& lowering, const ptx::Instruction& instruction) {
     memory.aux.user |= AtomicIsUnread;
   }
   const ptx::Operand& data = operands[first + 1];
+  const bool is_one = data.kind == ptx::Operand::Kind::Integer && data.value == 1;
+  const bool is_read = returns && (memory.aux.user & AtomicIsUnread) == 0;
+  if (instruction.has(Modifier::Add) && ptx::size_of(type) == 4 && is_one && !is_read) {
+    memory.aux.user |= AtomicCounts;
+  }
   std::array<Ref, 2 * kMaxVector> list{};
   if (memory.aux.vector > 1) {
     const std::size_t count = memory.aux.vector;

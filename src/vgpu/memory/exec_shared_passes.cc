@@ -13,7 +13,7 @@ namespace cuco::vgpu {
 namespace {
 
 /// Cycles, as measured on an H200 (bench/sanity).
-constexpr unsigned kSharedAtomicCycles = 2;  ///< Each lane on one word.
+constexpr unsigned kSharedAtomicCycles = 2;  ///< Each pass through the banks.
 constexpr unsigned kSharedUniformCycles =
     12;                                     ///< All lanes on one word, which ptxas adds up first.
 constexpr unsigned kSharedLoopCycles = 45;  ///< Each lane on one word, where it is a CAS loop.
@@ -95,6 +95,12 @@ void count_shared_atomics(Warp& w,
     w.shared_passes += kSharedUniformCycles;
     return;
   }
+  // Counting up is done for all lanes on a word at once; else they come one after the other.
+  const std::uint32_t passes = count_passes(addresses, lanes, bytes);
+  if ((user & AtomicCounts) != 0) {
+    w.shared_passes += passes * kSharedAtomicCycles;
+    return;
+  }
   std::uint32_t most = 0;  // Lanes on one word.
   for (std::uint32_t open = lanes; open != 0;) {
     const Address word = addresses[static_cast<unsigned>(std::countr_zero(open))];
@@ -103,8 +109,8 @@ void count_shared_atomics(Warp& w,
     most = std::max(most, static_cast<std::uint32_t>(std::popcount(same)));
     open &= ~same;
   }
-  const unsigned each = (user & AtomicIsFloat) != 0 ? kSharedLoopCycles : kSharedAtomicCycles;
-  w.shared_passes += std::max(count_passes(addresses, lanes, bytes), most) * each;
+  w.shared_passes += (user & AtomicIsFloat) != 0 ? std::max(passes, most) * kSharedLoopCycles
+                                                 : std::max(passes * kSharedAtomicCycles, most);
 }
 
 }  // namespace cuco::vgpu

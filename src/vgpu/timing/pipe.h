@@ -30,6 +30,18 @@ class Pipe {
     return std::max(when + cost, (bucket << Shift) + used);
   }
 
+  /// How much of the pipe was taken in the four buckets before `when`, in 256ths.
+  [[nodiscard]] unsigned load(VTime when) const {
+    const std::int64_t last = when >> Shift;
+    std::uint32_t taken = 0;
+    for (std::int64_t bucket = std::max<std::int64_t>(last - 4, 0); bucket < last; ++bucket) {
+      if (bucket < end_ - Buckets || bucket >= end_) continue;
+      const std::uint32_t used = used_[static_cast<std::uint64_t>(bucket) % Buckets];
+      taken += std::min(used, static_cast<std::uint32_t>(kWidth));
+    }
+    return taken >> (Shift - 6);
+  }
+
  private:
   static constexpr VTime kWidth = VTime{1} << Shift;
 

@@ -20,30 +20,75 @@ std::uint32_t issue_cost(double lanes, std::uint32_t schedulers) {
   return static_cast<std::uint32_t>(std::lround(std::max(1.0, 32.0 * schedulers / lanes) * 16));
 }
 
-/// Cycles of an SM for one warp of what is a whole routine, or a slow unit's, in machine code, as
-/// measured on an H200 (tests/conformance/records/h200_calibration.json, bench/sanity); 0: it is
-/// what its class says.
-double routine_cycles(const ptx::Instruction& instruction) {
+/// What is a whole routine, or a slow unit's, in machine code, as measured on an H200
+/// (tests/conformance/records/h200_calibration.json, bench/sanity).
+struct Routine {
+  double cycles = 0;   ///< Of an SM for one warp; 0: it is what its class says.
+  double latency = 0;  ///< Until a warp alone has the result.
+};
+
+Routine division(bool is_float, bool is_wide) {
+  if (is_float) return is_wide ? Routine{7.5, 125} : Routine{4.3, 57};
+  return is_wide ? Routine{34, 355} : Routine{7, 130};
+}
+
+Routine routine_of(const ptx::Instruction& instruction) {
   using ptx::Opcode;
-  const std::uint32_t bytes =
-      instruction.types.empty() ? 4 : ptx::size_of(instruction.types.front());
-  const bool is_float =
-      !instruction.types.empty() &&
-      (instruction.types.front() == ptx::Type::F32 || instruction.types.front() == ptx::Type::F64);
+  const ptx::Type type = instruction.types.empty() ? ptx::Type::B32 : instruction.types.front();
+  const bool is_wide = ptx::size_of(type) == 8;
+  const bool is_float = type == ptx::Type::F32 || type == ptx::Type::F64;
   const bool is_approximate =
       instruction.has(ptx::Modifier::Approx) || instruction.has(ptx::Modifier::Full);
+  if (is_float && is_approximate) return {};
   switch (instruction.opcode) {
     case Opcode::Div:
     case Opcode::Rem:
-      if (is_float) return bytes == 8 ? 7.5 : is_approximate ? 0 : 4.3;
-      return bytes == 8 ? 34 : 7;
+      return division(is_float, is_wide);
     case Opcode::Sqrt:
+      return is_wide ? Routine{7.5, 95} : Routine{2.6, 58};
     case Opcode::Rcp:
-      return is_float && bytes == 8 ? 7.5 : 0;
+      return is_wide ? Routine{7.5, 76} : Routine{3.5, 80};
     case Opcode::Match:
-      return 25;
+      return {25, 35};
     default:
-      return 0;
+      return {};
+  }
+}
+
+/// What stands around an instruction in machine code, or follows from what it works on.
+struct Around {
+  double latency = 0;
+  double slots = 0;  ///< Further instructions.
+  double turns = 1;  ///< Of its own unit.
+};
+
+/// Measured on an H200, a chain of each.
+Around around(const ptx::Instruction& instruction) {
+  using ptx::Opcode;
+  const ptx::Type type = instruction.types.empty() ? ptx::Type::B32 : instruction.types.front();
+  // Small numbers are scaled before and behind.
+  const bool is_scaled = type == ptx::Type::F32 && !instruction.has(ptx::Modifier::Ftz) &&
+                         !instruction.has(ptx::Modifier::Rn);
+  switch (instruction.opcode) {
+    case Opcode::Ex2:
+    case Opcode::Rsqrt:
+    case Opcode::Rcp:
+    case Opcode::Sqrt:
+      return is_scaled ? Around{23, 3} : Around{};
+    case Opcode::Lg2:
+      return is_scaled ? Around{16, 3} : Around{};
+    case Opcode::Sin:
+    case Opcode::Cos:
+      return {6, 1};
+    case Opcode::Setp:
+      return {9};  // Predicates come later than registers.
+    case Opcode::Popc:
+    case Opcode::Brev:
+    case Opcode::Clz:
+    case Opcode::Bfind:
+      return ptx::size_of(type) == 8 ? Around{12, 1, 2} : Around{};
+    default:
+      return {};
   }
 }
 
@@ -220,42 +265,53 @@ class BlockCost {
     Total total;
     std::array<double, static_cast<std::size_t>(CostClass::Count)> units{};
     double slots = 0;
+    double issues = 0;
     free_.assign(end - begin, 0);
     for (std::size_t i = begin; i < end; ++i) {
       double start = total.as_written;
       double earliest = 0;
       for (const std::uint8_t distance : kernel_.producers[i]) {
         if (distance == 0 || distance > i - begin) continue;
-        const double latency = latency_of(i - distance);
+        const double latency = latency_of(i - distance, i);
         start = std::max(start, issued[i - distance] + latency);
         earliest = std::max(earliest, free_[i - distance - begin] + latency);
       }
       issued[i] = start;
       free_[i - begin] = earliest;
-      total.as_written = start + 1;  // What follows cannot issue before the next cycle.
+      // What follows cannot issue before the next cycle, or before a routine's last step.
+      const double issue = 1 + routine(i).cycles * gpu_.schedulers;
+      total.as_written = start + issue;
+      issues += issue;
       // Whoever goes on with a result waits for it; the scoreboard knows the time of loads.
       const bool from_memory = kernel_.ops[i].cost == CostClass::Shared;
-      total.alone = std::max(total.alone, earliest + (from_memory ? 1 : latency_of(i)));
-      if (is_routine(i)) continue;
-      slots += 1;
-      units[unit_of(i)] += unit_cycles(i);
+      total.alone = std::max(total.alone, earliest + (from_memory ? 1 : latency_of(i, end - 1)));
+      if (routine(i).cycles != 0) continue;
+      const Around beside = around(instruction(i));
+      slots += 1 + beside.slots;
+      units[unit_of(i)] += unit_cycles(i) * beside.turns;
     }
     total.slots = std::max(slots, *std::ranges::max_element(units));
-    total.alone = std::max(total.alone, static_cast<double>(end - begin));
+    total.alone = std::max(total.alone, issues);
     return total;
   }
 
-  [[nodiscard]] double routine(std::size_t op) const {
-    return kernel_.ops[op].cost == CostClass::Tensor ? 0 : routine_cycles(instruction(op));
+  [[nodiscard]] Routine routine(std::size_t op) const {
+    return kernel_.ops[op].cost == CostClass::Tensor ? Routine{} : routine_of(instruction(op));
   }
 
  private:
   [[nodiscard]] const ptx::Instruction& instruction(std::size_t op) const {
     return *kernel_.origins[kernel_.ops[op].source].instruction;
   }
-  [[nodiscard]] bool is_routine(std::size_t op) const { return routine(op) != 0; }
-  [[nodiscard]] double latency_of(std::size_t op) const {
-    return costs_[static_cast<std::size_t>(kernel_.ops[op].cost)].latency;
+  /// Until `consumer` can have its result. The end of a loop that ptxas unrolls waits for nothing.
+  [[nodiscard]] double latency_of(std::size_t op, std::size_t consumer) const {
+    const Routine whole = routine(op);
+    if (whole.latency != 0) return whole.latency;
+    const bool is_end = instruction(op).opcode == ptx::Opcode::Setp &&
+                        instruction(consumer).opcode == ptx::Opcode::Bra &&
+                        kernel_.ops[consumer].aux != 0;
+    return costs_[static_cast<std::size_t>(kernel_.ops[op].cost)].latency +
+           (is_end ? 0 : around(instruction(op)).latency);
   }
   [[nodiscard]] CostClass class_of(std::size_t op) const {
     return counts_bits(instruction(op)) ? CostClass::Special : kernel_.ops[op].cost;
@@ -307,13 +363,10 @@ CostTable make_cost_table(const Kernel& kernel,
     const double share = total.slots / (gpu.schedulers * static_cast<double>(end - begin));
     for (std::size_t i = begin; i < end; ++i) {
       set(i);
-      // A warp alone waits for a routine's steps one by one, which are as long as four warps' work.
-      const double routine = blocks.routine(i);
       const double part = spills.part(i);
-      latency += (issued[i + 1] - issued[i]) * stretch + routine * gpu.schedulers +
-                 part * Spills::kReads * gpu.l1_latency;
+      latency += (issued[i + 1] - issued[i]) * stretch + part * Spills::kReads * gpu.l1_latency;
       path +=
-          share + routine +
+          share + blocks.routine(i).cycles +
           part * (Spills::kReads * Spills::kReadCycles + Spills::kWrites * Spills::kWriteCycles);
     }
     begin = end;

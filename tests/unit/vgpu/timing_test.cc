@@ -59,6 +59,17 @@ TEST(Pipe, ForgetsThePastWithoutLosingTheFuture) {
   EXPECT_GE(pipe.reserve(0, 10), 10);
 }
 
+TEST(Pipe, TellsHowBusyItWas) {
+  Pipe<10, 16> pipe;
+  EXPECT_EQ(pipe.load(8 << 10), 0U);
+  for (VTime bucket = 4; bucket < 8; ++bucket)
+    pipe.reserve(bucket << 10, 512);
+  EXPECT_EQ(pipe.load(8 << 10), 128U);
+  EXPECT_EQ(pipe.load(10 << 10), 64U);
+  pipe.reserve(8 << 10, 4096);
+  EXPECT_EQ(pipe.load(12 << 10), 256U);
+}
+
 TEST(CacheTags, HitsWhatFitsAndWritesBackWhatIsDirty) {
   CacheTags tags(std::uint64_t{64} * 128, 4);  // 64 lines
   EXPECT_EQ(tags.touch(tags.place_of(5), 0xF).hit, 0U);
