@@ -162,6 +162,7 @@ void KernelBuilder::lay_out_registers(const ptx::Function& function) {
   intervals_ = std::move(plan.intervals);
   const std::size_t count = function.registers.size();
   load_slot_.assign(count, 0);
+  load_seen_.assign(count, false);
   load_pending_.assign(count, false);
   producer_.assign(count, -1);
   pattern_key_.assign(count, 0);
@@ -355,8 +356,11 @@ void KernelBuilder::note_dependences(std::uint32_t first_op, const ptx::Instruct
   if (instruction.guarded) touched.push_back(instruction.guard);
   Op& first = kernel_->ops[first_op];
   std::size_t producers = 0;
+  ptx::find_access(module_.functions[module_functions_[current_]], instruction, access_);
   for (const std::uint32_t reg : touched) {
-    if (load_slot_[reg] != 0 && load_pending_[reg]) {
+    // What is only loaded further down, the turn before has loaded: who reads it waits for it.
+    const bool is_wanted = load_seen_[reg] || std::ranges::count(access_.reads, reg) != 0;
+    if (load_slot_[reg] != 0 && load_pending_[reg] && is_wanted) {
       first.wait_slots |= static_cast<std::uint16_t>(1U << (load_slot_[reg] - 1U));
       first.flags |= Op::WaitsForLoads;
       load_pending_[reg] = false;
@@ -376,6 +380,7 @@ void KernelBuilder::note_dependences(std::uint32_t first_op, const ptx::Instruct
     producer_[reg] = end - 1;
     pattern_key_[reg] = 0;
     if (!is_load(instruction) || load_slot_[reg] == 0) continue;
+    load_seen_[reg] = true;
     load_pending_[reg] = true;
     kernel_->ops[end - 1].set_slots |= static_cast<std::uint16_t>(1U << (load_slot_[reg] - 1U));
   }

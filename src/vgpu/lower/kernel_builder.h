@@ -115,6 +115,7 @@ class KernelBuilder {
   std::unordered_map<std::uint64_t, Ref> constants64_;
   // Scoreboard and producers, per register of the function.
   std::vector<std::uint16_t> load_slot_;  ///< slot + 1; 0: never loaded
+  std::vector<bool> load_seen_;           ///< By an instruction above.
   std::vector<bool> load_pending_;
   std::vector<std::int64_t> producer_;  ///< op index, or -1
   std::vector<bool> is_label_;
