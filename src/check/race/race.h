@@ -33,10 +33,6 @@ using vgpu::Address;
 using vgpu::Order;
 using vgpu::Scope;
 
-[[nodiscard]] constexpr bool releases(Order order) {
-  return order == Order::Release || order == Order::AcqRel || order == Order::Sc;
-}
-
 /// Who an actor is. Warps of a block have consecutive ids.
 struct ActorInfo {
   std::uint32_t block = 0;  ///< Same for all warps of a block; unique per operation.

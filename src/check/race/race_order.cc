@@ -28,10 +28,6 @@
 namespace cuco::check {
 namespace {
 
-bool acquires(Order order) {
-  return order == Order::Acquire || order == Order::AcqRel || order == Order::Sc;
-}
-
 /// Block, device, system; a cluster is a block.
 std::size_t level(Scope scope) {
   return scope == Scope::Sys ? 2 : scope == Scope::Gpu ? 1 : 0;

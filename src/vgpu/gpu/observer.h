@@ -26,6 +26,12 @@ enum class Scope : std::uint8_t { Cta, Cluster, Gpu, Sys };
 constexpr bool is_strong(Order order) {
   return order != Order::Weak;
 }
+constexpr bool acquires(Order order) {
+  return order == Order::Acquire || order == Order::AcqRel || order == Order::Sc;
+}
+constexpr bool releases(Order order) {
+  return order == Order::Release || order == Order::AcqRel || order == Order::Sc;
+}
 
 enum class AccessKind : std::uint8_t { Load, Store, Atomic };
 

@@ -2,7 +2,7 @@
 // What threads know of each other's writes: small, and handed around for nothing.
 #include <gtest/gtest.h>
 
-#include "vgpu/weak/weak_memory.h"
+#include "vgpu/weak/weak_view.h"
 
 namespace cuco::vgpu {
 namespace {
