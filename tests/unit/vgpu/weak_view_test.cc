@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What threads know of each other's writes: small, and handed around for nothing.
-#include <gtest/gtest.h>
-
 #include "vgpu/weak/weak_view.h"
+
+#include <gtest/gtest.h>
 
 namespace cuco::vgpu {
 namespace {
