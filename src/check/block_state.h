@@ -60,8 +60,13 @@ struct Checker::BlockState {
     std::uint32_t word = 0;
     std::uint32_t site = 0;
     ActorId actor = kNoActor;
+    unsigned lane = 0;
   };
+  static constexpr std::size_t kMostUnwritten = 64;
   std::vector<Unwritten> unwritten;
+  void add_unwritten(const Unwritten& read) {
+    if (unwritten.size() < kMostUnwritten) unwritten.push_back(read);
+  }
   AsyncCopies async;
   BulkCopies bulk;
   /// What each warp knows to be there for bulk copies, by space.

@@ -266,6 +266,16 @@ class Checker final : public vgpu::AccessObserver {
                      const vgpu::Warp& warp,
                      std::uint32_t site,
                      const SharedRaces::Conflict& conflict);
+  void note_unwritten(BlockState& block,
+                      const vgpu::Warp& warp,
+                      const vgpu::Op& op,
+                      const vgpu::AccessEvent& event,
+                      std::uint32_t site);
+  /// Whatever the lane had read, it would have done the same.
+  [[nodiscard]] bool is_unwanted(const vgpu::Warp& warp,
+                                 const vgpu::Op& op,
+                                 const vgpu::AccessEvent& event,
+                                 unsigned lane);
   void report_unwritten(const BlockState& block);
   void check_global(BlockState& block,
                     const vgpu::Warp& warp,

@@ -55,8 +55,11 @@ void Checker::check_shared(BlockState& block,
   if (is_strong(event.order) || event.kind == AccessKind::Atomic) {
     return check_strong_shared(block, warp, op, event, site);
   }
+  bool unwritten = false;
   const auto report = [&](const SharedRaces::Conflict& conflict) {
-    report_shared(block, warp, site, conflict);
+    if (conflict.kind != SharedRaces::Conflict::Kind::Unwritten)
+      return report_shared(block, warp, site, conflict);
+    if (!std::exchange(unwritten, true)) note_unwritten(block, warp, op, event, site);
   };
   SharedRaces::Access access;
   access.warp = warp.index;
@@ -264,13 +267,8 @@ void Checker::report_shared(BlockState& block,
                             std::uint32_t site,
                             const SharedRaces::Conflict& conflict) {
   using Of = SharedRaces::Conflict::Kind;
-  if (conflict.kind == Of::Unwritten) {
-    constexpr std::size_t kEnough = 64;
-    if (block.unwritten.size() < kEnough) {
-      block.unwritten.push_back({conflict.offset / 4, site, block.first + warp.index});
-    }
-    return;
-  }
+  if (conflict.kind == Of::Unwritten)
+    return block.add_unwritten({conflict.offset / 4, site, block.first + warp.index});
   const std::uint64_t key = std::uint64_t{site} << 32U | conflict.earlier_site;
   if (const auto known = reported_.find(key); known != reported_.end()) {
     return findings_.count(known->second);
@@ -311,25 +309,6 @@ void Checker::report_shared(BlockState& block,
     finding.hint = "put __syncwarp() between the two: lanes of a warp run apart";
   }
   if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
-}
-
-void Checker::report_unwritten(const BlockState& block) {
-  for (const BlockState::Unwritten& read : block.unwritten) {
-    if (block.shared.was_written(read.word)) continue;
-    const std::uint64_t key = std::uint64_t{read.site} << 32U | 0xFFFFFFFFU;
-    if (const auto known = reported_.find(key); known != reported_.end()) {
-      findings_.count(known->second);
-      continue;
-    }
-    Finding finding;
-    finding.kind = Kind::Uninitialised;
-    finding.where = describe(read.site, read.actor, 0);
-    finding.address = std::uint64_t{read.word} * 4;
-    finding.message =
-        fmt::format("byte {} of shared memory was never written by this block", finding.address);
-    finding.hint = "initialise shared memory before it is read: its contents are left over";
-    if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
-  }
 }
 
 }  // namespace cuco::check

@@ -389,7 +389,7 @@ WhatIf::Answer WhatIf::ask(const Warp& warp,
     // `_`: nobody looks at it.
     const bool unwanted =
         !load_->operands.empty() && load_->operands[0].kind == ptx::Operand::Kind::None;
-    answer.same = unwanted ? all >> 1U : 0;
+    answer.same = answer.equal = unwanted ? all >> 1U : 0;
     return answer;
   }
   const Op* const begin = warp.kernel->ops.data();
@@ -442,6 +442,9 @@ WhatIf::Answer WhatIf::ask(const Warp& warp,
   }
   if (tainted_.empty()) accepted = lanes_;
   answer.same = accepted >> 1U;
+  for (const std::uint32_t reg : tainted_)
+    lanes_ &= ~differing(reg);
+  answer.equal = lanes_ >> 1U;
   return answer;
 }
 

@@ -29,6 +29,8 @@ class WhatIf {
     bool is_poll = false;
     /// Bit i: with others[i] it would have gone the same way.
     std::uint32_t same = 0;
+    /// Bit i: and what it made of the value, and still wants, would have been the same.
+    std::uint32_t equal = 0;
   };
 
   /// `op` is a load, or an atomic operation, of `lane`; `value` is what memory held. At most

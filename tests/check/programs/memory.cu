@@ -18,6 +18,8 @@
 // CASE bytes_all_written none
 // CASE shared_unwritten uninitialised-read
 // CASE shared_written none
+// CASE shared_read_ahead none
+// CASE shared_read_ahead_kept uninitialised-read
 // CASE vector_at_odd_word misaligned
 // CASE double_at_odd_word misaligned
 // CASE vector_aligned none
@@ -27,6 +29,23 @@
 // CASE all_freed none
 // CASE host_freed none
 #include "case.h"
+
+// Loads before it is known whether the value is wanted, as compilers do; `written` of them are
+// there.
+__global__ void choose(float* out, int written, int wanted) {
+  __shared__ float part[64];
+  const int i = threadIdx.x;
+  if (i < written) part[i] = 1.0f;
+  __syncthreads();
+  float ahead;
+  asm volatile("ld.shared.f32 %0, [%1];"
+               : "=f"(ahead)
+               : "r"((unsigned)__cvta_generic_to_shared(&part[i])));
+  float sum = i;
+  for (int turn = 0; turn < 3; ++turn)
+    sum += i < wanted ? ahead : 2.0f;
+  out[i] = sum;
+}
 
 __global__ void fill(float* data, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -113,6 +132,8 @@ int main(int argc, char** argv) {
   }
   if (run.is("shared_unwritten")) sum_shared<<<1, 64>>>(b, a, 63);
   if (run.is("shared_written")) sum_shared<<<1, 64>>>(b, a, 64);
+  if (run.is("shared_read_ahead")) choose<<<1, 64>>>(b, 40, 40);
+  if (run.is("shared_read_ahead_kept")) choose<<<1, 64>>>(b, 40, 41);
   if (run.is("vector_at_odd_word")) fill_vectors<<<1, 32>>>((float4*)(a + 1), 32);
   if (run.is("double_at_odd_word")) fill_doubles<<<1, 32>>>((double*)(a + 3), 32);
   if (run.is("vector_aligned")) fill_vectors<<<1, 32>>>((float4*)(a + 4), 32);

@@ -93,6 +93,20 @@ TEST(WhatIf, AValueThatNobodyWantsMayBeAny) {
   EXPECT_EQ(ask("red.relaxed.gpu.global.add.u32 [%rd1], 1;", {1, 2, 3}).same, 0b111U);
 }
 
+TEST(WhatIf, AValueThatIsNotChosenMakesNoDifferenceToWhatIsKept) {
+  // %r3 is wanted on the way that nobody knows: where the flag's neighbour is not 5.
+  const std::string kept =
+      "selp.u32 %r3, %r1, 3, %p1; ld.volatile.global.u32 %r4, [%rd1+4]; add.u32 %r4, %r4, %r8;"
+      "setp.ne.u32 %p2, %r4, 5; @%p2 bra E; st.global.u32 [%rd2], %r3; E: st.global.u32 [%rd2+4], "
+      "%r3;";
+  const auto left =
+      ask("mov.u32 %r8, 0; setp.gt.u32 %p1, %r9, 9;" + std::string(kLoad) + kept, {6, 7, 8});
+  EXPECT_EQ(left.equal, 0b111U);
+  const auto chosen =
+      ask("mov.u32 %r8, 0; setp.lt.u32 %p1, %r9, 9;" + std::string(kLoad) + kept, {6, 7, 8});
+  EXPECT_EQ(chosen.equal, 0b010U);
+}
+
 TEST(WhatIf, WhoComesBackPolls) {
   // Reads 7 until it has read it twice.
   const auto answer = ask("mov.u32 %r5, 0;" + std::string(kLoad) +
