@@ -92,15 +92,42 @@ class InitCommand final : public Command {
     }
     CUCO_TRY(system::make_folder(folder_));
     CUCO_TRY(whole ? write_whole(source) : write_split(source));
-    context.terminal.write(
-        fmt::format("{} {}\n", context.terminal.tick(), std::filesystem::path(folder_).string()));
-    const std::string folder = folder_.string();
-    if (whole) context.terminal.write(fmt::format("  {}\n", judge::kWholeProgramMark));
-    context.terminal.write(fmt::format("  next: cuco check {0}, then cuco optimize {0}\n", folder));
-    return whole ? split(context) : Result<ExitCode>(ExitCode::Done);
+    Split made;
+    if (whole) {
+      CUCO_TRY_ASSIGN(made, split());
+    }
+    context.terminal.write(context.json ? as_json(whole, made)
+                                        : context.terminal.tick() + as_text(whole, made));
+    return ExitCode::Done;
   }
 
  private:
+  /// What became of the attempt to split a whole program.
+  struct Split {
+    std::string folder;   ///< Empty: there is none,…
+    std::string why_not;  ///< …for this reason.
+  };
+
+  [[nodiscard]] std::string as_text(bool whole, const Split& made) const {
+    const auto next = [](const std::string& folder, std::string_view between) {
+      return fmt::format("  next: cuco check {0}, {1}then cuco optimize {0}\n", folder, between);
+    };
+    std::string text = fmt::format(" {}\n", folder_.string());
+    if (whole) text += fmt::format("  {}\n", judge::kWholeProgramMark);
+    text += next(folder_.string(), "");
+    if (!made.why_not.empty()) text += fmt::format("  not split: {}\n", made.why_not);
+    if (made.folder.empty()) return text;
+    return text + fmt::format("  split, with fresh inputs and an oracle: {}\n", made.folder) +
+           next(made.folder, fmt::format("read {}/README.md, ", made.folder));
+  }
+
+  [[nodiscard]] std::string as_json(bool whole, const Split& made) const {
+    Json json{{"folder", folder_.string()}, {"whole_program", whole}};
+    if (!made.folder.empty()) json["split"] = made.folder;
+    if (!made.why_not.empty()) json["not_split"] = made.why_not;
+    return to_text(json) + "\n";
+  }
+
   Result<void> check() {
     if (ranks_ < 1 || ranks_ > 64) {
       return Error{ErrorKind::InvalidInput, fmt::format("--ranks must be 1 to 64: {}", ranks_)};
@@ -140,8 +167,7 @@ class InitCommand final : public Command {
     return {};
   }
 
-  /// As a list of TOML.
-  /// Strings of JSON are strings of TOML: words may hold quotes and backslashes.
+  /// As a list of TOML. Strings of JSON are strings of TOML: words may hold quotes and backslashes.
   static std::string list_of(const std::vector<std::string>& words) {
     std::string list;
     for (const std::string& word : words)
@@ -169,20 +195,16 @@ class InitCommand final : public Command {
   }
 
   /// A program that cannot be read or split is a workload all the same: nvcc may know more.
-  Result<ExitCode> split(Context& context) const {
+  Result<Split> split() const {
     const auto read = read_program(program_, includes_, flags_);
-    if (!read) {
-      context.terminal.write(fmt::format("  not split: {}\n", read.error().message()));
-      return ExitCode::Done;
-    }
+    if (!read) return Split{.why_not = read.error().message()};
     SplitSubject subject{folder_.filename().string(), mentioned(program_), ranks_, topology_};
     CUCO_TRY(system::write_file(folder_ / "SPLIT.md", split_proposal(read->graph, subject)));
     CUCO_TRY_ASSIGN(const std::string source, system::read_file(program_, 4U << 20U));
     const auto plan = plan_split(read->graph, source);
     if (!plan) {
-      context.terminal.write(fmt::format("  not split: {}; by hand: {}/SPLIT.md\n",
-                                         plan.error().message(), folder_.string()));
-      return ExitCode::Done;
+      return Split{.why_not = fmt::format("{}; by hand: {}/SPLIT.md", plan.error().message(),
+                                          folder_.string())};
     }
     const std::filesystem::path folder = folder_ / "split";
     subject.name += "_split";
@@ -191,11 +213,7 @@ class InitCommand final : public Command {
     CUCO_TRY(system::write_file(folder / "oracle.cpp", split_oracle(*plan, source, subject)));
     CUCO_TRY(system::write_file(folder / "workload.toml", split_description(*plan, subject)));
     CUCO_TRY(system::write_file(folder / "README.md", split_readme(*plan, subject)));
-    context.terminal.write(
-        fmt::format("  split, with fresh inputs and an oracle: {0}\n"
-                    "  next: cuco check {0}, read {0}/README.md, then cuco optimize {0}\n",
-                    folder.string()));
-    return ExitCode::Done;
+    return Split{.folder = folder.string()};
   }
 
   std::filesystem::path folder_;

@@ -167,7 +167,7 @@ TEST(Conventions, JsonIsJsonWhateverIsShown) {
   for (const char* words :
        {"runs", "show demo", "show demo 4", "show demo 4 --code", "show demo 4 --diff",
         "diff demo 0 4", "explain demo", "cost demo", "db verify demo", "report demo --no-timeline",
-        "knowledge show", "config", "doctor", "llm list", "replay demo --seeds 2"}) {
+        "knowledge show", "config", "doctor", "llm list", "replay demo --seeds 2", "init mine"}) {
     const Seen seen = shell(std::string("cuco --json ") + words);
     EXPECT_EQ(seen.exit_code, 0) << words << seen.error;
     EXPECT_TRUE(parse_json(seen.out).has_value()) << words << "\n" << seen.out.substr(0, 200);
