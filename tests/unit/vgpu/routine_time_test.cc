@@ -33,18 +33,19 @@ VTime loop(const std::string& body, const std::string& step = "1", const std::st
                  "; setp.lt.u32 %p1, %r1, 64; @%p1 bra L;");
 }
 
-const std::string kSum =
+const std::string kSumRoutine =
     "mul.wide.u32 %rd4, %r1, 8192; add.s64 %rd5, %rd1, %rd4; ld.global.u32 %r3, [%rd5]; "
     "add.u32 %r4, %r4, %r3; ";
 
 TEST(JoinedTurns, LoadsOfFourTurnsAreUnderWayAtOnce) {
-  EXPECT_LT(5 * loop(kSum), 2 * loop(kSum, "%r8")) << "ptxas unrolls what counts by a constant";
-  EXPECT_LT(5 * loop(kSum), 2 * loop(kSum, "1", ".pragma \"nounroll\"; "));
+  EXPECT_LT(5 * loop(kSumRoutine), 2 * loop(kSumRoutine, "%r8"))
+      << "ptxas unrolls what counts by a constant";
+  EXPECT_LT(5 * loop(kSumRoutine), 2 * loop(kSumRoutine, "1", ".pragma \"nounroll\"; "));
 }
 
 TEST(JoinedTurns, ButNotBehindAStoreOrBeforeTheirAddress) {
-  const VTime in_turn = loop(kSum, "%r8");
-  EXPECT_GT(10 * loop(kSum + "st.global.u32 [%rd1], %r4; "), 9 * in_turn);
+  const VTime in_turn = loop(kSumRoutine, "%r8");
+  EXPECT_GT(10 * loop(kSumRoutine + "st.global.u32 [%rd1], %r4; "), 9 * in_turn);
   const std::string chase = "add.s64 %rd1, %rd1, %rd3; ld.global.u64 %rd3, [%rd1+8192]; ";
   EXPECT_GT(10 * loop(chase), 9 * loop(chase, "%r8"));
 }
