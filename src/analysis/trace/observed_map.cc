@@ -111,6 +111,15 @@ struct Gathered {
   ObservedMap map;
   std::vector<std::string> buffers;          ///< Names, as they were seen.
   std::map<std::size_t, SeenLaunches> runs;  ///< By run.
+  std::optional<std::pair<std::size_t, std::int32_t>>
+      last;  ///< Run and device of ObservedMap::last.
+
+  /// Which device is the last one of all is a question of time.
+  bool is_last(std::size_t run, std::int32_t device) {
+    if (last && last->first == run && last->second < device) return false;
+    last.emplace(run, device);
+    return true;
+  }
 };
 
 /// What two launches are together. One with few blocks may show the same for all.
@@ -261,8 +270,10 @@ class Collector {
     map.is_clipped = map.is_clipped || tiles.is_clipped;
     map.one_each = map.one_each && tiles.one_each;
     map.is_exact = map.is_exact && touched->is_exact;
-    map.last = tiles;
-    map.last_ranges = std::move(ranges);
+    if (gathered.is_last(number, step.device)) {
+      map.last = tiles;
+      map.last_ranges = std::move(ranges);
+    }
     if (const auto found = origins.find(pointer.buffer); !writes && found != origins.end()) {
       map.origins.own += found->second.own;
       map.origins.others += found->second.others;

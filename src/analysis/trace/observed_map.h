@@ -86,7 +86,7 @@ struct ObservedMap {
   std::size_t launches = 0;
   std::size_t shapes = 0;    ///< That it was seen in.
   bool is_verified = false;  ///< Two shapes gave the formulas, and the others agree.
-  TileMap last;              ///< Of the last launch in the last shape.
+  TileMap last;              ///< Of the first device's last launch in the last shape.
   BlockRanges last_ranges;   ///< What its blocks touched: for maps that no formula says.
   ReadOrigins origins;       ///< Of reads.
 };
