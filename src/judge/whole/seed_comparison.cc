@@ -2,6 +2,7 @@
 #include "judge/whole/seed_comparison.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 #include <span>
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "judge/whole/printed_numbers.h"
 
@@ -22,6 +24,22 @@ constexpr std::size_t kMostLines = 8;
 
 std::string times(std::size_t count) {
   return count == 1 ? "once" : fmt::format("{} times", count);
+}
+
+/// The first line that a run wrote to standard error and the seed did not: what it complains of.
+/// Empty: none.
+std::string complaint(const KeptRun& seed, const KeptRun& run) {
+  constexpr std::size_t kMost = 160;
+  const auto known = split(seed.errors, '\n');
+  for (const std::string_view line : split(run.errors, '\n')) {
+    const std::string_view text = trim(line);
+    // Frames around text that starters of programs print.
+    const bool says =
+        std::ranges::any_of(text, [](unsigned char c) { return std::isalpha(c) != 0; });
+    if (!says || std::ranges::find(known, line) != known.end()) continue;
+    return printable(text.substr(0, kMost));
+  }
+  return {};
 }
 
 /// Copies of one size from one device, in the order of the calls.
@@ -58,7 +76,9 @@ class Comparison {
   Result<std::vector<std::string>> lines() {
     const std::string ending = targets::ending_of(run_);
     if (ending != targets::ending_of(seed_)) {
-      found_.push_back(fmt::format("{} (the seed {})", ending, targets::ending_of(seed_)));
+      const std::string said = complaint(seed_, run_);
+      found_.push_back(fmt::format("{} (the seed {}){}{}", ending, targets::ending_of(seed_),
+                                   said.empty() ? "" : ": ", said));
     }
     // A run that was cut off has printed and copied less; that says nothing more.
     if (run_.ending.server_failed) return found_;

@@ -172,6 +172,17 @@ TEST(SeedComparison, AnotherEndingDiffers) {
               ElementsAre("exits with 3 (the seed exits with 0)"));
 }
 
+TEST(SeedComparison, AnEndingIsToldWithWhatTheProgramComplainsOf) {
+  KeptRun seed = Log().add(numbers(1), kFloat).run();
+  seed.errors = "using 4 GPUs\n";
+  KeptRun run = Log().add(numbers(1), kFloat).run();
+  run.errors = "using 4 GPUs\n------\nmain.cu:45 \x1b[31minvalid usage\nmore\n";
+  run.ending.program.code = 1;
+  EXPECT_THAT(
+      *compare_with_seed(seed, run, {}),
+      ElementsAre("exits with 1 (the seed exits with 0): main.cu:45 \\u001b[31minvalid usage"));
+}
+
 TEST(SeedComparison, SaysHowTheSeedIsCompared) {
   const Log seed = std::move(Log().add(numbers(1), kFloat).add<int>({1}, kInteger));
   EXPECT_EQ(*describe_copies(seed.run(), {.ranks = 4}), "1 exact, 1 fp32");
