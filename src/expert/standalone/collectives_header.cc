@@ -142,6 +142,10 @@ class Header {
     }
     if (makes) text_ += "\n" + filled("communicator_calls.cuh", {});
     if (sends) text_ += "\n" + filled("message_calls.cuh", {});
+    const bool rooted =
+        uses_.functions.contains("ncclGather") || uses_.functions.contains("ncclScatter");
+    if (rooted || design_.forwards) text_ += "\n" + filled("all_messages.cuh", {});
+    if (rooted) text_ += "\n" + filled("rooted_messages.cuh", {});
     if (design_.forwards) text_ += "\n" + filled("forward_collectives.cuh", {});
     if (design_.chunks) {
       text_ += "\n" + filled("planning.cuh", {}) + "\n" + filled("shared_memory.cuh", {}) + "\n" +

@@ -23,6 +23,8 @@ constexpr auto kDropIns = std::to_array<DropIn>({
     {"ncclAlltoAll", "all_to_all", Collective::AllToAll},
     {"ncclSend", "send", Collective::Exchange},
     {"ncclRecv", "recv", Collective::Exchange},
+    {"ncclGather", "gather", Collective::Exchange},
+    {"ncclScatter", "scatter", Collective::Exchange},
     {"ncclGroupStart", "group_start", std::nullopt},
     {"ncclGroupEnd", "group_end", std::nullopt},
     {"ncclCommInitRank", "comm_init_rank", std::nullopt},
@@ -44,8 +46,6 @@ constexpr auto kObstacles = std::to_array<Obstacle>({
     {"ncclCommAbort", "who gives up a communicator cannot meet the other ranks to close it"},
     {"ncclCommShrink", "a communicator that loses ranks is not followed"},
     {"ncclCommInitRankScalable", "a communicator of several ids is not followed"},
-    {"ncclGather", "there is no kernel for it yet; sends and receives in a group have one"},
-    {"ncclScatter", "there is no kernel for it yet; sends and receives in a group have one"},
     {"ncclFloat8e4m3", "there are no kernels for 8-bit floats"},
     {"ncclFloat8e5m2", "there are no kernels for 8-bit floats"},
 });
