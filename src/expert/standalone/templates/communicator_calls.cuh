@@ -16,12 +16,22 @@ inline std::string clique_of(const ncclUniqueId& id) {
 inline ncclResult_t comm_init_rank(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank) {
   return made(clique_of(id), comm, [=] { return ncclCommInitRank(comm, ranks, id, rank); });
 }
+// A communicator is opened as soon as its call has returned, so NCCL may not still be making it then:
+// calls of one that does not block wait, and asking for its state finds it done.
+template <typename Make>
+ncclResult_t waiting(const ncclConfig_t* config, Make make) {
+  if (config == nullptr) return make(nullptr);
+  ncclConfig_t waits = *config;
+  waits.blocking = 1;
+  return make(&waits);
+}
 inline ncclResult_t comm_init_rank_config(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank,
                                           ncclConfig_t* config) {
-  // What is not there yet when the call returns cannot be opened.
-  if (config != nullptr && config->blocking == 0) return ncclInvalidUsage;
-  return made(clique_of(id), comm,
-              [=] { return ncclCommInitRankConfig(comm, ranks, id, rank, config); });
+  return made(clique_of(id), comm, [=] {
+    return waiting(config, [=](ncclConfig_t* waits) {
+      return ncclCommInitRankConfig(comm, ranks, id, rank, waits);
+    });
+  });
 }
 inline ncclResult_t comm_init_all(ncclComm_t* comms, int n, const int* devices) {
   const ncclResult_t result = ncclCommInitAll(comms, n, devices);
@@ -33,7 +43,11 @@ inline ncclResult_t comm_init_all(ncclComm_t* comms, int n, const int* devices) 
 inline ncclResult_t comm_split(ncclComm_t comm, int color, int key, ncclComm_t* part,
                                ncclConfig_t* config) {
   const std::string clique = Communicators::all().clique_of_part(comm, color);
-  return made(clique, part, [=] { return ncclCommSplit(comm, color, key, part, config); });
+  return made(clique, part, [=] {
+    return waiting(config, [=](ncclConfig_t* waits) {
+      return ncclCommSplit(comm, color, key, part, waits);
+    });
+  });
 }
 inline ncclResult_t comm_finalize(ncclComm_t comm) {
   return Communicators::all().leave(comm, kFinalize);
