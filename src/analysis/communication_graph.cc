@@ -10,7 +10,7 @@
 namespace cuco::analysis {
 namespace {
 
-bool is_pointer(std::string_view type) {
+bool has_star(std::string_view type) {
   return type.find('*') != std::string_view::npos;
 }
 
@@ -54,7 +54,7 @@ class Builder {
         const auto& variable = graph_.syntax.variables[static_cast<std::size_t>(parameter)];
         kernel.parameters.push_back({.name = variable.name,
                                      .type = variable.type,
-                                     .is_pointer = is_pointer(variable.canonical),
+                                     .is_pointer = has_star(variable.canonical),
                                      .span = variable.span});
       }
       for (const auto& access : use.accesses) {

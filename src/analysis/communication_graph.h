@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/host_walk.h"
 #include "analysis/syntax.h"
+#include "analysis/walk/host_walk.h"
 #include "base/result.h"
 #include "design/rules.h"
 

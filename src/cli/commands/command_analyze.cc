@@ -7,7 +7,7 @@
 
 #include "analysis/overlap.h"
 #include "analysis/trace/observed_json.h"
-#include "analysis/unfollowed.h"
+#include "analysis/walk/unfollowed.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/journey/program_reading.h"

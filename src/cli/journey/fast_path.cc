@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "analysis/known_calls.h"
+#include "analysis/walk/known_calls.h"
 #include "expert/expert.h"
 #include "fastpath/fastpath.h"
 #include "program/tokens.h"

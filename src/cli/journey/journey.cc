@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "analysis/analyse.h"
-#include "analysis/unfollowed.h"
+#include "analysis/walk/unfollowed.h"
 #include "base/counted.h"
 #include "base/text.h"
 #include "cli/journey/fast_path.h"

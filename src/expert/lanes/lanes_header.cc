@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/known_calls.h"
+#include "analysis/walk/known_calls.h"
 #include "base/text.h"
 #include "expert/edit.h"
 #include "expert/standalone/header_place.h"

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/known_calls.h"
 #include "analysis/syntax_query.h"
+#include "analysis/walk/known_calls.h"
 #include "expert/kernels/reading/visit.h"
 #include "expert/lanes/lanes_header.h"
 

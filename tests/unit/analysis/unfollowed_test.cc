@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/unfollowed.h"
+#include "analysis/walk/unfollowed.h"
 
 #include <cstdlib>
 #include <filesystem>

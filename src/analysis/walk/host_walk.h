@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/abstract_memory.h"
-#include "analysis/known_calls.h"
 #include "analysis/syntax.h"
+#include "analysis/walk/abstract_memory.h"
+#include "analysis/walk/known_calls.h"
 
 namespace cuco::analysis {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/known_calls.h"
+#include "analysis/walk/known_calls.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include <array>
 #include <string_view>
 
-#include "analysis/abstract_memory.h"
+#include "analysis/walk/abstract_memory.h"
 
 namespace cuco::analysis {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/unfollowed.h"
+#include "analysis/walk/unfollowed.h"
 
 #include <algorithm>
 #include <functional>
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "analysis/known_calls.h"
+#include "analysis/walk/known_calls.h"
 #include "base/text.h"
 
 namespace cuco::analysis {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analysis/abstract_memory.h"
+#include "analysis/walk/abstract_memory.h"
 
 #include <algorithm>
 
@@ -32,6 +32,10 @@ std::string name_of(const Object& owner, const std::string& path) {
 }
 
 }  // namespace
+
+void merge(Places& into, const Places& more) {
+  into.insert(more.begin(), more.end());
+}
 
 Place part(const Place& place, const std::string& path) {
   return {place.object, place.path + path};

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/host_walk.h"
+#include "analysis/walk/host_walk.h"
 
 namespace cuco::analysis {
 
@@ -22,6 +22,8 @@ struct Outcome {
 
   static Outcome of_place(Places at) { return {std::move(at), {}, true}; }
   static Outcome of_value(Places leads_to) { return {{}, std::move(leads_to), false}; }
+
+  [[nodiscard]] const Places& places_or_value() const { return is_place ? places : value; }
 };
 
 /// One call of a function.

@@ -36,6 +36,8 @@ struct Place {
 };
 using Places = std::set<Place>;
 
+void merge(Places& into, const Places& more);
+
 struct Object {
   ObjectKind kind = ObjectKind::Variable;
   std::string name;
