@@ -267,19 +267,46 @@ class ChunkSender {
   }
   __device__ bool in_place() const { return (const char*)part() == gather_.from; }
 
+  // What `store_at` does where the data begins, done on all ranks of the node, and here if need be.
+  // Each rank begins with its neighbour, so that no receiver is everybody's first.
+  template <typename StoreAt>
+  __device__ void for_all(size_t offset, const unsigned char* from, StoreAt store_at) const {
+    unsigned char* here = Place<unsigned char>{gather_.window, offset}.here();
+    if (here != from) store_at(here);
+    for (int k = 1; k < ranks(); ++k) {
+      const int p = rank() + k < ranks() ? rank() + k : rank() + k - ranks();
+      if (reaches<path>(site(), p))
+        store_at((unsigned char*)peer_pointer(site(), gather_.window, offset, p));
+    }
+  }
+
   // Rows of `width` bytes at `from`, to where byte `offset` of the window is on the other ranks of
-  // the node, and here if need be: by the whole block. Each rank begins with its neighbour, so that
-  // no receiver is everybody's first.
+  // the node, and here if need be: by the whole block.
   __device__ void store_rows(size_t offset, const unsigned char* from, size_t pitch,
                              unsigned height, size_t width) const {
     constexpr int kUnroll = 8;
-    unsigned char* here = Place<unsigned char>{gather_.window, offset}.here();
+    using Bytes = Pack<unsigned char>;
     // From one pack of a thread to its next: nothing is divided on the way.
     const unsigned in_row = packs<unsigned char>(width);
     const unsigned rows_on = threads() / in_row, packs_on = threads() % in_row;
     unsigned row = thread() / in_row, i = thread() % in_row;
+    const bool whole = offset % 16 == 0 && pitch % 16 == 0 && width % 16 == 0;
+    // Where the block takes whole rows, a thread's packs are a step apart: nothing is asked of them.
+    if (path != Path::Multimem && whole && packs_on == 0 && aligned(from)) {
+      const size_t step = rows_on * pitch;
+      for (; row + (kUnroll - 1) * rows_on < height; row += kUnroll * rows_on) {
+        const size_t first = row * pitch + i * sizeof(Bytes);
+        Bytes pack[kUnroll];
+#pragma unroll
+        for (int u = 0; u < kUnroll; ++u) pack[u] = *(const Bytes*)(from + first + u * step);
+        for_all(offset, from, [&](unsigned char* base) {
+#pragma unroll
+          for (int u = 0; u < kUnroll; ++u) *(Bytes*)(base + first + u * step) = pack[u];
+        });
+      }
+    }
     while (row < height) {
-      Pack<unsigned char> pack[kUnroll];
+      Bytes pack[kUnroll];
       size_t at[kUnroll];
       unsigned index[kUnroll];
       int taken = 0;
@@ -290,28 +317,22 @@ class ChunkSender {
         row += rows_on, i += packs_on;
         if (i >= in_row) i -= in_row, ++row;
       }
-      const auto store_at = [&](unsigned char* base) {
-#pragma unroll
-        for (int u = 0; u < kUnroll; ++u) {
-          if (u < taken) store(base + at[u], index[u], width, pack[u]);
-        }
-      };
-      if (here != from) store_at(here);
       if constexpr (path == Path::Multimem) {
-        if (offset % 16 == 0 && pitch % 16 == 0 && width % 16 == 0) {
+        if (whole) {
           char* all = (char*)multimem_pointer(site(), Place<char>{gather_.window, offset});
 #pragma unroll
           for (int u = 0; u < kUnroll; ++u) {
-            if (u < taken) multimem_store((Pack<unsigned char>*)(all + at[u]) + index[u], pack[u]);
+            if (u < taken) multimem_store((Bytes*)(all + at[u]) + index[u], pack[u]);
           }
           continue;
         }
       }
-      for (int k = 1; k < ranks(); ++k) {
-        const int p = rank() + k < ranks() ? rank() + k : rank() + k - ranks();
-        if (reaches<path>(site(), p))
-          store_at((unsigned char*)peer_pointer(site(), gather_.window, offset, p));
-      }
+      for_all(offset, from, [&](unsigned char* base) {
+#pragma unroll
+        for (int u = 0; u < kUnroll; ++u) {
+          if (u < taken) store(base + at[u], index[u], width, pack[u]);
+        }
+      });
     }
   }
 
