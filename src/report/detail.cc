@@ -39,22 +39,34 @@ std::string lineage_line(const Entry& entry) {
   return join(parts, ", ");
 }
 
-/// "in kernels 3.1 us → 2.0 us": a shape's phases beside the seed's of the same shape, where they
-/// differ.
+/// Null if the shape has no such phase: it took next to nothing.
+const candidate::PhaseTime* phase_of(const candidate::ShapeTime& shape, std::string_view name) {
+  const auto found = std::ranges::find(shape.phases, name, &candidate::PhaseTime::phase);
+  return found == shape.phases.end() ? nullptr : &*found;
+}
+
+/// "at barriers 3.1 us → 2.0 us": a shape's phases beside the seed's of the same shape, where they
+/// differ. What the seed alone spends time on comes first: that is what was gained.
 std::string phases_of(const candidate::ShapeTime& shape, const Scored* seed) {
   const candidate::ShapeTime* before = nullptr;
   if (seed != nullptr) {
     const auto found = std::ranges::find(seed->shapes, shape.shape, &candidate::ShapeTime::shape);
-    if (found != seed->shapes.end()) before = &*found;
+    if (found != seed->shapes.end() && !found->phases.empty()) before = &*found;
   }
+  if (shape.phases.empty()) return {};
   std::vector<std::string> parts;
+  if (before != nullptr) {
+    for (const auto& phase : before->phases) {
+      if (phase_of(shape, phase.phase) == nullptr)
+        parts.push_back(fmt::format("{} {} → none", phase.phase, human_seconds(phase.seconds)));
+    }
+  }
   for (const auto& phase : shape.phases) {
     auto text = human_seconds(phase.seconds);
     if (before != nullptr) {
-      const auto old = std::ranges::find(before->phases, phase.phase, &candidate::PhaseTime::phase);
-      const auto seconds =
-          old == before->phases.end() ? std::string() : human_seconds(old->seconds);
-      if (!seconds.empty() && seconds != text) text.insert(0, seconds + " → ");
+      const auto* old = phase_of(*before, phase.phase);
+      const auto seconds = old == nullptr ? "none" : human_seconds(old->seconds);
+      if (seconds != text) text.insert(0, seconds + " → ");
     }
     parts.push_back(phase.phase + " " + text);
   }

@@ -257,6 +257,24 @@ TEST_F(Reporting, ExplainsAPhaseWithAnArrowOnlyWhereItChanged) {
               HasSubstr("math alone 1.00 us; exposed communication 200 us → 44.0 us"));
 }
 
+TEST_F(Reporting, ExplainsWhatTheSeedAloneSpendsTimeOnAndWhatIsNew) {
+  judge(0, Fidelity::Final,
+        Scored{.seconds = 5e-4,
+               .shapes = {{.shape = "1k",
+                           .seconds = 5e-4,
+                           .phases = {{"math alone", 1e-6}, {"exposed communication", 2e-4}}}}});
+  judge(1, Fidelity::Final,
+        Scored{.seconds = 3.18e-4,
+               .baseline_seconds = 5e-4,
+               .shapes = {{.shape = "1k",
+                           .seconds = 3.18e-4,
+                           .baseline_seconds = 5e-4,
+                           .phases = {{"math alone", 1e-6}, {"polling", 2e-6}}}}});
+  EXPECT_THAT(explanation(state, 1),
+              HasSubstr("exposed communication 200 us → none; math alone 1.00 us; "
+                        "polling none → 2.00 us"));
+}
+
 TEST_F(Reporting, SaysWhoseVerdictATwinHas) {
   add(3, "int quick;\n", "another name");
   append(candidate::Evaluated{.candidate = 3,
