@@ -149,10 +149,12 @@ void Terminal::pass_on(std::string_view bytes) {
 void Terminal::remark(std::string_view line) {
   const std::lock_guard lock(mutex_);
   std::fflush(out_);
-  if (painted_.empty()) return to_error(shown(line) + "\n");
+  const std::string words =
+      shown(settings_.live ? hanging(line, size().columns) : std::string(line)) + "\n";
+  if (painted_.empty()) return to_error(words);
   // Over what was painted: clearing it first would flicker.
   std::string text = to_first_row();
-  for (const char sign : shown(line) + "\n") {
+  for (const char sign : words) {
     if (sign == '\n') text += kClearRest;
     text += sign;
   }

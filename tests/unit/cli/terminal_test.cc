@@ -119,6 +119,15 @@ TEST(Painter, RendersInColourOnlyWhereThatIsWanted) {
   EXPECT_EQ(rendered(rows, {80, 2}, coloured), (std::vector<std::string>{"\033[32m12345\033[0m"}));
 }
 
+TEST(Terminal, BreaksRemarksBetweenWordsOnATerminal) {
+  const auto say = [](Terminal& terminal) {
+    terminal.error("a.cu:3: " + std::string(60, 'x') + " two words that go on\n    fix: it");
+  };
+  const std::string text = "cuco: a.cu:3: " + std::string(60, 'x') + " two";
+  EXPECT_EQ(written({}, say), text + " words that go on\n    fix: it\n");
+  EXPECT_EQ(written({.live = true}, say), text + "\n  words that go on\n    fix: it\n");
+}
+
 TEST(DurationText, HasTwoUnitsAtMost) {
   EXPECT_EQ(duration_text(12.9), "12 s");
   EXPECT_EQ(duration_text(61), "1 m 01 s");
