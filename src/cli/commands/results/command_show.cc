@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -79,18 +81,32 @@ class ShowCommand final : public Command {
                           terminal.styled(Style::Dim, step.detail));
     }
     if (!state.steps.empty()) text += "\n";
-    Table table({Table::Align::Right});
+    text += candidates(state, terminal);
+    const std::string error = report::known_error(state);
+    return error.empty() ? text : text + fmt::format("\nerror of predicted times: {}\n", error);
+  }
+
+  /// A line each; two where the longest would not fit the terminal, so that all look alike.
+  static std::string candidates(const candidate::RunState& state, const Terminal& terminal) {
+    Table wide({Table::Align::Right});
+    Table narrow({Table::Align::Right});
+    int widest = 0;
     for (const Entry& entry : state.entries) {
       // A closer look may have refused it since.
       const bool best = state.best == entry.candidate.number && entry.scored() != nullptr;
-      table.row({fmt::format("#{}", entry.candidate.number), report::told_apart(entry, state),
-                 entry.candidate.lineage.proposer,
-                 clipped(report::judged_text(entry, state), 70) +
-                     (best ? terminal.styled(Style::Good, "  ← best") : "")});
+      const std::string number = fmt::format("#{}", entry.candidate.number);
+      const std::string design = report::told_apart(entry, state);
+      const std::string& proposer = entry.candidate.lineage.proposer;
+      const std::string judged = clipped(report::judged_text(entry, state), 70) +
+                                 (best ? terminal.styled(Style::Good, "  ← best") : "");
+      wide.row({number, design, proposer, judged});
+      narrow.row({number, design});
+      narrow.row({"", fmt::format("{}  {}", proposer, judged)});
     }
-    text += table.text();
-    const std::string error = report::known_error(state);
-    return error.empty() ? text : text + fmt::format("\nerror of predicted times: {}\n", error);
+    const std::string text = wide.text();
+    for (const std::string_view line : split(text, '\n'))
+      widest = std::max(widest, display_width(line));
+    return terminal.settings().shown && widest > terminal.width() ? narrow.text() : text;
   }
 
   static std::string in_full(const Entry& entry,
