@@ -126,8 +126,14 @@ LineProfile& Profiler::at(const Warp& warp, const Op& op) {
 }
 
 void Profiler::note_time(const Warp& warp, VTime from, VTime to) {
-  const auto [span, is_new] = running(warp).spans.try_emplace(&warp, Running::Span{from, to});
-  if (!is_new) span->second.last = std::max(span->second.last, to);
+  Running& grid = running(warp);
+  const std::uint64_t block = warp.block->number;
+  Running::Span& span = grid.spans.try_emplace(&warp, Running::Span{block, from, to}).first->second;
+  if (span.block != block) {
+    grid.ended += span.last - span.first;
+    span = {block, from, to};
+  }
+  span.last = std::max(span.last, to);
 }
 
 void Profiler::on_access(const Warp& warp, const Op& op, const AccessEvent& event) {
@@ -219,6 +225,7 @@ void Profiler::on_grid_end(const Grid& grid) {
     if (demands_) wait.repeated.add(demands_->end(grid, static_cast<std::uint32_t>(i)));
   }
   if (found != running_.end()) {
+    phase.warp_time = found->second.ended;
     for (const auto& [warp, span] : found->second.spans)
       phase.warp_time += span.last - span.first;
   }

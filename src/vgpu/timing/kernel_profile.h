@@ -118,10 +118,14 @@ class Profiler final : public AccessObserver {
     std::vector<LineProfile> ops;
     std::vector<Phase::Wait> waits;
     struct Span {
+      std::uint64_t block = 0;
       VTime first = 0;
       VTime last = 0;
     };
-    std::unordered_map<const Warp*, Span> spans;  ///< A place on an SM, one warp after the other.
+    /// Of warps that are there. Their memory is used again, for blocks of other SMs, too: they need
+    /// not come in the order of their times.
+    std::unordered_map<const Warp*, Span> spans;
+    VTime ended = 0;  ///< The spans of those that were there before, added up.
   };
   void note_time(const Warp& warp, VTime from, VTime to);
   Running& running(const Warp& warp);

@@ -115,6 +115,14 @@ TEST_F(ProfileTest, LoadsAreWaitedForWhereTheirValueIsUsed) {
   EXPECT_GT(line(profile("touch", 1), 20).load_wait, 100 * kNanosecond);
 }
 
+/// Blocks of several SMs use the same memory for their warps, and not in the order of their times.
+TEST_F(ProfileTest, WarpsAreThereForAsLongAsTheyWaitAtLeast) {
+  profile("touch", 1, 2000);
+  const Phase& phase = profiler_.phases().back();
+  EXPECT_GT(phase.load_wait, 0);
+  EXPECT_GE(phase.warp_time, phase.load_wait);
+}
+
 TEST_F(ProfileTest, BankConflicts) {
   EXPECT_EQ(line(profile("banks", 1), 10).bank_conflicts, 0U);
 }
