@@ -32,33 +32,65 @@ std::string text_of(Role role) {
   return "scratch: never seen by the host";
 }
 
-/// A container's size gets a name.
-std::string elements_of(std::string bytes) {
-  constexpr std::string_view kSize = ".size()";
-  for (std::size_t at = bytes.find(kSize); at != std::string::npos; at = bytes.find(kSize))
-    bytes.replace(at, kSize.size(), "_size");
-  return without_sizeof(bytes);
+/// As workload.toml calls it; empty: another one.
+std::string type_named_in(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 3> kTypes = {
+      {{"bfloat16", "bf16"}, {"float", "fp32"}, {"int", "int32"}}};
+  for (const auto& [word, type] : kTypes) {
+    const std::size_t at = text.find(word);
+    if (at == std::string_view::npos) continue;
+    const std::string_view rest = text.substr(at + word.size());  // "int32_t", but not "int8_t"
+    const bool has_bits = !rest.empty() && rest[0] >= '0' && rest[0] <= '9';
+    return has_bits && !rest.starts_with("32") ? "" : type;
+  }
+  return {};
 }
 
-/// As workload.toml calls it, by a kernel that gets the buffer; empty: another one.
+/// By a kernel that gets the buffer, or by the sizeof in its size.
 std::string type_of(const CommunicationGraph& graph, int buffer) {
   for (const auto& kernel : graph.kernels) {
     for (const auto& parameter : kernel.parameters) {
       if (parameter.buffer != buffer) continue;
-      if (parameter.type.find("bfloat16") != std::string::npos) return "bf16";
-      if (parameter.type.find("float") != std::string::npos) return "fp32";
-      if (parameter.type.find("int") != std::string::npos) return "int32";
+      if (auto type = type_named_in(parameter.type); !type.empty()) return type;
     }
   }
-  return {};
+  const std::string_view bytes = graph.buffers[static_cast<std::size_t>(buffer)].bytes;
+  const std::size_t size = bytes.find("sizeof");
+  return size == std::string_view::npos ? std::string() : type_named_in(bytes.substr(size));
+}
+
+/// A name as a workload may have it: "mlp_up" of "mlp.up".
+std::string plain_name(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    const bool is_arrow = c == '>' && name.ends_with('-');
+    if (is_arrow) name.pop_back();
+    name += is_arrow || c == '.' ? '_' : c;
+  }
+  return name;
+}
+
+/// A container's size gets a name; a variable that holds bytes is divided.
+std::string elements_of(const CommunicationGraph& graph, int buffer) {
+  std::string bytes = graph.buffers[static_cast<std::size_t>(buffer)].bytes;
+  constexpr std::string_view kSize = ".size()";
+  for (std::size_t at = bytes.find(kSize); at != std::string::npos; at = bytes.find(kSize))
+    bytes.replace(at, kSize.size(), "_size");
+  std::string elements = plain_name(without_sizeof(bytes));
+  const std::string type = type_of(graph, buffer);
+  const bool is_simple = elements.find_first_of(" +-*/") == std::string::npos;
+  if (type.empty() || bytes.find("sizeof") != std::string::npos) return elements;
+  return fmt::format("{} / {}", is_simple ? elements : "(" + elements + ")",
+                     type == "bf16" ? 2 : 4);
 }
 
 /// Names in the sizes: what a shape would set.
 std::vector<std::string> parameters_of(const CommunicationGraph& graph) {
   constexpr std::array<std::string_view, 4> kNone = {"size_t", "int", "long", "unsigned"};
   std::vector<std::string> names;
-  for (const auto& buffer : graph.buffers) {
-    for (const auto& found : program::identifiers(elements_of(buffer.bytes))) {
+  for (int i = 0; i < static_cast<int>(graph.buffers.size()); ++i) {
+    const std::string elements = elements_of(graph, i);
+    for (const auto& found : program::identifiers(elements)) {
       const std::string name(found.name);
       if (std::ranges::find(kNone, name) == kNone.end() &&
           std::ranges::find(names, name) == names.end())
@@ -109,8 +141,9 @@ std::string draft(const CommunicationGraph& graph, const SplitSubject& subject) 
     const std::string type = type_of(graph, i);
     for (const char* kind : {"input", "output"}) {
       if (role == (kind[0] == 'i' ? Role::Output : Role::Input)) continue;
-      text += fmt::format("\n[[{}]]\nname = \"{}\"\nelements = \"{}\"\ntype = \"{}\"\n", kind,
-                          buffer.name, elements_of(buffer.bytes), type.empty() ? "?" : type);
+      text +=
+          fmt::format("\n[[{}]]\nname = \"{}\"\nelements = \"{}\"\ntype = \"{}\"\n", kind,
+                      plain_name(buffer.name), elements_of(graph, i), type.empty() ? "?" : type);
     }
   }
   return text;
