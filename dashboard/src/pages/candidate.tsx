@@ -27,6 +27,9 @@ function Detail({ run, candidate, rows }: { run: string; candidate: CandidateDet
   const [against, setAgainst] = useState<Against>(seed ? "nothing" : "seed");
   const before = against === "seed" ? candidate.seed_files : against === "parent" ? candidate.parent_files : undefined;
   const own = rows[candidate.number];
+  const first = useLoaded(() => getCandidate(run, 0), `${run} ${seed}`);
+  // The seed's shapes, those of closer looks first.
+  const seedShapes = seed ? [] : (first.value?.verdicts ?? []).slice().reverse().flatMap((verdict) => verdict.outcome.shapes ?? []);
   return (
     <>
       <h1>#{candidate.number} <span class="design">{seed ? "the seed" : candidate.design}</span> {own && <VerdictMark verdict={own.verdict} />}</h1>
@@ -36,7 +39,7 @@ function Detail({ run, candidate, rows }: { run: string; candidate: CandidateDet
       <Lineage run={run} number={candidate.number} rows={rows} />
       <section><h2>Verdicts</h2>
         {candidate.verdicts.length === 0 ? <p class="soft">Not judged yet.</p>
-          : candidate.verdicts.slice().reverse().map((verdict) => <VerdictView key={verdict.rung} verdict={verdict} />)}
+          : candidate.verdicts.slice().reverse().map((verdict) => <VerdictView key={verdict.rung} verdict={verdict} seed={seedShapes} />)}
       </section>
       <section><h2>Rank by rank</h2><When run={run} candidate={candidate} /></section>
       <section><h2>Code</h2>

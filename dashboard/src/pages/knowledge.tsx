@@ -26,10 +26,10 @@ function Situations({ lessons }: { lessons: Lesson[] }) {
       {[...situations].map(([situation, list]) => (
         <section key={situation}><h2>{situation}</h2>
           <div class="scroll" tabIndex={0} role="region" aria-label={situation}><table class="lessons">
-            <thead><tr><th>move</th><th class="n">tried</th><th class="n">correct</th><th class="n">to expect</th><th class="n">sure</th><th>best example</th></tr></thead>
+            <thead><tr><th>move</th><th class="n">to expect</th><th class="n">tried</th><th class="n">correct</th><th class="n">sure</th><th>best example</th></tr></thead>
             <tbody>{list.slice().sort((a, b) => b.expected - a.expected).map((lesson) => (
-              <tr key={lesson.move}><td>{lesson.move}</td><td class="n">{lesson.tries}</td><td class="n">{lesson.correct}</td>
-                <td class="n">{factor(lesson.expected)} {lesson.measured ? "measured" : "predicted"}</td><td class="n">{Math.round(100 * lesson.confidence)} %</td><td class="soft">{lesson.example}</td></tr>
+              <tr key={lesson.move}><td>{lesson.move}</td><td class="n">{factor(lesson.expected)} {lesson.measured ? "measured" : "predicted"}</td>
+                <td class="n">{lesson.tries}</td><td class="n">{lesson.correct}</td><td class="n">{Math.round(100 * lesson.confidence)} %</td><td class="soft">{lesson.example}</td></tr>
             ))}</tbody></table></div>
         </section>
       ))}

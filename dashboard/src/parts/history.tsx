@@ -40,7 +40,7 @@ function options(width: number, count: number, open: (index: number) => void, bo
   const axis = { stroke: soft, grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
   const size = count > 500 ? 3 : count > 100 ? 5 : 8;
   return {
-    width, height: 300, padding: [12, 12, 0, 0], legend: { show: false },
+    width, height: 300, padding: [12, 22, 0, 0], legend: { show: false },
     cursor: { points: { show: false }, drag: { x: true, y: false } },
     scales: { x: { time: false }, y: { range: (_u, _low, high) => [0, Math.max(1.2, high * 1.08)] } },
     axes: [

@@ -32,7 +32,8 @@ function Scale({ shape }: { shape: ShapeTime }) {
   );
 }
 
-export function VerdictView({ verdict }: { verdict: Verdict }) {
+/** `seed`: the seed's times by shape, where there is something to compare with. */
+export function VerdictView({ verdict, seed = [] }: { verdict: Verdict; seed?: ShapeTime[] }) {
   const outcome = verdict.outcome;
   const shapes = outcome.shapes ?? [];
   const sampled = shapes.some((shape) => (shape.samples?.length ?? 0) > 1);
@@ -52,7 +53,7 @@ export function VerdictView({ verdict }: { verdict: Verdict }) {
           </table>
         </div>
       )}
-      {shapes.map((shape) => <Where key={shape.shape} shape={shape} />)}
+      {shapes.map((shape) => <Where key={shape.shape} shape={shape} seed={seed.find((one) => one.shape === shape.shape)} />)}
       {verdict.verdict === "scored" && (
         <p class="soft">Checked on {some(outcome.checked_shapes, "shape")}, {some(outcome.checked_hidden_shapes, "hidden one")}, in {some(outcome.checked_schedules, "schedule")}.
           {(outcome.left_out ?? []).map((line) => <span key={line}><br />Left out: {line}</span>)}
@@ -62,20 +63,29 @@ export function VerdictView({ verdict }: { verdict: Verdict }) {
   );
 }
 
-/** Where the slowest rank's time went, and the lines that took it. */
-function Where({ shape }: { shape: ShapeTime }) {
+/** Where the slowest rank's time went, beside the seed's, and the lines that took it. */
+function Where({ shape, seed }: { shape: ShapeTime; seed?: ShapeTime }) {
   const phases = shape.phases ?? [];
+  const before = phases.length > 0 ? seed?.phases ?? [] : [];
   const spots = shape.hot_spots ?? [];
   if (phases.length === 0 && spots.length === 0) return null;
-  const longest = Math.max(...phases.map((phase) => phase.seconds), 1e-12);
+  // What only the seed spends time on comes first: that is what was gained.
+  const names = [...before.filter((one) => !phases.some((phase) => phase.phase === one.phase)), ...phases].map((one) => one.phase);
+  const of = (list: { phase: string; seconds: number }[], name: string) => list.find((one) => one.phase === name)?.seconds ?? 0;
+  const longest = Math.max(...phases.map((phase) => phase.seconds), ...before.map((phase) => phase.seconds), 1e-12);
+  const bar = (seconds: number, kind: string) => (
+    <svg viewBox="0 0 100 9" preserveAspectRatio="none" aria-hidden="true"><rect class={kind} width={(100 * seconds) / longest} height="9" /></svg>
+  );
   return (
     <details>
       <summary>Where the time goes: {shape.shape}</summary>
       {phases.length > 0 && (
-        <table class="phases"><tbody>{phases.map((phase) => (
-          <tr key={phase.phase}><th scope="row">{phase.phase}</th><td class="n">{time(phase.seconds)}</td>
-            <td class="wide"><svg viewBox="0 0 100 9" preserveAspectRatio="none" aria-hidden="true"><rect width={(100 * phase.seconds) / longest} height="9" /></svg></td></tr>
-        ))}</tbody></table>
+        <table class="phases">
+          {before.length > 0 && <thead><tr><th><span class="hidden">phase</span></th><th class="n">seed</th><th class="n">this one</th><th><span class="hidden">bars</span></th></tr></thead>}
+          <tbody>{names.map((name) => (
+            <tr key={name}><th scope="row">{name}</th>{before.length > 0 && <td class="n soft">{time(of(before, name))}</td>}<td class="n">{time(of(phases, name))}</td>
+              <td class="wide">{before.length > 0 && bar(of(before, name), "was")}{bar(of(phases, name), "is")}</td></tr>
+          ))}</tbody></table>
       )}
       {spots.length > 0 && (
         <table><thead><tr><th>line</th><th class="n">share of warps' time</th><th>what</th></tr></thead>

@@ -146,7 +146,7 @@ const steps = {
     await answers.next();
     await page.reload();
     await page.getByRole("heading", { name: /^all-gather after gemm/ }).waitFor();
-    assert.match(await page.locator("tbody tr").first().textContent(), /producer-fused.*1211.*predicted.*<b>/);
+    assert.match(await page.locator("tbody tr").first().textContent(), /producer-fused.*predicted.*1211.*<b>/);
     assert.equal(await page.locator("td b").count(), 0);
     await accessible(page, "knowledge");
     page = await open("/runs/demo/cost");
