@@ -10,7 +10,7 @@ import pathlib
 import sys
 import time
 
-PATIENCE = 300
+PATIENCE = 3600  # a judgement on a busy machine takes long; whoever started this ends it
 
 
 def main():
