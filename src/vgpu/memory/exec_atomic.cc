@@ -13,12 +13,14 @@
 #include "ptx/flow/register_access.h"
 #include "ptx/flow/uniform.h"
 #include "vgpu/exec/exec.h"
+#include "vgpu/gpu/grid.h"
 #include "vgpu/lower/lowering.h"
 #include "vgpu/memory/access.h"
 #include "vgpu/memory/bulk.h"
 #include "vgpu/memory/release.h"
 #include "vgpu/numbers/float_kinds.h"
 #include "vgpu/numbers/rounding.h"
+#include "vgpu/weak/weak_memory.h"
 
 namespace cuco::vgpu {
 
@@ -147,6 +149,42 @@ void mix(std::uint64_t& digest, const void* value, std::size_t bytes) {
     digest = (digest ^ p[i]) * 0x100'0000'01B3ULL;
 }
 
+/// What lanes get to see where they might have come before the last writes; see exec_atomic.
+template <typename T>
+struct EarlierValues {
+  std::uint32_t lanes = 0;
+  std::array<T, kLanes> values;
+};
+
+/// An operation that leaves the value that it reads as it is (atomicAdd of 0, a failing CAS) is a
+/// load: it may stand between any two writes that its thread has not learnt of, and is given old
+/// values like a load. Whatever changes memory comes after the newest write: see weak_memory.h.
+template <typename T, typename F>
+EarlierValues<T> earlier_values(Warp& w,
+                                const Op& op,
+                                const MemoryAux& aux,
+                                const LaneAddresses& addresses) {
+  EarlierValues<T> earlier;
+  WeakMemory* const weak = w.grid->weak;
+  const bool is_global = aux.space == Space::Global || aux.space == Space::Generic;
+  if (weak == nullptr || !is_global || aux.vector != 1) return earlier;
+  for_active(w.active, [&](unsigned l) {
+    if (!is_mapped_region(addresses[l]) || !w.memory->valid(addresses[l], sizeof(T))) return;
+    std::array<std::byte, sizeof(T)> old;
+    const std::byte* const current = Memory::at(addresses[l]);
+    const std::byte* const seen = weak->read(w, op, addresses[l], sizeof(T), current, old.data());
+    if (seen == current) return;
+    T value;
+    std::memcpy(&value, seen, sizeof value);
+    const T fresh =
+        F{}(value, from_slot<T>(w.slots<T>(op.b)[l]), from_slot<T>(w.slots<T>(op.c)[l]), Place{});
+    if (std::memcmp(&fresh, &value, sizeof value) != 0) return;
+    earlier.lanes |= 1U << l;
+    earlier.values[l] = value;
+  });
+  return earlier;
+}
+
 template <typename T, typename F, bool Returns>
 void exec_atomic(Warp& w, const Op& op) {
   w.sync_clock();
@@ -159,6 +197,9 @@ void exec_atomic(Warp& w, const Op& op) {
   const std::uint32_t bytes = aux.vector * static_cast<std::uint32_t>(sizeof(T));
   LaneAddresses addresses;
   gather_addresses(w, op, addresses);
+  // Before it is noted as a write, behind which its thread would see nothing older.
+  EarlierValues<T> earlier;
+  if constexpr (Returns) earlier = earlier_values<T, F>(w, op, aux, addresses);
   account(w, op, AccessKind::Atomic, addresses, bytes);
   const Ref* refs = w.kernel->refs.data() + op.list;
   bool changed = false;
@@ -175,7 +216,11 @@ void exec_atomic(Warp& w, const Op& op) {
       const T b = from_slot<T>(w.slots<T>(source)[l]);
       const T c = from_slot<T>(w.slots<T>(op.c)[l]);
       T old;
-      wrote |= update<T, F>(at + v * sizeof(T), b, c, place, old);
+      if ((earlier.lanes >> l & 1U) != 0) {
+        old = earlier.values[l];
+      } else {
+        wrote |= update<T, F>(at + v * sizeof(T), b, c, place, old);
+      }
       if constexpr (Returns) {
         w.slots<T>(aux.vector == 1 ? op.dst : refs[v])[l] = to_slot<T>(old);
         mix(digest, &old, sizeof(T));
@@ -185,7 +230,9 @@ void exec_atomic(Warp& w, const Op& op) {
     changed |= wrote;
   });
   if (w.trapped()) return;
-  if (changed) {
+  // What was seen is not what is there: nobody could wake it from waiting for a change.
+  const bool saw_old = Returns && w.grid->weak != nullptr && w.grid->weak->after_load(w, op);
+  if (changed || saw_old) {
     note_progress(w);
   } else if (Returns) {
     note_strong_read(w, op, addresses, bytes, digest);

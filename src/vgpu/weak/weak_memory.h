@@ -18,8 +18,9 @@
 ///
 /// So every outcome that appears is allowed by the model. It is conservative where that is simpler:
 /// a warp counts as one thread; shared memory is sequentially consistent; a release or acquire
-/// operation counts as a fence beside it; coherence order is the order of execution; atomics, and
-/// whatever is not ld, see the newest value; what copies and NICs write is visible at once.
+/// operation counts as a fence beside it; coherence order is the order of execution; atomics that
+/// change what they read, and whatever else is not ld, see the newest value; what copies and NICs
+/// write is visible at once.
 #pragma once
 
 #include <algorithm>
