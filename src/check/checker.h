@@ -89,6 +89,10 @@ class Checker final : public vgpu::AccessObserver {
   }
   /// Written from outside of the program, and by nobody who could race.
   void mark_written(Address address, std::uint64_t bytes) { memory_.mark_written(address, bytes); }
+  /// Whatever is there, nobody may count on it: a read before a write is one of left-over bytes.
+  void mark_unwritten(Address address, std::uint64_t bytes) {
+    memory_.mark_unwritten(address, bytes);
+  }
 
   // Work. A grid's blocks act for it until `end`; other work acts through read and write.
   [[nodiscard]] WorkId begin(const WorkInfo& info);

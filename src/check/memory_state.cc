@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -93,6 +94,26 @@ void MemoryState::mark_written(Address address, std::uint64_t bytes) {
         block->all_written = true;
         block->written = {};
       }
+    }
+    address += count;
+    bytes -= count;
+  }
+}
+
+void MemoryState::mark_unwritten(Address address, std::uint64_t bytes) {
+  while (bytes > 0) {
+    Block* block = lookup(address);
+    if (block == nullptr) return;
+    const std::uint64_t first = address - block->base;
+    const std::uint64_t count = std::min(bytes, block->bytes - first);
+    if (!block->freed) {
+      if (std::exchange(block->all_written, false))
+        block->written.assign((block->bytes + 63) / 64, ~std::uint64_t{0});
+      for_words(first, count, [&](std::uint64_t word, std::uint64_t mask) {
+        block->unwritten += static_cast<std::uint64_t>(std::popcount(mask & block->written[word]));
+        block->written[word] &= ~mask;
+        return true;
+      });
     }
     address += count;
     bytes -= count;

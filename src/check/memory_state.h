@@ -44,6 +44,8 @@ class MemoryState {
   void allocate(Address base, std::uint64_t bytes, AllocationInfo info);
   void free(Address base, Site freed_at = {});
   void mark_written(Address address, std::uint64_t bytes);
+  /// Whatever is there counts as left over.
+  void mark_unwritten(Address address, std::uint64_t bytes);
 
   /// Judges one access. `reads`: every byte must have been written.
   [[nodiscard]] std::optional<MemoryProblem> check(Address address,

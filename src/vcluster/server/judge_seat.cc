@@ -232,6 +232,7 @@ void JudgeSeat::enter(std::int32_t rank, Session& session, VTime time) {
   const std::vector<Seat::Copy>& outputs = seats_[rank].copies;
   if (parts_.check != nullptr)
     session.learn(change_hands(check::kEntry, seats_[rank], session.process->rank, session.known));
+  forget_contents(outputs);
   if (time <= parts_.timeline.now()) return;
   // Whoever has written there before it is too early, and has written for nothing.
   std::vector<Seat::Copy> poison = outputs;
@@ -243,7 +244,15 @@ void JudgeSeat::enter(std::int32_t rank, Session& session, VTime time) {
       std::memcpy(vgpu::Memory::at(output.address), output.bytes.data(), output.bytes.size());
       parts_.devices.memory().notify_write(output.address, output.bytes.size(), time);
     }
+    forget_contents(poison);
   });
+}
+
+void JudgeSeat::forget_contents(const std::vector<Seat::Copy>& outputs) {
+  if (parts_.check == nullptr) return;
+  for (const Seat::Copy& output : outputs)
+    parts_.check->checker.mark_unwritten(parts_.check->canonical(output.address),
+                                         output.bytes.size());
 }
 
 void JudgeSeat::order_snapshot(const wire::JudgeSnapshot& request, wire::Bytes tail) {

@@ -85,6 +85,9 @@ class JudgeSeat {
   /// The rank's buffers are its own, and its peers', from here on; not before. See
   /// include/cuco/workload.h.
   void enter(std::int32_t rank, Session& session, VTime time);
+  /// What outputs hold at entry is nobody's: who takes the poison there for a sign that nothing has
+  /// come yet would wait for nothing where a user's buffers hold the last call's results.
+  void forget_contents(const std::vector<Seat::Copy>& outputs);
   /// The rank's caller has its buffers back.
   void leave(const Seat& seat, const Session& session);
   /// Tells the checker that all buffers of the run change hands, and after what; gives what is

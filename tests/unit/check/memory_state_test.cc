@@ -45,6 +45,17 @@ TEST_F(MemoryStateTest, WholeBlockWrittenNeedsNoShadow) {
   EXPECT_EQ(kind(kBase, 100, true), std::nullopt);
 }
 
+TEST_F(MemoryStateTest, WhatIsLeftOverHasToBeWrittenAgain) {
+  state.mark_written(kBase, 100);
+  state.mark_unwritten(kBase + 60, 30);
+  EXPECT_EQ(kind(kBase, 60, true), std::nullopt);
+  EXPECT_EQ(state.check(kBase + 56, 8, true)->address, kBase + 60);
+  EXPECT_EQ(kind(kBase + 90, 10, true), std::nullopt);
+  state.mark_written(kBase + 60, 30);
+  EXPECT_EQ(state.shadow_bytes(), 0U);
+  EXPECT_EQ(kind(kBase, 100, true), std::nullopt);
+}
+
 TEST_F(MemoryStateTest, FreedMemoryIsNamedUntilItIsReused) {
   state.free(kBase);
   EXPECT_EQ(kind(kBase + 4, 4, false), Problem::Freed);
