@@ -202,19 +202,19 @@ bool RaceDetector::check_cell(
   }
   // Two readers are remembered: enough to show a race with a later write, rarely all of them. One
   // that is ordered before us needs no memory of its own: whoever is ordered after us is after it.
-  // Of the same piece of work one stands for all.
-  const auto replaceable = [&](const Stamp& old) {
-    return old.actor == kNoActor || old.actor == now.actor || happened_before(old, me) ||
-           group_of_[old.actor] == group_of_[now.actor];
+  // Of one piece of work they are the first and the last: who comes last mostly tells that all have
+  // read, and then it is the first who has not been waited for.
+  const auto is_over = [&](const Stamp& old) {
+    return old.actor == kNoActor || old.actor == now.actor || happened_before(old, me);
   };
-  Stamp& slot = replaceable(cell.reads[0]) ? cell.reads[0] : cell.reads[1];
-  if (&slot == &cell.reads[1] && !replaceable(slot)) {
-    const ActorInfo& first = info(cell.reads[0].actor);
-    if (first.operation != 0 && first.chain == me.group.info.chain) {
-      cell.reads[0] = now;
-      return races;
-    }
-  }
+  const auto is_alike = [&](const Stamp& old) {
+    const ActorInfo& other = info(old.actor);
+    return group_of_[old.actor] == group_of_[now.actor] ||
+           (other.operation != 0 && other.chain == me.group.info.chain);
+  };
+  auto& [first, last] = cell.reads;
+  const bool takes_first = is_over(first) || (!is_over(last) && !is_alike(last) && is_alike(first));
+  Stamp& slot = takes_first ? first : last;
   slot = now;
   return races;
 }

@@ -396,6 +396,18 @@ TEST_F(LaneTest, ButFencesWithoutOneOrderOfAllAreOfTheirLanesAlone) {
   EXPECT_EQ(races, 31) << "a fence and a flag of one lane are a release of that lane";
 }
 
+TEST_F(RaceTest, TheLastReaderOfABlockDoesNotSpeakForTheOthers) {
+  BlockOrder order;
+  const ActorId warps = detector.add_actors({1, 0, 1, 1}, 3, Clock::zero(), &order);
+  const ActorId writer = actor(2);
+  for (ActorId warp = warps; warp < warps + 3; ++warp)
+    load(warp, kData);
+  store(warps + 2, kFlag, Order::Release);
+  load(writer, kFlag, Order::Acquire);
+  store(writer, kData);
+  EXPECT_EQ(races, 1);
+}
+
 // A barrier of NCCL whose arrivals add to a word of every rank at once (multimem). Rank 2 comes a
 // second time before rank 0 looks; it has seen rank 1 in its own word, so it stands in for nobody.
 TEST_F(RaceTest, AnArrivalSeenInOneWordOfABarrierCameBeforeTheNextInAll) {
