@@ -201,8 +201,10 @@ void Checker::report_race(const Race& race) {
     // A session of one block is its own business; that of two is not.
     if (races_.info(race.earlier.actor).block == races_.info(race.later.actor).block) return;
   }
-  const bool same_store = race.earlier.site == race.later.site && race.earlier_writes &&
-                          race.later_writes && sites_[race.later.site].in_kernel;
+  // Of lanes of one warp also where a loop was unrolled, or both ways of a branch store alike.
+  const bool same_store =
+      race.earlier_writes && race.later_writes && sites_[race.later.site].in_kernel &&
+      (race.earlier.site == race.later.site || race.earlier.actor == race.later.actor);
   if (same_store && is_settling_ == false) {
     // Many threads that store the same value are harmless: wait until the value is there.
     if (same_stores_.size() < 64) {

@@ -273,8 +273,10 @@ void Checker::report_shared(BlockState& block,
   if (const auto known = reported_.find(key); known != reported_.end()) {
     return findings_.count(known->second);
   }
-  // Warps that store to one word with one instruction mostly store the same value: wait for it.
-  if (conflict.earlier_site == site && conflict.earlier_writes && !is_settling_) {
+  // Warps that store to one word with one instruction mostly store the same value, and so do lanes,
+  // with one instruction or several: wait for it.
+  const bool by_lanes = conflict.kind == Of::Lanes && conflict.later_writes;
+  if (conflict.earlier_writes && (conflict.earlier_site == site || by_lanes) && !is_settling_) {
     if (same_shared_.size() < 64) {
       SameShared store{&warp, &block, warp.block->number, site, 0, conflict};
       std::memcpy(&store.before, warp.shared + conflict.offset, sizeof store.before);
@@ -297,7 +299,12 @@ void Checker::report_shared(BlockState& block,
   } else {
     const std::string other = lanes_of(conflict);
     finding.message =
-        conflict.earlier_writes
+        conflict.earlier_writes && conflict.later_writes
+            ? fmt::format(
+                  "stores over byte {} of shared memory that {} of the same warp has just "
+                  "stored, without a __syncwarp() between",
+                  conflict.offset, other)
+        : conflict.earlier_writes
             ? fmt::format(
                   "reads byte {} of shared memory that {} of the same warp has just "
                   "written, without a __syncwarp() between",

@@ -99,7 +99,13 @@ void Checker::explain_race(const Race& race, Finding& finding) {
     finding.hint = "raise and await a flag with operations of one size, at one address";
   } else if (race.earlier.actor == race.later.actor) {
     finding.message =
-        "reads what another lane of the warp has just written, without a __syncwarp() between";
+        !race.later_writes
+            ? "reads what another lane of the warp has just written, without a __syncwarp() between"
+        : race.earlier_writes
+            ? "stores over what another lane of the warp has just stored, without a __syncwarp() "
+              "between"
+            : "writes what another lane of the warp may still be reading, without a __syncwarp() "
+              "between";
     finding.hint = "put __syncwarp() between the two: lanes of a warp run apart";
   } else if (earlier.block == later.block) {
     finding.hint = "put __syncthreads() between the two";

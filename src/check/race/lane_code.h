@@ -9,6 +9,9 @@
 
 namespace cuco::check {
 
+inline constexpr unsigned kLanes = 32;
+inline constexpr std::uint32_t kAllLanes = ~0U;
+
 /// Which lane had which word, the same for all words of an access, so that neighbours have equal
 /// stamps: 3 bits say how many words a lane has (1, 2 or 4; 3: all are one lane's), or how many
 /// lanes a word has (5: two, 6: four; the first of them counts), the others hold the place, in
@@ -21,6 +24,7 @@ struct LaneCode {
 
   static std::uint16_t of(const Access& access) {
     const std::uint32_t bytes = access.lane_bytes;
+    if (access.by_all_lanes) return code(kOneLane, kEveryLane);
     if (bytes == 0 || bytes == access.bytes) return code(kOneLane, access.lane);
     if (bytes == 4 || bytes == 8 || bytes == 16) {
       const unsigned size = bytes == 4 ? 0 : bytes == 8 ? 1 : 2;
@@ -31,20 +35,39 @@ struct LaneCode {
   }
   static std::uint16_t lane(std::uint16_t code, Address word) {
     const unsigned size = code >> kShift;
-    if (size == kOneLane) return code & kMask;
+    if (size == kOneLane) return (code & kMask) == kEveryLane ? kManyLanes : code & kMask;
     if (size > kShared)
       return static_cast<std::uint16_t>(((word >> (size == kShared + 1 ? 1 : 0)) - code) & kMask);
     return static_cast<std::uint16_t>(((word / 4 - code) & kMask) >> size);
   }
 
+  [[nodiscard]] static bool is_known(std::uint16_t code, Address word) {
+    return lane(code, word) < kLanes;
+  }
+  /// All lanes made the access.
+  [[nodiscard]] static bool is_every(std::uint16_t code) {
+    return code == LaneCode::code(kOneLane, kEveryLane);
+  }
+  /// It is known of both whose they are, and no lane has to do with both.
+  [[nodiscard]] static bool are_apart(std::uint16_t a, std::uint16_t b, Address word) {
+    if (!is_known(a, word) || !is_known(b, word)) return false;
+    const unsigned first = lane(a, word);
+    const unsigned other = lane(b, word);
+    return first + sharers_of(a) <= other || other + sharers_of(b) <= first;
+  }
+
  private:
+  static constexpr std::uint64_t kEveryLane = 0xFE;
+
+  /// Lanes that share a word.
+  static unsigned sharers_of(std::uint16_t code) {
+    const unsigned size = code >> kShift;
+    return size <= kShared ? 1 : size == kShared + 1 ? 2 : 4;
+  }
   static std::uint16_t code(unsigned size, std::uint64_t rest) {
     return static_cast<std::uint16_t>(size << kShift | (rest & kMask));
   }
 };
-
-inline constexpr unsigned kLanes = 32;
-inline constexpr std::uint32_t kAllLanes = ~0U;
 
 /// Those that make the access; none, if it is not known.
 [[nodiscard]] inline std::uint32_t lanes_of(const Access& access) {

@@ -116,13 +116,19 @@ bool RaceDetector::are_strong(const Stamp& a, const Stamp& b) const {
   return scope_includes(a.strong.scope(), ia, ib) && scope_includes(b.strong.scope(), ib, ia);
 }
 
-bool RaceDetector::is_of_other_lane(const Stamp& write, const Stamp& read, Address word) {
-  if (write.actor != read.actor || write.epoch != read.epoch || write.site == read.site ||
-      write.strong || read.strong || (write.bytes_mask & read.bytes_mask) == 0) {
+bool RaceDetector::is_of_other_lane(const Stamp& earlier,
+                                    const Stamp& later,
+                                    bool later_writes,
+                                    Address word) {
+  if (earlier.actor != later.actor || earlier.epoch != later.epoch || earlier.site == later.site ||
+      earlier.strong || later.strong || (earlier.bytes_mask & later.bytes_mask) == 0) {
     return false;
   }
-  const std::uint16_t writer = LaneCode::lane(write.lane, word);
-  return writer != kManyLanes && writer != LaneCode::lane(read.lane, word);
+  if (LaneCode::are_apart(earlier.lane, later.lane, word)) return true;
+  const bool has_one_writer = LaneCode::is_known(later_writes ? later.lane : earlier.lane, word);
+  const std::uint16_t other = later_writes ? earlier.lane : later.lane;
+  return has_one_writer &&
+         (later_writes ? LaneCode::is_every(other) : !LaneCode::is_known(other, word));
 }
 
 bool RaceDetector::has_ended(ActorId actor, const Clock& clock) const {
@@ -187,12 +193,11 @@ bool RaceDetector::check_cell(
     unmet = Race::Unmet::OtherSize;
     return true;
   };
-  bool races =
-      conflicts(cell.write, true) || (!writes && is_of_other_lane(cell.write, now, address));
+  bool races = conflicts(cell.write, true) || is_of_other_lane(cell.write, now, writes, address);
   if (races) tell(address, cell.write, true, now, kind, unmet);
   if (writes) {
     for (const Stamp& read : cell.reads) {
-      if (!conflicts(read, false)) continue;
+      if (!conflicts(read, false) && !is_of_other_lane(read, now, true, address)) continue;
       races = true;
       tell(address, read, false, now, kind, unmet);
     }
@@ -249,9 +254,14 @@ void RaceDetector::access_page(
     now.bytes_mask = static_cast<std::uint8_t>(((1U << (last - first)) - 1U) << (first - word));
     // Two layouts of one warp's lanes may agree on one word and not on the next; and some lanes
     // may know, or have made known, what others have not.
-    const bool by_word = (before.write.actor == now.actor && before.write.lane != now.lane) ||
-                         me.live.lanes.learners != 0 ||
-                         (!lane_releases_.empty() && lane_releases_.has(before.write.actor));
+    const auto is_laid_out_otherwise = [&](const Stamp& mine) {
+      return mine.actor == now.actor && mine.lane != now.lane;
+    };
+    const bool by_word =
+        is_laid_out_otherwise(before.write) ||
+        (kind != AccessKind::Load && std::ranges::any_of(before.reads, is_laid_out_otherwise)) ||
+        me.live.lanes.learners != 0 ||
+        (!lane_releases_.empty() && lane_releases_.has(before.write.actor));
     is_known = !check_cell(after, word, now, kind, me) && full && !by_word;
     page.set(index, after);
   }
@@ -269,10 +279,8 @@ void RaceDetector::access(ActorId actor, const Access& access) {
   now.epoch = me.epoch();
   now.site = access.site;
   now.lane = LaneCode::of(access);
-  if (access.kind != AccessKind::Load) {
-    me.live.has_written = true;
-    me.live.lanes.writers |= me.lanes;
-  }
+  me.live.has_touched = true;
+  if (access.kind != AccessKind::Load) me.live.lanes.writers |= me.lanes;
   if (is_strong(access.order)) now.strong = Strength(access.scope, access.kind, access.bytes);
   const Address end = access.address + access.bytes;
   for (Address at = access.address; at < end;) {

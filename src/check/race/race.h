@@ -4,7 +4,7 @@
 ///
 /// Two accesses race if they overlap, one of them writes, neither happens before the other, and
 /// they are not both strong, of one size, with scopes that include each other. Lanes of one warp
-/// race only where one reads what another has just written, and they have not met since.
+/// race where they have not met since, if it is known which of them made the accesses.
 #pragma once
 
 #include <array>
@@ -221,7 +221,7 @@ class RaceDetector {
   struct Live {
     ClockPtr clock;
     std::uint32_t epoch = 1;   ///< Of actors without a BlockOrder.
-    bool has_written = false;  ///< Since its lanes met.
+    bool has_touched = false;  ///< Since its lanes met.
     UnmetLanes lanes;
     Fences fences;
   };
@@ -253,8 +253,11 @@ class RaceDetector {
   [[nodiscard]] bool scope_includes(Scope scope, const ActorInfo& a, const ActorInfo& b) const;
   /// Both are strong, and their scopes include each other.
   [[nodiscard]] bool are_strong(const Stamp& a, const Stamp& b) const;
-  /// What another lane of the same warp wrote, that has not met the reader's since.
-  [[nodiscard]] static bool is_of_other_lane(const Stamp& write, const Stamp& read, Address word);
+  /// What another lane of the same warp did there, one of them writes, and they have not met since.
+  [[nodiscard]] static bool is_of_other_lane(const Stamp& earlier,
+                                             const Stamp& later,
+                                             bool later_writes,
+                                             Address word);
   /// What orders the two was done by other lanes of their warps, which these have not met.
   [[nodiscard]] Race::Unmet unmet_lanes(
       const Stamp& old, bool is_write, const Stamp& now, Address word, const Me& me) const;

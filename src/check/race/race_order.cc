@@ -377,7 +377,7 @@ void RaceDetector::take_fences(ActorId actor, const Fences& from) {
 void RaceDetector::sync_lanes(ActorId actor) {
   Me me = me_of(actor);
   if (me.group.order == nullptr) return;
-  if (std::exchange(me.live.has_written, false)) me.group.order->end_epoch(me.warp);
+  if (std::exchange(me.live.has_touched, false)) me.group.order->end_epoch(me.warp);
   UnmetLanes met;
   for (const UnmetLanes::Open& open : me.live.lanes.open) {
     if (open.given != 0 || open.is_sequential) {
@@ -406,7 +406,7 @@ void RaceDetector::sync_lanes(ActorId actor, std::uint32_t lanes) {
     lane_releases_.add(actor, me.epoch(), 0);
     unmet.add({.epoch = me.epoch(), .openers = lanes, .given = lanes});
   }
-  if (std::exchange(me.live.has_written, false) || !unmet.open.empty())
+  if (std::exchange(me.live.has_touched, false) || !unmet.open.empty())
     me.group.order->end_epoch(me.warp);
 }
 

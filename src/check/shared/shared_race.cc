@@ -77,6 +77,9 @@ bool SharedRaces::write_row(Row& row, const Access& access, std::uint8_t lane) {
   if (recent.has(row) && (row.read_lane != lane || row.read_lane_words != access.lane_words)) {
     return false;
   }
+  if (is_fresh(row, access) && (row.write_lane != lane || row.lane_words != access.lane_words)) {
+    return false;
+  }
   row.writer = access.warp << kEpochBits | order_->epoch(access.warp);
   row.write_site = access.site;
   row.write_phase = lanes_.phase(access.warp);
@@ -117,6 +120,7 @@ bool SharedRaces::write_words(const Access& access, std::size_t end) {
       if (is_written(word.writer) && !knows(warp, word.writer)) return false;
       if (is_read(word.readers, word.read_epoch)) return false;
       if (recent.has(word) && word.read_lane != lane_of(access, i)) return false;
+      if (is_fresh(word, access) && word.write_lane != lane_of(access, i)) return false;
       word.writer = stamp;
       word.write_site = access.site;
       word.readers = 0;
@@ -234,9 +238,15 @@ void SharedRaces::write(const Access& access, const Report& report) {
       const unsigned lane = toucher(access, i);
       const auto report_reader = [&](unsigned reader, std::uint32_t phase, std::uint32_t site) {
         if (reported || !is_of_other_lane(warp, lane, reader, phase & kEpochMask)) return;
-        report({Conflict::Kind::Lanes, offset, warp, reader, site, false});
+        report({Conflict::Kind::Lanes, offset, warp, reader, site, false, true});
         reported = true;
       };
+      // Of parts of a word it is not known which of them the last lane stored.
+      if (!reported && is_fresh(word, access) && !word.is_atomic && access.mask == 0xF &&
+          is_of_other_lane(warp, lane, word.write_lane, word.write_phase)) {
+        report({Conflict::Kind::Lanes, offset, warp, word.write_lane, word.write_site, true, true});
+        reported = true;
+      }
       if (row_recent) report_reader(reader_of(row, i), row.read_phase, row.read_site);
       if (recent.has(word) && (word.read_mask & access.mask) != 0) {
         report_reader(word.read_lane, word.read_phase, word.read_site);

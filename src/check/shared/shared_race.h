@@ -35,6 +35,7 @@ class SharedRaces {
     unsigned earlier_lane = 0;  ///< For Lanes; or kMatrix, kSeveral.
     std::uint32_t earlier_site = 0;
     bool earlier_writes = false;
+    bool later_writes = false;  ///< For Lanes.
   };
   using Report = std::function<void(const Conflict&)>;
 
@@ -146,6 +147,12 @@ class SharedRaces {
   [[nodiscard]] static std::uint8_t lane_of(const Access& access, std::size_t word) {
     return static_cast<std::uint8_t>(
         access.lane + ((word - access.first) >> std::countr_zero(access.lane_words)));
+  }
+  /// What the warp's own lanes stored there, with another instruction and without having met since.
+  template <typename State>
+  [[nodiscard]] bool is_fresh(const State& written, const Access& access) const {
+    return written.writer == (access.warp << kEpochBits | order_->epoch(access.warp)) &&
+           written.write_site != access.site && written.write_phase >= lanes_.floor(access.warp);
   }
   /// The warp's own reads of which some of its lanes may not know.
   struct Recent {

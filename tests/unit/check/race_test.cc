@@ -408,6 +408,67 @@ TEST_F(RaceTest, TheLastReaderOfABlockDoesNotSpeakForTheOthers) {
   EXPECT_EQ(races, 1);
 }
 
+/// Lanes of one warp, which touch a row one after the other.
+class LanesOfOneWarpTest : public RaceTest {
+ protected:
+  /// A whole row: the first lane has the first word, or the last one has.
+  void all(AccessKind kind, std::uint32_t site) {
+    detector.access(warp, {kind, Order::Weak, Scope::Sys, kData, 128, site, 0, 4});
+  }
+  void all_turned(AccessKind kind, std::uint32_t site) {
+    for (std::uint16_t lane = 0; lane < 32; ++lane)
+      detector.access(warp,
+                      {kind, Order::Weak, Scope::Sys, kData + 4 * (31U - lane), 4, site, lane});
+  }
+  BlockOrder order;
+  ActorId warp = detector.add_actors({1, 0, 1, 1}, 1, Clock::zero(), &order);
+};
+
+TEST_F(LanesOfOneWarpTest, MayNotStoreWhatOthersMayStillRead) {
+  all_turned(AccessKind::Load, 1);
+  all(AccessKind::Store, 2);
+  EXPECT_EQ(races, 32);
+}
+
+TEST_F(LanesOfOneWarpTest, MayOnceTheyHaveMet) {
+  all_turned(AccessKind::Load, 1);
+  detector.sync_lanes(warp);
+  all(AccessKind::Store, 2);
+  detector.sync_lanes(warp);
+  all_turned(AccessKind::Store, 3);
+  EXPECT_EQ(races, 0);
+}
+
+TEST_F(LanesOfOneWarpTest, MayStoreWhatTheyHaveReadAndStoredThemselves) {
+  all_turned(AccessKind::Load, 1);
+  all_turned(AccessKind::Store, 2);
+  all_turned(AccessKind::Store, 3);
+  EXPECT_EQ(races, 0);
+}
+
+TEST_F(LanesOfOneWarpTest, MayNotStoreOverEachOther) {
+  all(AccessKind::Store, 1);
+  all_turned(AccessKind::Store, 2);
+  EXPECT_EQ(races, 32);
+}
+
+TEST_F(LanesOfOneWarpTest, MayNotClearAWordThatAllRead) {
+  Access broadcast{AccessKind::Load, Order::Weak, Scope::Sys, kData, 4, 1, kManyLanes};
+  broadcast.by_all_lanes = true;
+  detector.access(warp, broadcast);
+  detector.access(warp, {AccessKind::Store, Order::Weak, Scope::Sys, kData, 4, 2, 0});
+  EXPECT_EQ(races, 1);
+}
+
+TEST_F(LanesOfOneWarpTest, ThatShareAWordAreNotDistinguishedInIt) {
+  detector.access(warp, {AccessKind::Load, Order::Weak, Scope::Sys, kData, 64, 1, 0, 2});
+  detector.access(warp, {AccessKind::Store, Order::Weak, Scope::Sys, kData + 2, 2, 2, 1});
+  detector.access(warp, {AccessKind::Load, Order::Weak, Scope::Sys, kData, 64, 3, 0, 2});
+  EXPECT_EQ(races, 0);
+  detector.access(warp, {AccessKind::Store, Order::Weak, Scope::Sys, kData, 4, 4, 7});
+  EXPECT_EQ(races, 2) << "over what lane 1 stored, and what lanes 0 and 1 read";
+}
+
 // A barrier of NCCL whose arrivals add to a word of every rank at once (multimem). Rank 2 comes a
 // second time before rank 0 looks; it has seen rank 1 in its own word, so it stands in for nobody.
 TEST_F(RaceTest, AnArrivalSeenInOneWordOfABarrierCameBeforeTheNextInAll) {

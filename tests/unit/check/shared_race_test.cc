@@ -54,6 +54,31 @@ TEST_F(SharedRaceTest, ABoolAloneIsChecked) {
   EXPECT_EQ(count, 1);
 }
 
+TEST_F(SharedRaceTest, LanesThatStoreOverEachOtherMeetFirst) {
+  const auto row = [&](unsigned lane, std::uint32_t site) {
+    // Not from a row's beginning: word by word.
+    for (const std::uint32_t first : {0U, 36U})
+      races.write({.warp = 0, .first = first, .count = 16, .site = site, .lane = lane}, report);
+  };
+  row(0, 20);
+  row(0, 21);
+  EXPECT_EQ(count, 0) << "each lane its own";
+  row(1, 22);
+  EXPECT_EQ(count, 2);
+  EXPECT_TRUE(last->earlier_writes && last->later_writes);
+  races.sync_lanes(0);
+  row(2, 23);
+  EXPECT_EQ(count, 2);
+}
+
+TEST_F(SharedRaceTest, RowsThatLanesStoreOverAreSeen) {
+  races.write({.warp = 0, .first = 0, .count = 32, .site = 20}, report);
+  races.write({.warp = 0, .first = 0, .count = 32, .site = 21}, report);
+  EXPECT_EQ(count, 0);
+  races.write({.warp = 0, .first = 0, .count = 32, .site = 22, .lane_words = 2}, report);
+  EXPECT_EQ(count, 1);
+}
+
 TEST_F(SharedRaceTest, ABarrierOrdersBothDirections) {
   write(0, 5);
   meet(0xF);
