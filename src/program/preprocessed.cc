@@ -81,6 +81,87 @@ bool has_asm_outside_of_functions(const Tokens& tokens) {
   return false;
 }
 
+/// What a string literal stands for, as far as it matters here.
+std::string unquoted(std::string_view literal) {
+  const std::size_t quote = literal.find('"');
+  if (quote == std::string_view::npos) return "";
+  if (quote > 0 && literal[quote - 1] == 'R') {
+    const std::size_t open = literal.find('(', quote);
+    const std::size_t close = literal.rfind(')');
+    if (open >= close || close == std::string_view::npos) return "";
+    return std::string(literal.substr(open + 1, close - open - 1));
+  }
+  std::string text;
+  const std::size_t end = literal.size() - 1;
+  for (std::size_t i = quote + 1; i < end; ++i) {
+    if (literal[i] != '\\' || i + 1 >= end) {
+      text += literal[i];
+      continue;
+    }
+    const char kind = literal[++i];
+    const bool is_octal = kind >= '0' && kind <= '7';
+    if (kind != 'x' && kind != 'u' && kind != 'U' && !is_octal) {
+      text += kind == 'n' || kind == 'r' || kind == 'v' || kind == 'f' ? '\n'
+              : kind == 't'                                            ? ' '
+                                                                       : kind;
+      continue;
+    }
+    unsigned code = 0;
+    const char* const from = literal.data() + i + (is_octal ? 0 : 1);
+    const std::size_t digits = is_octal ? 3 : kind == 'u' ? 5 : kind == 'U' ? 9 : end;
+    const char* const most = literal.data() + std::min(i + digits, end);
+    const auto [next, error] = std::from_chars(from, most, code, is_octal ? 8 : 16);
+    if (error == std::errc()) i = static_cast<std::size_t>(next - literal.data()) - 1;
+    text += static_cast<char>(code);
+  }
+  return text;
+}
+
+/// Words with a full stop before them that PTX has inside of a function. The host's assembler has
+/// others, which reach further than the function: conditions, macros, sections, symbols.
+bool is_of_ptx(std::string_view word) {
+  constexpr std::array<std::string_view, 14> kWords{
+      "reg", "pred",   "param",         "shared",        "const",       "local", "align",
+      "ptr", "pragma", "branchtargets", "callprototype", "calltargets", "uni",   "noreturn"};
+  constexpr std::string_view kTypes = "busfev";
+  const bool is_type = word.size() >= 2 && kTypes.find(word[0]) != std::string_view::npos &&
+                       std::isdigit(static_cast<unsigned char>(word[1])) != 0;
+  return is_type || is_one_of(word, kWords) || word.starts_with("bf16") || word == "tf32";
+}
+
+/// The first directive of an assembler in the text of an asm that PTX does not have.
+std::string directive_in(std::string_view text) {
+  for (std::size_t at = text.find('.'); at != std::string_view::npos; at = text.find('.', at + 1)) {
+    // ld.global, 1.5, %f.x: part of another word.
+    const char before = at == 0 ? ' ' : text[at - 1];
+    if (std::isalnum(static_cast<unsigned char>(before)) != 0 || before == '_' || before == '$' ||
+        before == '%' || before == '.') {
+      continue;
+    }
+    std::size_t end = at + 1;
+    while (end < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_'))
+      ++end;
+    const std::string_view word = text.substr(at + 1, end - at - 1);
+    if (!word.empty() && !is_of_ptx(word)) return std::string(word);
+  }
+  return "";
+}
+
+/// The same of all that the tokens of a region have.
+std::string assembler_directive(const Tokens& tokens) {
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (!is_one_of(tokens[i], kAsm)) continue;
+    // asm volatile("..." "..." : operands)
+    std::string text;
+    for (++i; i < tokens.size() && tokens[i] != ":" && tokens[i] != "::" && tokens[i] != ")"; ++i) {
+      if (tokens[i].ends_with('"')) text += unquoted(tokens[i]);
+    }
+    if (std::string word = directive_in(text); !word.empty()) return word;
+  }
+  return "";
+}
+
 /// An attribute that makes one symbol stand for another.
 bool has_alias(const Tokens& tokens) {
   constexpr std::array<std::string_view, 6> kWords{"alias",       "__alias__", "weakref",
@@ -105,8 +186,22 @@ std::string trouble_of(const Tokens& tokens) {
     if (is_one_of(token, kEntries)) return fmt::format("{}, an entry point, is named", token);
   }
   if (has_asm_outside_of_functions(tokens)) return "asm stands outside of a function";
+  if (const std::string word = assembler_directive(tokens); !word.empty()) {
+    return fmt::format(".{}, a directive of the assembler that is not one of PTX, stands in an asm",
+                       word);
+  }
   if (has_alias(tokens)) return "an attribute gives a function another symbol";
   return "";
+}
+
+/// Pragmas that are about the statement behind them, about warnings, or about macros, whose effect
+/// on frozen code is compared.
+bool is_local(std::string_view pragma) {
+  constexpr std::array<std::string_view, 15> kLocal{
+      "unroll",      "nounroll",  "GCC unroll", "GCC ivdep", "GCC diagnostic",
+      "GCC warning", "GCC error", "nv_diag",    "diag_",     "nv_exec_check_disable",
+      "push_macro",  "pop_macro", "message",    "once",      "hd_warning_disable"};
+  return std::ranges::any_of(kLocal, [&](auto name) { return pragma.starts_with(name); });
 }
 
 /// "# 12 "file" 1": where the lines that follow come from.
@@ -179,6 +274,7 @@ class Reader {
     if (in_region()) {
       if (std::string why = trouble_of(tokens_of(region_)); !why.empty())
         return fail(fmt::format("in an evolve region, {}", why));
+      if (packs_ != 0) return fail("a #pragma pack(push) of an evolve region stays open");
       region_.clear();
     }
     ++passed_;
@@ -187,10 +283,7 @@ class Reader {
 
   void take(std::string_view line) {
     if (trim(line).starts_with("#pragma")) {
-      const bool renames = line.find("redefine_extname") != std::string_view::npos ||
-                           line.find("weak") != std::string_view::npos;
-      if (in_region() && renames && files_.empty())
-        fail("a pragma gives a function another symbol");
+      if (in_region() && files_.empty()) take_pragma(trim(line).substr(7));
       return;
     }
     if (in_region()) {
@@ -207,6 +300,22 @@ class Reader {
     }
   }
 
+  /// Most change what comes behind them, and what comes behind a region is frozen.
+  void take_pragma(std::string_view pragma) {
+    std::string words;
+    for (const std::string& token : tokens(pragma))
+      words += words.empty() ? token : " " + token;
+    if (words.starts_with("pack ( push")) {
+      ++packs_;
+    } else if (words == "pack ( pop )" && packs_ > 0) {
+      --packs_;
+    } else if (!is_local(words) && !(words.starts_with("pack (") && packs_ > 0)) {
+      fail(fmt::format(
+          "a pragma of an evolve region, '{}', may change what stands behind the region",
+          words.substr(0, 60)));
+    }
+  }
+
   std::string mark_;
   std::size_t marks_;
   std::string headers_;
@@ -214,6 +323,7 @@ class Reader {
   std::vector<std::string> files_;  ///< That are being included; empty: the program itself.
   std::string region_;              ///< The text of the current one.
   std::size_t passed_ = 0;          ///< Marks.
+  int packs_ = 0;                   ///< #pragma pack(push) that the current region has not undone.
   int line_ = 0;
 };
 

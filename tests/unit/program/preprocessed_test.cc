@@ -62,14 +62,33 @@ TEST(Preprocessed, LinesOfAssertionsMayMove) {
 }
 
 TEST(Preprocessed, WhatARegionMayNot) {
-  for (const char* trick :
-       {"}\nnamespace {\n", "namespace evil {\n", "%>\nnamespace <%\n", "int f( int\n",
-        "int cuco_run(void*, int);\n", "using cuco_setup;\n",
-        "extern \"C\" int f() __asm__(\"cuco_\" \"run\");\n", "asm(\".globl x\");\n",
-        "namespace n { int f() asm(\"y\"); }\n", "struct S { int f() __asm(\"y\"); };\n",
-        "extern \"C\" { int f() asm(\"y\"); }\n", "int f() __attribute__((alias(\"cuco_x\")));\n",
-        "[[gnu::weakref(\"y\")]] int f();\n", "#pragma redefine_extname f g\n",
-        "#pragma weak f = g\n"}) {
+  for (const char* trick : {"}\nnamespace {\n",
+                            "namespace evil {\n",
+                            "%>\nnamespace <%\n",
+                            "int f( int\n",
+                            "int cuco_run(void*, int);\n",
+                            "using cuco_setup;\n",
+                            "extern \"C\" int f() __asm__(\"cuco_\" \"run\");\n",
+                            "asm(\".globl x\");\n",
+                            "namespace n { int f() asm(\"y\"); }\n",
+                            "struct S { int f() __asm(\"y\"); };\n",
+                            "extern \"C\" { int f() asm(\"y\"); }\n",
+                            "int f() __attribute__((alias(\"cuco_x\")));\n",
+                            "[[gnu::weakref(\"y\")]] int f();\n",
+                            "#pragma redefine_extname f g\n",
+                            "#pragma weak f = g\n",
+                            "#pragma pack(push, 1)\n",
+                            "#pragma pack(2)\n",
+                            "#pragma pack(push)\n#pragma pack(pop)\n#pragma pack(pop)\n",
+                            "#pragma GCC optimize(\"fast-math\")\n",
+                            "#pragma GCC visibility push(hidden)\n",
+                            "void f() { asm volatile(\".if 0\"); }\n",
+                            "void f() { asm(\"nop\\n\\t.mac\" \"ro x\"); }\n",
+                            "void f() { asm(\"1:.rept 3\"); }\n",
+                            "void f() { asm(\"nop; \\056set a, b\" ::); }\n",
+                            "void f() { asm(\"\\u002eif 0\"); }\n",
+                            "void f() { asm(R\"x(nop/**/.section y)x\"); }\n",
+                            "void f() { asm(\"nop;\\x2eglobl y\"); }\n"}) {
     EXPECT_NE(read(output(trick)).trouble, "") << trick;
   }
 }
@@ -80,6 +99,11 @@ TEST(Preprocessed, WhatItMay) {
         "template <int N> struct S { __device__ void f() { asm(\"x\"); } };\n",
         "const char* t = \"}}}\"; char c = '{'; auto s = R\"x(} asm( )x\"; wchar_t w = L'\"';\n",
         "static const auto f = [](int x) { return x; };\n", "#pragma unroll 4\n",
+        "#pragma pack(push, 1)\n#pragma pack(4)\n#pragma pack(pop)\n",
+        "#pragma GCC diagnostic push\n", "#pragma nv_diag_suppress 177\n", "#pragma unroll(2)\n",
+        "void f() { asm(\"{ .reg .pred p; .reg .b32 x;\\n\\tld.global.v4.u32 {%0}, [%1]; }\" ::); "
+        "}\n",
+        "void f() { asm(\"{\\n.shared .align 8 .b64 x;\\n.reg .f16x2 y, z.w;\\n}\"); }\n",
         "namespace a { namespace b { int copy(int alias); } }\n"}) {
     EXPECT_EQ(read(output(honest)).trouble, "") << honest;
   }
