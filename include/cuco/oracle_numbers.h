@@ -13,28 +13,24 @@
 
 namespace cuco_oracle {
 
-/* One block of ChaCha with 8 rounds. A rank sees all of its own inputs; from them it must not be
- * able to compute its peers', nor the key: with a generator that is only well mixed it could, and
- * would then have nothing to communicate. */
-struct Block {
-  std::uint32_t words[16];
-};
-
-inline Block block(std::uint64_t key, std::uint64_t nonce, std::uint64_t counter) {
-  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
-  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32U); };
-  const Block start{{0x6F637563, 0x6172202E, 0x6D6F646E, 0x756E202C,  // "cuco. random, nu"
-                     low(key), high(key), 0x7265626D, 0x66202C73,     // the key, "mbers, f"
-                     ~low(key), ~high(key), 0x6120726F, 0x206C6C6C,   // and again, "or alll "
-                     low(counter), high(counter), low(nonce), high(nonce)}};
-  Block state = start;
-  std::uint32_t* x = state.words;
-  const auto quarter = [x](int a, int b, int c, int d) {
-    x[d] = std::rotl(x[d] ^ (x[a] += x[b]), 16);
-    x[b] = std::rotl(x[b] ^ (x[c] += x[d]), 12);
-    x[d] = std::rotl(x[d] ^ (x[a] += x[b]), 8);
-    x[b] = std::rotl(x[b] ^ (x[c] += x[d]), 7);
+/* ChaCha with 8 rounds. A rank sees all of its own inputs; from them it must not be able to compute
+ * its peers', nor the key: with a generator that is only well mixed it could, and would then have
+ * nothing to communicate. `Word` is one word of a block, or the same word of several. */
+template <typename Word>
+void chacha(Word* x) {
+  const auto step = [x](int a, int b, int d, int turn) {
+    x[a] += x[b];
+    x[d] ^= x[a];
+    x[d] = x[d] << turn | x[d] >> (32 - turn);
   };
+  const auto quarter = [step](int a, int b, int c, int d) {
+    step(a, b, d, 16);
+    step(c, d, b, 12);
+    step(a, b, d, 8);
+    step(c, d, b, 7);
+  };
+  Word start[16];
+  std::memcpy(start, x, sizeof start);
   for (int round = 0; round < 8; round += 2) {
     for (int i = 0; i < 4; ++i)
       quarter(i, 4 + i, 8 + i, 12 + i);
@@ -42,7 +38,25 @@ inline Block block(std::uint64_t key, std::uint64_t nonce, std::uint64_t counter
       quarter(i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4);
   }
   for (int i = 0; i < 16; ++i)
-    x[i] += start.words[i];
+    x[i] += start[i];
+}
+
+struct Block {
+  std::uint32_t words[16];
+};
+
+inline Block first_state(std::uint64_t key, std::uint64_t nonce, std::uint64_t counter) {
+  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32U); };
+  return {{0x6F637563, 0x6172202E, 0x6D6F646E, 0x756E202C,  // "cuco. random, nu"
+           low(key), high(key), 0x7265626D, 0x66202C73,     // the key, "mbers, f"
+           ~low(key), ~high(key), 0x6120726F, 0x206C6C6C,   // and again, "or alll "
+           low(counter), high(counter), low(nonce), high(nonce)}};
+}
+
+inline Block block(std::uint64_t key, std::uint64_t nonce, std::uint64_t counter) {
+  Block state = first_state(key, nonce, counter);
+  chacha(state.words);
   return state;
 }
 
@@ -65,9 +79,34 @@ inline std::uint32_t word(std::uint64_t stream_key, std::size_t i) {
   return last.block.words[i % 16];
 }
 
-/* Element i of a stream, uniform in (-1, 1): none is special, none negligible. */
+/* Uniform in (-1, 1): none is special, none negligible. */
+inline float uniform_of(std::uint32_t word) {
+  return static_cast<float>((word + 0.5) * 0x1.0p-31 - 1.0);
+}
+
+/* Element i of a stream. */
 inline float uniform(std::uint64_t stream_key, std::size_t i) {
-  return static_cast<float>((word(stream_key, i) + 0.5) * 0x1.0p-31 - 1.0);
+  return uniform_of(word(stream_key, i));
+}
+
+/* Of so many blocks the same word is one vector. */
+constexpr std::size_t kBlocksAtOnce = 8;
+constexpr std::size_t kWordsAtOnce = 16 * kBlocksAtOnce;
+
+/* Elements [first, first + kWordsAtOnce) of a stream; first is a multiple of that. */
+inline void uniforms(std::uint64_t stream_key, std::size_t first, float* values) {
+  using Words = std::uint32_t __attribute__((vector_size(4 * kBlocksAtOnce)));
+  Words x[16];
+  for (std::size_t b = 0; b < kBlocksAtOnce; ++b) {
+    const Block state = first_state(stream_key, 0, first / 16 + b);
+    for (int i = 0; i < 16; ++i)
+      x[i][b] = state.words[i];
+  }
+  chacha(x);
+  for (std::size_t b = 0; b < kBlocksAtOnce; ++b) {
+    for (std::size_t i = 0; i < 16; ++i)
+      values[16 * b + i] = uniform_of(x[i][b]);
+  }
 }
 
 inline std::uint16_t to_bf16(float x) {
@@ -96,15 +135,6 @@ inline void store(void* bytes, std::size_t i, bool bf16, float x) {
   }
 }
 
-/* Fills a buffer with scale * uniform. */
-inline void fill(
-    void* bytes, std::size_t n_bytes, bool bf16, std::uint64_t stream_key, float scale) {
-  const std::size_t count = n_bytes / (bf16 ? 2 : 4);
-  for (std::size_t i = 0; i < count; ++i) {
-    store(bytes, i, bf16, scale * uniform(stream_key, i));
-  }
-}
-
 /* How the values of one input are distributed in one iteration: a program that is right only for
  * uniform values of size 1 is not right. */
 struct Style {
@@ -130,6 +160,53 @@ inline float styled(std::uint64_t stream_key, std::size_t i, unsigned kind) {
   return x * x * x;
 }
 
+/* Elements [first, first + kWordsAtOnce) of a stream, as styled() has them. */
+inline void styled_many(std::uint64_t stream_key, std::size_t first, unsigned kind, float* values) {
+  if (kind == 1) {
+    float pairs[2 * kWordsAtOnce];
+    uniforms(stream_key, 2 * first, pairs);
+    uniforms(stream_key, 2 * first + kWordsAtOnce, pairs + kWordsAtOnce);
+    for (std::size_t i = 0; i < kWordsAtOnce; ++i)
+      values[i] = 0.5F * (pairs[2 * i] + pairs[2 * i + 1]);
+    return;
+  }
+  uniforms(stream_key, first, values);
+  if (kind == 0) return;
+  for (std::size_t i = 0; i < kWordsAtOnce; ++i)
+    values[i] = values[i] * values[i] * values[i];
+}
+
+/* Fills a buffer with factor * styled. */
+inline void fill_styled(void* bytes,
+                        std::size_t n_bytes,
+                        bool bf16,
+                        std::uint64_t stream_key,
+                        float factor,
+                        unsigned kind) {
+  const std::size_t size = bf16 ? 2 : 4;
+  const std::size_t count = n_bytes / size;
+  float values[kWordsAtOnce];
+  unsigned char stored[4 * kWordsAtOnce];
+  for (std::size_t i = 0; i < count; i += kWordsAtOnce) {
+    styled_many(stream_key, i, kind, values);
+    if (bf16) {
+      for (std::size_t k = 0; k < kWordsAtOnce; ++k)
+        store(stored, k, true, factor * values[k]);
+    } else {
+      for (std::size_t k = 0; k < kWordsAtOnce; ++k)
+        store(stored, k, false, factor * values[k]);
+    }
+    std::memcpy(static_cast<char*>(bytes) + i * size, stored,
+                (count - i < kWordsAtOnce ? count - i : kWordsAtOnce) * size);
+  }
+}
+
+/* Fills a buffer with scale * uniform. */
+inline void fill(
+    void* bytes, std::size_t n_bytes, bool bf16, std::uint64_t stream_key, float scale) {
+  fill_styled(bytes, n_bytes, bf16, stream_key, scale, 0);
+}
+
 /* Fills a buffer with scale * factor * styled. */
 inline void fill(void* bytes,
                  std::size_t n_bytes,
@@ -137,10 +214,7 @@ inline void fill(void* bytes,
                  std::uint64_t stream_key,
                  float scale,
                  const Style& style) {
-  const std::size_t count = n_bytes / (bf16 ? 2 : 4);
-  for (std::size_t i = 0; i < count; ++i) {
-    store(bytes, i, bf16, scale * style.factor * styled(stream_key, i, style.kind));
-  }
+  fill_styled(bytes, n_bytes, bf16, stream_key, scale * style.factor, style.kind);
 }
 
 }  // namespace cuco_oracle

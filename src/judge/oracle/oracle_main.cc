@@ -50,7 +50,7 @@ class Service {
  private:
   static std::uint64_t number(const Json& text) { return std::stoull(text.get<std::string>()); }
 
-  std::string make_input(const Json& request) {
+  const std::string& make_input(const Json& request) {
     const auto params = request.at("params").get<std::vector<long long>>();
     const cuco_shape shape{request.at("ranks").get<int>(), params.data(),
                            static_cast<int>(params.size())};

@@ -47,6 +47,23 @@ TEST(OracleNumbers, AreSpreadEvenlyOverBothSigns) {
   EXPECT_NEAR(squares / kCount, 1.0 / 3, 0.01);
 }
 
+TEST(OracleNumbers, FillABufferAsOneByOne) {
+  for (const bool bf16 : {false, true}) {
+    for (unsigned kind = 0; kind < 3; ++kind) {
+      for (const std::size_t count : {1, 127, 128, 129, 1000}) {
+        const std::size_t size = bf16 ? 2 : 4;
+        std::vector<unsigned char> filled(count * size + 1, 0xAB);
+        std::vector<unsigned char> wanted = filled;
+        const Style style{.factor = 0.25F, .kind = kind};
+        fill(filled.data(), count * size, bf16, stream(3, count), 6.0F, style);
+        for (std::size_t i = 0; i < count; ++i)
+          store(wanted.data(), i, bf16, 6.0F * 0.25F * styled(stream(3, count), i, kind));
+        EXPECT_EQ(filled, wanted) << bf16 << " " << kind << " " << count;
+      }
+    }
+  }
+}
+
 TEST(OracleNumbers, ChangeAltogetherWithOneBitOfTheKey) {
   for (int bit = 0; bit < 64; ++bit) {
     const Block one = block(0x0123456789ABCDEFULL, 3, 5);
