@@ -14,27 +14,6 @@ Value find(const std::vector<std::pair<Id, Value>>& list, Id id) {
   return at != list.end() && at->first == id ? at->second : Value{0};
 }
 
-template <typename Id, typename Value>
-std::vector<std::pair<Id, Value>> merge(const std::vector<std::pair<Id, Value>>& a,
-                                        const std::vector<std::pair<Id, Value>>& b) {
-  std::vector<std::pair<Id, Value>> out;
-  out.reserve(a.size() + b.size());
-  auto x = a.begin();
-  auto y = b.begin();
-  while (x != a.end() || y != b.end()) {
-    if (y == b.end() || (x != a.end() && x->first < y->first)) {
-      out.push_back(*x++);
-    } else if (x == a.end() || y->first < x->first) {
-      out.push_back(*y++);
-    } else {
-      out.emplace_back(x->first, std::max(x->second, y->second));
-      ++x;
-      ++y;
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 ClockPtr Clock::zero() {
@@ -58,14 +37,11 @@ ClockPtr Clock::join(const ClockPtr& a, const ClockPtr& b) {
   };
   if (has(*a, *b)) return a;
   if (has(*b, *a)) return b;
-  return merged(*a, *b);
-}
-
-ClockPtr Clock::merged(const Clock& a, const Clock& b) {
-  auto fresh = std::make_shared<Clock>();
-  fresh->actors_ = merge(a.actors_, b.actors_);
-  fresh->chains_ = merge(a.chains_, b.chains_);
-  return fresh;
+  const auto all = [](auto) { return true; };
+  auto both = std::make_shared<Clock>();
+  both->actors_ = merge(a->actors_, b->actors_, all);
+  both->chains_ = merge(a->chains_, b->chains_, all);
+  return both;
 }
 
 ClockPtr Clock::with_actor(const ClockPtr& clock, ActorId actor, std::uint32_t epoch) {

@@ -42,9 +42,9 @@ class Clock {
 
   /// Both clocks' knowledge. Returns one of the arguments when it already has it all.
   static ClockPtr join(const ClockPtr& a, const ClockPtr& b);
-  /// The same without what other chains of the same clock say anyway: see meet for `speaks` and
-  /// `covers`. Actors of work that has ended would come back for ever from flags that were raised
-  /// then.
+  /// The same without what chains of the same clock say anyway: see meet for `speaks` and `covers`,
+  /// which look at chains only. Actors of work that has ended would come back for ever from flags
+  /// that were raised then.
   template <typename Speaks, typename Covers>
   [[nodiscard]] static ClockPtr join(const ClockPtr& a,
                                      const ClockPtr& b,
@@ -58,10 +58,20 @@ class Clock {
     };
     if (has(*a, *b)) return a;
     if (has(*b, *a)) return b;
-    const ClockPtr both = merged(*a, *b);
-    return without(
-        both, [&](ActorId actor) { return speaks(*both, actor); },
-        [&](ChainId chain) { return covers(*both, chain); });
+    auto both = std::make_shared<Clock>();
+    both->chains_ = merge(a->chains_, b->chains_, [](ChainId) { return true; });
+    both->actors_ =
+        merge(a->actors_, b->actors_, [&](ActorId actor) { return !speaks(*both, actor); });
+    std::vector<ChainId> covered;  // by all of them: they go together
+    for (const auto& [chain, operation] : both->chains_) {
+      if (covers(*both, chain)) covered.push_back(chain);
+    }
+    if (!covered.empty()) {
+      std::erase_if(both->chains_, [&](const auto& entry) {
+        return std::binary_search(covered.begin(), covered.end(), entry.first);
+      });
+    }
+    return both;
   }
   /// What both know. `speaks(clock, actor)`, `covers(clock, chain)`: the clock knows all of it by
   /// another of its chains.
@@ -123,7 +133,28 @@ class Clock {
     }
   }
 
-  [[nodiscard]] static ClockPtr merged(const Clock& a, const Clock& b);
+  /// Of both lists, the entries with an id to `keep`.
+  template <typename Id, typename Value, typename Keep>
+  static std::vector<std::pair<Id, Value>> merge(const std::vector<std::pair<Id, Value>>& a,
+                                                 const std::vector<std::pair<Id, Value>>& b,
+                                                 Keep&& keep) {
+    std::vector<std::pair<Id, Value>> out;
+    out.reserve(a.size() + b.size());
+    auto x = a.begin();
+    auto y = b.begin();
+    while (x != a.end() || y != b.end()) {
+      const bool takes_x = y == b.end() || (x != a.end() && x->first <= y->first);
+      const bool takes_y = x == a.end() || (y != b.end() && y->first <= x->first);
+      const Id id = takes_x ? x->first : y->first;
+      const Value value = takes_x && takes_y ? std::max(x->second, y->second)
+                          : takes_x          ? x->second
+                                             : y->second;
+      x += takes_x ? 1 : 0;
+      y += takes_y ? 1 : 0;
+      if (keep(id)) out.emplace_back(id, value);
+    }
+    return out;
+  }
   /// Is all of `part` in the list, or `known` otherwise?
   template <typename Id, typename Value, typename Known>
   static bool holds(const std::vector<std::pair<Id, Value>>& list,

@@ -301,6 +301,31 @@ class RaceDetector {
     const ActorInfo& who = info(actor);
     return who.operation != 0 && clock.operation_of(who.chain) >= who.operation;
   }
+  /// speaks_for(), asked about one actor after the other: those of one kernel have one answer.
+  class SpeaksFor {
+   public:
+    explicit SpeaksFor(const RaceDetector& detector) : detector_(detector) {}
+    bool operator()(const Clock& clock, ActorId actor) {
+      const std::uint32_t group = detector_.group_of_[actor];
+      if (&clock == clock_ && group == group_) return answer_;
+      const ActorInfo& who = detector_.groups_[group].info;
+      if (&clock != clock_ || who.chain != chain_ || who.operation != operation_)
+        answer_ = who.operation != 0 && clock.operation_of(who.chain) >= who.operation;
+      clock_ = &clock;
+      group_ = group;
+      chain_ = who.chain;
+      operation_ = who.operation;
+      return answer_;
+    }
+
+   private:
+    const RaceDetector& detector_;
+    const Clock* clock_ = nullptr;  ///< Of the last question.
+    std::uint32_t group_ = 0;
+    ChainId chain_ = 0;
+    std::uint64_t operation_ = 0;
+    bool answer_ = false;
+  };
   [[nodiscard]] bool is_covered(const Clock& clock, ChainId chain) const;
   /// A lane raises a flag: what it may speak for besides its own.
   void open_releases(Me& me, std::uint32_t lane);
