@@ -21,28 +21,60 @@ std::uint64_t count_sectors(const AccessEvent& event) {
     for (Address sector = first; sector <= last && count < sectors.size(); ++sector)
       sectors[count++] = sector;
   });
-  std::sort(sectors.begin(), sectors.begin() + count);
+  // Lanes mostly go upwards.
+  if (!std::is_sorted(sectors.begin(), sectors.begin() + count))
+    std::sort(sectors.begin(), sectors.begin() + count);
   return static_cast<std::uint64_t>(std::unique(sectors.begin(), sectors.begin() + count) -
                                     sectors.begin());
 }
 
+/// Words that the banks of shared memory have to give, each once.
+class BankWords {
+ public:
+  void add(Address word) {
+    const auto bank = static_cast<unsigned>(word & 31U);
+    for (unsigned at = last_[bank]; at != kNone; at = before_[at]) {
+      if (words_[at] == word) return;
+    }
+    words_[count_] = word;
+    before_[count_] = last_[bank];
+    last_[bank] = static_cast<std::uint8_t>(count_++);
+    worst_ = std::max<std::uint64_t>(worst_, ++of_bank_[bank]);
+  }
+  /// Of one bank, the most.
+  [[nodiscard]] std::uint64_t worst() const { return worst_; }
+
+ private:
+  static constexpr std::uint8_t kNone = 0xFF;
+  static constexpr std::array<std::uint8_t, 32> kAllNone = [] {
+    std::array<std::uint8_t, 32> all{};
+    all.fill(kNone);
+    return all;
+  }();
+  unsigned count_ = 0;
+  std::uint64_t worst_ = 0;
+  std::array<std::uint8_t, 32> last_ = kAllNone;  ///< By bank, into words_.
+  std::array<std::uint8_t, 32> of_bank_{};
+  static constexpr std::size_t kMost = 64;  ///< 128 bytes, and some that begin within a word.
+  std::array<std::uint8_t, kMost> before_;  ///< Of the same bank.
+  std::array<Address, kMost> words_;
+};
+
 /// Passes of shared memory: 128 bytes a pass, one word a bank. As exec_access.cc charges them.
 std::uint64_t count_passes(const AccessEvent& event) {
+  // More than a pass for each lane: neighbouring words take all banks in turn.
+  if (event.bytes > 128)
+    return static_cast<std::uint64_t>(std::popcount(event.lanes)) * ((event.bytes + 127) / 128);
   const unsigned group = event.bytes <= 4 ? kLanes : std::max(128 / event.bytes, 1U);
   std::uint64_t passes = 0;
   for (unsigned start = 0; start < kLanes; start += group) {
-    std::array<std::vector<Address>, 32> banks;
-    std::size_t worst = 0;
-    for (unsigned l = start; l < start + group; ++l) {
+    BankWords words;
+    for (unsigned l = start; l < std::min(start + group, kLanes); ++l) {
       if ((event.lanes >> l & 1U) == 0) continue;
-      for (std::uint32_t b = 0; b < event.bytes; b += 4) {
-        const Address word = (event.addresses[l] + b) >> 2U;
-        auto& bank = banks[word & 31U];
-        if (std::ranges::find(bank, word) == bank.end()) bank.push_back(word);
-        worst = std::max(worst, bank.size());
-      }
+      for (std::uint32_t b = 0; b < event.bytes; b += 4)
+        words.add((event.addresses[l] + b) >> 2U);
     }
-    passes += worst;
+    passes += words.worst();
   }
   return passes;
 }
@@ -110,11 +142,14 @@ void LineProfile::add(const LineProfile& other) {
 }
 
 Profiler::Running& Profiler::running(const Warp& warp) {
+  if (warp.grid == last_grid_) return *last_;
   Running& grid = running_[warp.grid];
   if (grid.ops.empty()) {
     grid.ops.resize(warp.kernel->ops.size());
     grid.waits.resize(warp.kernel->ops.size());
   }
+  last_grid_ = warp.grid;
+  last_ = &grid;
   return grid;
 }
 
@@ -230,7 +265,9 @@ void Profiler::on_grid_end(const Grid& grid) {
       phase.warp_time += span.last - span.first;
   }
   phases_.push_back(std::move(phase));
-  if (found != running_.end()) running_.erase(found);
+  if (found == running_.end()) return;
+  running_.erase(found);
+  last_grid_ = nullptr;
 }
 
 }  // namespace cuco::vgpu

@@ -133,6 +133,8 @@ class Profiler final : public AccessObserver {
 
   std::map<std::string, KernelProfile> kernels_;
   std::unordered_map<const Grid*, Running> running_;
+  const Grid* last_grid_ = nullptr;  ///< Of the last event, and what is in running_ for it.
+  Running* last_ = nullptr;
   std::vector<Phase> phases_;
   std::optional<WaitDemands> demands_;
 };
