@@ -162,6 +162,14 @@ void put_aside(Warp& w, const Op& op, std::uint32_t members, std::uint32_t lanes
   w.splits.push_back(std::move(rest));
 }
 
+/// Do all lanes name all lanes?
+bool is_everybody(const std::uint32_t* members) {
+  std::uint32_t all = kFullMask;
+  for (unsigned l = 0; l < kLanes; ++l)
+    all &= members[l];
+  return all == kFullMask;
+}
+
 }  // namespace
 
 std::uint32_t Warp::meet(const Op& op, Ref members_ref) {
@@ -170,6 +178,10 @@ std::uint32_t Warp::meet(const Op& op, Ref members_ref) {
     return active;
   }
   const std::uint32_t* members = slots<std::uint32_t>(members_ref);
+  if (active == kFullMask && is_everybody(members)) {
+    if (observer != nullptr) observer->on_warp_sync(*this, op, active);
+    return active;
+  }
   std::uint32_t ready = 0;
   for (std::uint32_t open = active; open != 0;) {
     const std::uint32_t mine = members[std::countr_zero(open)];

@@ -13,6 +13,7 @@
 #include "vgpu/lower/lowering.h"
 #include "vgpu/memory/access.h"
 #include "vgpu/memory/bulk.h"
+#include "vgpu/memory/lane_memory.h"
 #include "vgpu/memory/mbarrier.h"
 
 namespace cuco::vgpu {
@@ -67,39 +68,53 @@ void exec_copy(Warp& w, const Op& op) {
   gather_addresses(w, op, sources);
   const LaneSizes sizes = source_sizes(w, op, aux);
   const VTime done = arrival(w, op, sources, sizes);
+  const bool is_narrow = (aux.user & NarrowTarget) != 0;
   for_active(w.active, [&](unsigned l) {
     if (w.trapped()) return;
-    AsyncCopy copy;
-    copy.op = &op;
-    copy.group = kUncommitted;
-    copy.lane = static_cast<std::uint8_t>(l);
-    copy.bytes = aux.bytes;
-    copy.source_bytes = sizes[l];
-    copy.source = sources[l];
-    copy.shared = static_cast<std::uint32_t>(((aux.user & NarrowTarget) != 0
-                                                  ? w.slots<std::uint32_t>(op.b)[l]
-                                                  : w.slots<std::uint64_t>(op.b)[l]) +
-                                             op.list);
-    copy.done = done;
+    const auto target = static_cast<std::uint32_t>(
+        (is_narrow ? w.slots<std::uint32_t>(op.b)[l] : w.slots<std::uint64_t>(op.b)[l]) + op.list);
     // Addresses are checked when the copy is issued: the trap names this instruction.
-    if (copy.source_bytes != 0 && resolve(w, op, aux.space, l, copy.source, aux.bytes) == nullptr) {
-      return;
-    }
-    if (resolve(w, op, Space::Shared, l, copy.shared, aux.bytes) == nullptr) return;
-    w.async.push_back(copy);
+    if (sizes[l] != 0 && lane_memory(w, op, aux.space, l, sources[l], aux.bytes) == nullptr) return;
+    if (lane_memory(w, op, Space::Shared, l, target, aux.bytes) == nullptr) return;
+    w.async.push_back({.op = &op,
+                       .group = kUncommitted,
+                       .source = sources[l],
+                       .shared = target,
+                       .bytes = aux.bytes,
+                       .source_bytes = sizes[l],
+                       .lane = static_cast<std::uint8_t>(l),
+                       .done = done});
   });
 }
 
+/// memcpy for the sizes that there are, which need no call.
+void copy_few(std::byte* to, const std::byte* from, std::size_t bytes) {
+  switch (bytes) {
+    case 16:
+      std::memcpy(to, from, 16);
+      return;
+    case 8:
+      std::memcpy(to, from, 8);
+      return;
+    case 4:
+      std::memcpy(to, from, 4);
+      return;
+    default:
+      std::memcpy(to, from, bytes);
+  }
+}
+
 void perform(Warp& w, const AsyncCopy& copy) {
-  std::byte* to = resolve(w, *copy.op, Space::Shared, copy.lane, copy.shared, copy.bytes);
+  std::byte* to = lane_memory(w, *copy.op, Space::Shared, copy.lane, copy.shared, copy.bytes);
   if (to == nullptr) return;
   if (copy.source_bytes != 0) {
     const MemoryAux aux = MemoryAux::unpack(copy.op->aux);
-    const std::byte* from = resolve(w, *copy.op, aux.space, copy.lane, copy.source, copy.bytes);
+    const std::byte* from = lane_memory(w, *copy.op, aux.space, copy.lane, copy.source, copy.bytes);
     if (from == nullptr) return;
-    std::memcpy(to, from, copy.source_bytes);
+    copy_few(to, from, copy.source_bytes);
   }
-  std::memset(to + copy.source_bytes, 0, std::size_t{copy.bytes} - copy.source_bytes);
+  if (copy.source_bytes < copy.bytes)
+    std::memset(to + copy.source_bytes, 0, std::size_t{copy.bytes} - copy.source_bytes);
   after_write(w, Space::Shared, copy.shared, copy.bytes);
 }
 

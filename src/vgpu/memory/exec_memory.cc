@@ -15,6 +15,7 @@
 #include "vgpu/lower/kernel_builder.h"
 #include "vgpu/lower/lowering.h"
 #include "vgpu/memory/access.h"
+#include "vgpu/memory/lane_memory.h"
 #include "vgpu/memory/patterns.h"
 #include "vgpu/memory/release.h"
 #include "vgpu/weak/weak_memory.h"
@@ -38,53 +39,14 @@ Pattern find_pattern(Warp& w, const Op& op, std::uint32_t stride, Address& first
   return known_pattern<std::uint64_t>(w, op, a, stride);
 }
 
-/// The space an address operand of this op really goes to, if the first lane speaks for all.
-Space settle_space(Space space, Address& first) {
-  if (space != Space::Generic) return space;
-  if (is_shared(first)) {
-    first -= kSharedWindow;
-    return Space::Shared;
-  }
-  if (is_local(first)) {
-    first -= kLocalWindow;
-    return Space::Local;
-  }
-  return Space::Global;
-}
-
 /// Global accesses of adversarial runs have to ask WeakMemory, lane by lane.
 bool asks_weak_memory(const Warp& w, Space space) {
   return space == Space::Global && w.grid->weak != nullptr;
 }
 
-/// Server memory for `bytes` from `first` on in one test; null: take the slow way, which also finds
-/// out what is wrong.
-[[gnu::always_inline]] inline std::byte* quick_range(
-    Warp& w, Space space, Address first, std::uint32_t bytes, std::uint32_t align) {
-  if ((first & (align - 1)) != 0) return nullptr;
-  if (space == Space::Shared) {
-    if (first >= w.shared_bytes || bytes > w.shared_bytes - first) return nullptr;
-    return w.shared + first;
-  }
-  if (space != Space::Global) return nullptr;
-  const Granule& granule = w.memory->granule(first);
-  if ((granule.flags & Granule::Valid) == 0 || granule.owner != w.grid->device) return nullptr;
-  if (((first ^ (first + bytes - 1)) >> kGranuleShift) != 0) return nullptr;
-  return Memory::at(first);
-}
-
 /// Passes of shared memory for a row of 32 lanes.
 constexpr std::uint32_t shared_row_passes(std::uint32_t lane_bytes) {
   return std::max(1U, lane_bytes / 4);
-}
-
-/// resolve(), with what nearly every lane needs of it inlined.
-[[gnu::always_inline]] inline std::byte* lane_memory(
-    Warp& w, const Op& op, Space space, unsigned lane, Address address, std::uint32_t bytes) {
-  Address at = address;
-  const Space settled = settle_space(space, at);
-  std::byte* quick = quick_range(w, settled, at, bytes, std::min(bytes, 16U));
-  return quick != nullptr ? quick : resolve(w, op, space, lane, address, bytes);
 }
 
 /// A memory element as it lies in a register slot: sign- or zero-extended.

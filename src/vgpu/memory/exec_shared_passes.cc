@@ -18,19 +18,24 @@ constexpr unsigned kSharedUniformCycles =
     12;                                     ///< All lanes on one word, which ptxas adds up first.
 constexpr unsigned kSharedLoopCycles = 45;  ///< Each lane on one word, where it is a CAS loop.
 
-/// Passes of one group of lanes: the most words that any bank has to give.
-std::uint32_t passes_of(const Address* addresses,
-                        unsigned group,
-                        std::uint32_t active,
-                        std::uint32_t bytes) {
+/// A group of lanes that are served together, and what each of them wants.
+struct Group {
+  const Address* addresses;
+  unsigned size;
+  std::uint32_t active;
+  std::uint32_t bytes;
+};
+
+/// The most words that any bank has to give.
+std::uint32_t most_words(const Group& group) {
   std::array<std::uint32_t, 32> last;
   std::array<std::uint8_t, 32> count{};
   last.fill(~0U);
   std::uint8_t worst = 0;
-  for (unsigned l = 0; l < group; ++l) {
-    if ((active >> l & 1U) == 0) continue;
-    for (std::uint32_t b = 0; b < bytes; b += 4) {
-      const auto word = static_cast<std::uint32_t>((addresses[l] + b) >> 2U);
+  for (unsigned l = 0; l < group.size; ++l) {
+    if ((group.active >> l & 1U) == 0) continue;
+    for (std::uint32_t b = 0; b < group.bytes; b += 4) {
+      const auto word = static_cast<std::uint32_t>((group.addresses[l] + b) >> 2U);
       const std::uint32_t bank = word & 31U;
       if (last[bank] == word) continue;
       last[bank] = word;
@@ -40,19 +45,34 @@ std::uint32_t passes_of(const Address* addresses,
   return worst;
 }
 
-/// Words that lie within one row of banks get into nobody's way: one pass.
-bool is_one_row(const Address* addresses, unsigned group, std::uint32_t bytes) {
-  Address differ = 0;
-  for (unsigned l = 0; l < group; ++l)
-    differ |= addresses[l] ^ addresses[0];
-  if (differ < 128) return true;
-  auto low = static_cast<std::uint32_t>(addresses[0]);
-  std::uint32_t high = low;
-  for (unsigned l = 1; l < group; ++l) {
-    low = std::min(low, static_cast<std::uint32_t>(addresses[l]));
-    high = std::max(high, static_cast<std::uint32_t>(addresses[l]));
+/// Does no lane want what another one's banks have to give? As an answer, no means perhaps.
+bool is_apart(const Group& group) {
+  if (!std::has_single_bit(group.bytes) || group.bytes > 128) return false;
+  const unsigned shift = std::max(2U, static_cast<unsigned>(std::countr_zero(group.bytes)));
+  const std::uint32_t places = 128U >> shift;
+  std::uint32_t taken = 0;
+  Address bits = 0;
+  for (unsigned l = 0; l < group.size; ++l) {
+    if ((group.active >> l & 1U) == 0) continue;
+    bits |= group.addresses[l];
+    taken |= 1U << (group.addresses[l] >> shift & (places - 1));
   }
-  return ((high + bytes - 1) >> 2U) - (low >> 2U) < 32;
+  return (bits & (group.bytes - 1)) == 0 && std::popcount(taken) == std::popcount(group.active);
+}
+
+/// Words that lie within one row of banks get into nobody's way: one pass.
+bool is_one_row(const Group& group) {
+  Address differ = 0;
+  for (unsigned l = 0; l < group.size; ++l)
+    differ |= group.addresses[l] ^ group.addresses[0];
+  if (differ < 128) return true;
+  auto low = static_cast<std::uint32_t>(group.addresses[0]);
+  std::uint32_t high = low;
+  for (unsigned l = 1; l < group.size; ++l) {
+    low = std::min(low, static_cast<std::uint32_t>(group.addresses[l]));
+    high = std::max(high, static_cast<std::uint32_t>(group.addresses[l]));
+  }
+  return ((high + group.bytes - 1) >> 2U) - (low >> 2U) < 32;
 }
 
 /// Passes of the lanes in `lanes`: words of different rows in one bank get into each other's way.
@@ -60,12 +80,14 @@ std::uint32_t count_passes(const LaneAddresses& addresses,
                            std::uint32_t lanes,
                            std::uint32_t bytes) {
   // Wide accesses are served by halves or quarters of the warp, 128 bytes at a time.
-  const unsigned group = bytes <= 4 ? 32 : std::max(128 / bytes, 1U);
+  const unsigned size = bytes <= 4 ? 32 : std::max(128 / bytes, 1U);
   std::uint32_t passes = 0;
-  for (unsigned start = 0; start < kLanes; start += group) {
-    passes += lanes == kFullMask && is_one_row(addresses.data() + start, group, bytes)
-                  ? 1
-                  : passes_of(addresses.data() + start, group, lanes >> start, bytes);
+  for (unsigned start = 0; start < kLanes; start += size) {
+    const std::uint32_t active = lanes >> start & static_cast<std::uint32_t>((1ULL << size) - 1);
+    if (active == 0) continue;
+    const Group group{addresses.data() + start, size, active, bytes};
+    const bool alone = is_apart(group) || (lanes == kFullMask && is_one_row(group));
+    passes += alone ? 1 : most_words(group);
   }
   return passes;
 }

@@ -11,6 +11,7 @@
 #include "vgpu/exec/exec.h"
 #include "vgpu/lower/lowering.h"
 #include "vgpu/memory/access.h"
+#include "vgpu/memory/lane_memory.h"
 
 namespace cuco::vgpu {
 
@@ -72,7 +73,7 @@ void exec_load_matrix(Warp& w, const Op& op) {
   for (unsigned i = 0; i < count; ++i) {
     for (unsigned r = 0; r < 8; ++r) {
       const unsigned lane = 8 * i + r;
-      const std::byte* from = resolve(w, op, aux.space, lane, addresses[lane], kRowBytes);
+      const std::byte* from = lane_memory(w, op, aux.space, lane, addresses[lane], kRowBytes);
       if (from == nullptr) return;
       std::memcpy(matrices[i].data() + 8 * r, from, kRowBytes);
     }
@@ -95,7 +96,7 @@ void exec_store_matrix(Warp& w, const Op& op) {
     const Matrix m = (aux.user & 0x80U) != 0 ? transpose(plain) : plain;
     for (unsigned r = 0; r < 8; ++r) {
       const unsigned lane = 8 * i + r;
-      std::byte* to = resolve(w, op, aux.space, lane, addresses[lane], kRowBytes);
+      std::byte* to = lane_memory(w, op, aux.space, lane, addresses[lane], kRowBytes);
       if (to == nullptr) return;
       std::memcpy(to, m.data() + 8 * r, kRowBytes);
       after_write(w, aux.space, addresses[lane], kRowBytes);
