@@ -30,6 +30,13 @@ export function nameOf(workload: string): string {
   return parts[parts.length - 1] ?? workload;
 }
 
+/** As people read it: of a program that leaves communication to the host, what its kernels do. */
+export function shownDesign(design: string): string {
+  const rest = design.startsWith(HOST) ? design.slice(HOST.length) : "";
+  return rest === "" ? design : rest;
+}
+const HOST = "host · host-ordered · global barrier · block · whole · ";
+
 /** Whether its time is of full shapes. A gain on small ones says little beside it. */
 export const isFull = (candidate: { fidelity: string }) => candidate.fidelity === "scaled" || candidate.fidelity === "final";
 

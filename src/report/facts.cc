@@ -116,7 +116,8 @@ std::vector<std::pair<std::string, std::string>> asked(const RunState& state) {
 
 std::string scale_text(const candidate::ShapeTime& shape) {
   const candidate::ScaleModel& model = shape.scale_model;
-  if (!model.is_used()) return {};
+  // 1/1 is the shape itself.
+  if (!model.is_used() || model.factor <= 1) return {};
   const std::string text = fmt::format("as a scale model, 1/{:g}", model.factor);
   if (model.smaller_factor <= 0)
     return model.why_alone.empty() ? text : text + "; alone: " + model.why_alone;

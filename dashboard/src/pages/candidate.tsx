@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useEffect, useState } from "preact/hooks";
 import { type Candidate as Row, type CandidateDetail, type Exchange, getCandidate, getCandidates } from "../api";
-import { count, factor, speedup } from "../format";
+import { count, factor, shownDesign, speedup } from "../format";
 import { Show, useLoaded } from "../loaded";
 import { Code } from "../parts/code";
 import { Recorded } from "../parts/recorded";
@@ -32,7 +32,7 @@ function Detail({ run, candidate, rows }: { run: string; candidate: CandidateDet
   const seedShapes = seed ? [] : (first.value?.verdicts ?? []).slice().reverse().flatMap((verdict) => verdict.outcome.shapes ?? []);
   return (
     <>
-      <h1>#{candidate.number} <span class="design">{seed ? "the seed" : candidate.design}</span> {own && <VerdictMark verdict={own.verdict} />}</h1>
+      <h1>#{candidate.number} <span class="design">{seed ? "the seed" : shownDesign(candidate.design)}</span> {own && <VerdictMark verdict={own.verdict} />}</h1>
       <p class="lead">{[candidate.proposer && `by ${candidate.proposer}`, candidate.phase, candidate.operation, candidate.island && `island ${candidate.island}`, `code ${candidate.code_hash}`].filter(Boolean).join(" · ")}
         {own && speedup(own) !== undefined && !seed && <> · <b class="good">{factor(speedup(own))}</b> against the seed</>}</p>
       {candidate.because && <blockquote>{candidate.because}</blockquote>}
@@ -83,7 +83,7 @@ function Lineage({ run, number, rows }: { run: string; number: number; rows: Row
         {chain.map((row) => (
           <li key={row.number} class={row.number === number ? "here" : ""}>
             <a href={`/runs/${run}/candidates/${row.number}`} aria-current={row.number === number ? "page" : undefined}>#{row.number}</a>
-            <span>{row.number === 0 ? "the seed" : row.design}</span><b>{row.number === 0 ? "1.00x" : factor(speedup(row))}</b>
+            <span>{row.number === 0 ? "the seed" : shownDesign(row.design)}</span><b>{row.number === 0 ? "1.00x" : factor(speedup(row))}</b>
           </li>
         ))}
       </ol>

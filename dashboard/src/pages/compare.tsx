@@ -42,7 +42,12 @@ const DIMENSIONS = ["backend", "placement", "synchronisation", "issuer", "chunk"
 
 function Facts({ run, a, b }: { run: string; a: CandidateDetail; b: CandidateDetail }) {
   const left = designParts(a.design), right = designParts(b.design);
-  const count = Math.max(left.length, right.length);
+  // What kernels do has no fixed places: the same words stand beside each other.
+  const kernels = [...new Set([...left, ...right].filter((part) => ![left, right].some((all) => all.indexOf(part) >= 0 && all.indexOf(part) < DIMENSIONS.length)))];
+  const rows: [string, string | undefined, string | undefined][] = [
+    ...DIMENSIONS.map((name, index): [string, string | undefined, string | undefined] => [name, left[index], right[index]]),
+    ...kernels.map((part): [string, string | undefined, string | undefined] => ["kernels", left.includes(part) ? part : undefined, right.includes(part) ? part : undefined]),
+  ].filter(([, one, other]) => one !== undefined || other !== undefined);
   const last = (one: CandidateDetail) => one.verdicts[one.verdicts.length - 1];
   // Only shapes that both were timed on can be compared.
   const rung = b.verdicts.slice().reverse().find((verdict) => a.verdicts.some((other) => other.rung === verdict.rung))?.rung;
@@ -52,10 +57,10 @@ function Facts({ run, a, b }: { run: string; a: CandidateDetail; b: CandidateDet
       <table class="compare">
         <thead><tr><th><span class="hidden">what</span></th>{[a, b].map((one) => <th key={one.number}><a href={`/runs/${run}/candidates/${one.number}`}>#{one.number}</a></th>)}<th class="n">change</th></tr></thead>
         <tbody>
-          <tr><th scope="row">verdict</th>{[a, b].map((one) => <td key={one.number}><VerdictMark verdict={last(one)?.verdict ?? ""} /> {last(one)?.rung}</td>)}<td /></tr>
+          <tr><th scope="row">verdict</th>{[a, b].map((one) => <td key={one.number}><VerdictMark verdict={last(one)?.verdict ?? ""} /> <span class="rung">{last(one)?.rung}</span></td>)}<td /></tr>
           <tr><th scope="row">by</th><td>{a.proposer}</td><td>{b.proposer}</td><td /></tr>
-          {Array.from({ length: count }, (_, index) => (
-            <tr key={index} class={left[index] === right[index] ? "same" : "differs"}><th scope="row">{DIMENSIONS[index] ?? "kernels"}</th><td>{left[index] ?? "–"}</td><td>{right[index] ?? "–"}</td><td class="n">{left[index] === right[index] ? "" : "≠"}</td></tr>
+          {rows.map(([name, one, other]) => (
+            <tr key={`${name} ${one ?? other}`} class={one === other ? "same" : "differs"}><th scope="row">{name}</th><td>{one ?? "–"}</td><td>{other ?? "–"}</td><td class="n">{one === other ? "" : "≠"}</td></tr>
           ))}
           {shapes(a).map((shape) => {
             const other = shapes(b).find((one) => one.shape === shape.shape);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useEffect } from "preact/hooks";
 import { getRuns, type RunHead } from "../api";
-import { count, date, factor, nameOf, time } from "../format";
+import { count, date, factor, nameOf, shownDesign, time } from "../format";
 import { Empty, Show, useLoaded } from "../loaded";
 import { predicted, StateMark } from "../parts/small";
 
@@ -37,7 +37,7 @@ function RunList({ list }: { list: RunHead[] }) {
                 ? <><b class="good">{factor(run.best.baseline_seconds / run.best.seconds)}</b> <span>{time(run.best.seconds)} {predicted(run.best.predicted)}, seed {time(run.best.baseline_seconds)}</span></>
                 : <span class="soft">nothing faster than the seed yet</span>}
             </span>
-            <span class="soft card-foot">{run.best?.design ?? run.hardware}</span>
+            <span class="soft card-foot">{run.best ? shownDesign(run.best.design) : run.hardware}</span>
             <span class="soft card-foot">{count(run.candidates)} candidates · {run.hardware} · {date(run.started_ms)}</span>
           </a>
         </li>

@@ -2,7 +2,7 @@
 // Candidates in a table that draws only the rows in sight: ten thousand cost no more than twenty.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Candidate } from "../api";
-import { count, factor, speedup, time } from "../format";
+import { count, factor, shownDesign, speedup, time } from "../format";
 import { go } from "../router";
 import { VerdictMark } from "./small";
 
@@ -70,7 +70,7 @@ export function CandidateTable({ run, list, best, filter, setFilter }: Props) {
     const next = Math.max(0, Math.min(shown.length - 1, to));
     setActive(next);
     const row = shown[next];
-    if (row) setSpoken(`#${row.number}, ${row.design}, ${row.verdict || "not judged"}, ${factor(speedup(row))}`);
+    if (row) setSpoken(`#${row.number}, ${shownDesign(row.design)}, ${row.verdict || "not judged"}, ${factor(speedup(row))}`);
     const box = scroller.current!;
     if (next * ROW < box.scrollTop) box.scrollTop = next * ROW;
     if ((next + 1) * ROW > box.scrollTop + VISIBLE * ROW) box.scrollTop = (next + 1 - VISIBLE) * ROW;
@@ -129,7 +129,7 @@ export function CandidateTable({ run, list, best, filter, setFilter }: Props) {
                     <input type="checkbox" tabIndex={-1} checked={chosen.includes(candidate.number)} onChange={() => toggle(candidate.number)} aria-label={`Compare #${candidate.number}`} />
                   </span>
                   <span role="gridcell" class="c-number n"><a href={`/runs/${run}/candidates/${candidate.number}`} tabIndex={-1}>#{candidate.number}</a></span>
-                  <span role="gridcell" class="c-design" title={candidate.design}>{candidate.number === 0 ? "the seed" : candidate.design}</span>
+                  <span role="gridcell" class="c-design" title={candidate.design}>{candidate.number === 0 ? "the seed" : shownDesign(candidate.design)}</span>
                   <span role="gridcell" class="c-island soft">{candidate.island || "–"}</span>
                   <span role="gridcell" class="c-verdict" title={candidate.text}><VerdictMark verdict={candidate.verdict} />
                     {candidate.fidelity && candidate.verdict === "scored" && <span class="soft"> {candidate.fidelity}</span>}

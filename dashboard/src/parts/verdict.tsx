@@ -24,7 +24,7 @@ function Samples({ samples }: { samples: number[] }) {
 /** A full shape is timed on two models; how far they agree says what the time is worth. */
 function Scale({ shape }: { shape: ShapeTime }) {
   const model = shape.scale_model;
-  if (!model || !(model.factor > 0)) return null;
+  if (!model || !(model.factor > 1)) return null;  // 1/1 is the shape itself
   const percent = model.smaller_factor ? Math.round(100 * ((model.smaller_seconds ?? 0) / shape.seconds - 1)) : undefined;
   return (
     <><br /><span class="soft">as a scale model, 1/{model.factor}
@@ -88,7 +88,7 @@ function Where({ shape, seed }: { shape: ShapeTime; seed?: ShapeTime }) {
           ))}</tbody></table>
       )}
       {spots.length > 0 && (
-        <table><thead><tr><th>line</th><th class="n">share of warps' time</th><th>what</th></tr></thead>
+        <table class="spots"><thead><tr><th>line</th><th class="n">share of warps' time</th><th>what</th></tr></thead>
           <tbody>{spots.map((spot, index) => (
             <tr key={index}><td><code>{spot.where.file}:{spot.where.line}</code> {spot.where.kernel}</td><td class="n">{(100 * spot.share).toFixed(0)} %</td><td>{spot.what}</td></tr>
           ))}</tbody></table>
