@@ -22,10 +22,19 @@ std::string section(std::string_view title, const std::string& body) {
   return body.empty() ? std::string() : fmt::format("<h2>{}</h2>\n{}", title, body);
 }
 
-std::string timeline_section(const PageOptions& options) {
+/// A program with main() has no iterations: all of it is in the picture, and its time leaves out
+/// what prepares communication and ends it.
+std::string timeline_section(const candidate::Scored& scored, const PageOptions& options) {
   if (!options.timeline) return {};
-  return "<p class=\"soft\">One iteration of each on the same scale, in predicted time. Where "
-         "sends run below a kernel, communication is hidden.</p>\n" +
+  const bool is_whole =
+      scored.shapes.size() == 1 && scored.shapes.front().shape == "the whole program";
+  return fmt::format(
+             "<p class=\"soft\">{} of each on the same scale, in predicted time. Where sends run "
+             "below a kernel, communication is hidden.{}</p>\n",
+             is_whole ? "All device work" : "One iteration",
+             is_whole ? " What makes windows ready first and gives them back in the end is "
+                        "shown, but not counted in the times above."
+                      : "") +
          timeline_picture(*options.timeline);
 }
 
@@ -36,7 +45,7 @@ std::string winner_sections(const RunState& state, const Entry& best, const Page
       "Result", result_picture(scored, best_from_start_seconds(state), options.beside) +
                     simpler_ways(state, options.beside) + shapes_table(scored, known_error(state)));
   body += section("Where the limits are", roofline_picture(scored));
-  body += section("Before and after, rank by rank", timeline_section(options));
+  body += section("Before and after, rank by rank", timeline_section(scored, options));
   body += section("How it came about", lineage_table(state, number));
   body += section(fmt::format("Why #{}", number), fmt::format("<pre tabindex=\"0\">{}</pre>\n",
                                                               escaped(explanation(state, number))));

@@ -4,7 +4,7 @@ import { type Candidate as Row, type CandidateDetail, type Exchange, getCandidat
 import { count, factor, shownDesign, speedup } from "../format";
 import { Show, useLoaded } from "../loaded";
 import { Code } from "../parts/code";
-import { Recorded } from "../parts/recorded";
+import { isWhole, Recorded } from "../parts/recorded";
 import { Trail, VerdictMark } from "../parts/small";
 import { VerdictView } from "../parts/verdict";
 
@@ -64,7 +64,7 @@ function When({ run, candidate }: { run: string; candidate: CandidateDetail }) {
   if (last === undefined) return <p class="soft">It was not judged yet.</p>;
   if (last.verdict !== "scored") return <p class="soft">It did not pass: there is no timeline of what was never timed.</p>;
   if (!last.predicted) return <p class="soft">It was measured: timelines are recorded on virtual GPUs only.</p>;
-  return <Recorded run={run} number={candidate.number} recorded={candidate.timeline} seconds={quick?.wall_seconds} />;
+  return <Recorded run={run} number={candidate.number} recorded={candidate.timeline} whole={isWhole(candidate)} seconds={quick?.wall_seconds} />;
 }
 
 /** From the seed to this one, and what came of it. */

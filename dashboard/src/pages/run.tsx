@@ -7,7 +7,7 @@ import { ArchiveGrid } from "../parts/archive";
 import { DesignGrid } from "../parts/grid";
 import { History } from "../parts/history";
 import { LineageGraph } from "../parts/lineage";
-import { Recorded } from "../parts/recorded";
+import { isWhole, Recorded } from "../parts/recorded";
 import { predicted, StateMark, Tile, Trail } from "../parts/small";
 import { CandidateTable } from "../parts/table";
 
@@ -175,5 +175,5 @@ function Plans({ run, plans, list }: { run: string; plans: Plan[]; list: Candida
 
 function TimelineOf({ run, number }: { run: string; number: number }) {
   const candidate = useLoaded(() => getCandidate(run, number), `${run} ${number}`);
-  return <Show of={candidate}>{(value) => <Recorded run={run} number={number} recorded={value.timeline} seconds={value.verdicts[0]?.wall_seconds} />}</Show>;
+  return <Show of={candidate}>{(value) => <Recorded run={run} number={number} recorded={value.timeline} whole={isWhole(value)} seconds={value.verdicts[0]?.wall_seconds} />}</Show>;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline of a candidate beside the seed's: shown where it was recorded, else recorded on request.
 import { useEffect, useState } from "preact/hooks";
-import { getRecording, getTimeline, record, type Recording, type Timeline } from "../api";
+import { type CandidateDetail, getRecording, getTimeline, record, type Recording, type Timeline } from "../api";
 import { duration } from "../format";
 import { Show, useLoaded } from "../loaded";
 import { type Shown, TimelineView } from "./timeline";
@@ -11,21 +11,25 @@ export function shown(timeline: Timeline): Shown[] {
   return timeline.programs.map((program) => ({ ...program, title: program.program === "candidate" ? `#${timeline.candidate}` : program.program }));
 }
 
-interface Props { run: string; number: number; recorded: boolean; seconds?: number }
+interface Props { run: string; number: number; recorded: boolean; whole?: boolean; seconds?: number }
+
+/** A program with main() has no iterations: all of it is timed as one. */
+export const isWhole = (candidate: CandidateDetail) => candidate.verdicts.some((verdict) => verdict.outcome.shapes?.[0]?.shape === "the whole program");
 
 /** `seconds`: about how long recording takes, if that is known. */
-export function Recorded({ run, number, recorded, seconds }: Props) {
+export function Recorded({ run, number, recorded, whole = false, seconds }: Props) {
   const [version, setVersion] = useState(0);
   if (!recorded && version === 0) return <RecordButton run={run} number={number} seconds={seconds} done={() => setVersion(1)} />;
-  return <TimelineOf run={run} number={number} />;
+  return <TimelineOf run={run} number={number} whole={whole} />;
 }
 
-function TimelineOf({ run, number }: { run: string; number: number }) {
+function TimelineOf({ run, number, whole }: { run: string; number: number; whole: boolean }) {
   const timeline = useLoaded(() => getTimeline(run, number), `${run} ${number}`);
   return (
     <>
       <Show of={timeline}>{(value) => <TimelineView programs={shown(value)} label={number === 0 ? "the seed" : `seed and #${number}`} />}</Show>
-      <p class="soft">One iteration{number === 0 ? "" : " of each on the same scale"}, on a small shape. Where sends run below a kernel, communication is hidden.</p>
+      <p class="soft">{whole ? "All device work" : "One iteration"}{number === 0 ? "" : " of each on the same scale"}{whole ? "" : ", on a small shape"}. Where sends run below a kernel, communication is hidden.
+        {whole && " What makes windows ready first and gives them back in the end is shown, but not counted in its time."}</p>
     </>
   );
 }
