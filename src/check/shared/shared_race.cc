@@ -16,6 +16,38 @@ void SharedRaces::reset(std::uint32_t bytes, unsigned warps) {
   all_words_ = (bytes + 3) / 4;  // the last one may be a part: a single bool
   warps_ = warps;
   lanes_.reset();
+  for (const auto& [key, kept] : kept_)
+    rows_[(key & kRowKey) != 0 ? key & ~kRowKey : key / kRow].has_kept = false;
+  kept_.clear();
+}
+
+void SharedRaces::keep_readers(unsigned warp,
+                               std::uint32_t key,
+                               std::uint32_t readers,
+                               std::uint32_t epoch,
+                               std::uint32_t site) {
+  if (epoch < order_->base()) return;  // an earlier block's
+  std::uint32_t unknown = unknown_readers(warp, readers, epoch);
+  if (unknown == 0) return;
+  Kept& kept = kept_[key];
+  kept.site = site;
+  for (; unknown != 0; unknown &= unknown - 1)
+    kept.epochs[static_cast<unsigned>(std::countr_zero(unknown))] = epoch;
+  rows_[(key & kRowKey) != 0 ? key & ~kRowKey : key / kRow].has_kept = true;
+}
+
+unsigned SharedRaces::kept_reader(unsigned warp, std::uint32_t word, std::uint32_t* site) const {
+  if (!rows_[word / kRow].has_kept) return kMaxWarps;
+  for (const std::uint32_t key : {word, kRowKey | word / kRow}) {
+    const auto found = kept_.find(key);
+    if (found == kept_.end()) continue;
+    for (unsigned other = 0; other < warps_; ++other) {
+      if (other == warp || order_->known(warp, other) >= found->second.epochs[other]) continue;
+      *site = found->second.site;
+      return other;
+    }
+  }
+  return kMaxWarps;
 }
 
 std::uint32_t SharedRaces::floor_of(unsigned warp) const {
@@ -66,7 +98,8 @@ void SharedRaces::expand(std::uint32_t index) {
 
 /// The state of the whole row is enough: nothing is wrong, or each word has to be checked.
 bool SharedRaces::write_row(Row& row, const Access& access, std::uint8_t lane) {
-  if (row.has_words || (is_written(row.writer) && !knows(access.warp, row.writer))) return false;
+  if (row.has_words || row.has_kept) return false;
+  if (is_written(row.writer) && !knows(access.warp, row.writer)) return false;
   const std::uint32_t floor = floor_of(access.warp);
   if (row.word_read_epoch > floor) return false;
   if (row.read_epoch > floor && unknown_readers(access.warp, row.readers, row.read_epoch) != 0) {
@@ -111,7 +144,7 @@ bool SharedRaces::write_words(const Access& access, std::size_t end) {
   for (std::size_t i = access.first; i < end;) {
     const auto index = static_cast<std::uint32_t>(i / kRow);
     const Row& row = rows_[index];
-    if (is_read(row.readers, row.read_epoch)) return false;
+    if (row.has_kept || is_read(row.readers, row.read_epoch)) return false;
     if (recent.has(row)) return false;
     expand(index);
     const std::size_t row_end = std::min<std::size_t>(end, (i / kRow + 1) * kRow);
@@ -235,6 +268,13 @@ void SharedRaces::write(const Access& access, const Report& report) {
                 others != 0 ? word.read_site : row.read_site, false});
         reported = true;
       }
+      if (std::uint32_t site = 0; !reported && row.has_kept) {
+        const unsigned reader = kept_reader(warp, static_cast<std::uint32_t>(i), &site);
+        if (reader != kMaxWarps) {
+          report({Conflict::Kind::Warps, offset, reader, 0, site, false});
+          reported = true;
+        }
+      }
       const unsigned lane = toucher(access, i);
       const auto report_reader = [&](unsigned reader, std::uint32_t phase, std::uint32_t site) {
         if (reported || !is_of_other_lane(warp, lane, reader, phase & kEpochMask)) return;
@@ -292,6 +332,9 @@ void SharedRaces::atomic(unsigned warp,
   } else if (others != 0) {
     report({Conflict::Kind::Warps, 4 * index, static_cast<unsigned>(std::countr_zero(others)), 0,
             word.read_site, false});
+  } else if (std::uint32_t kept = 0; row.has_kept) {
+    const unsigned reader = kept_reader(warp, index, &kept);
+    if (reader != kMaxWarps) report({Conflict::Kind::Warps, 4 * index, reader, 0, kept, false});
   }
   strong_write(warp, index, site);
 }

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "check/race/block_order.h"
@@ -124,6 +125,7 @@ class SharedRaces {
     std::uint32_t word_read_epoch = 0;  ///< The latest read of single words.
     std::uint32_t word_read_phase = 0;
     bool has_words = false;
+    bool has_kept = false;  ///< kept_ may have readers of it.
     // Its words were written, and read, by neighbouring lanes, so many words each.
     std::uint8_t write_lane = 0;
     std::uint8_t lane_words = 1;
@@ -143,6 +145,21 @@ class SharedRaces {
   [[nodiscard]] std::uint32_t unknown_readers(unsigned warp,
                                               std::uint32_t readers,
                                               std::uint32_t epoch) const;
+  /// Warps run apart where no barrier of all keeps them together: those who have read in another
+  /// epoch than the one who reads now, and are not known to it to be done, have a place of their
+  /// own.
+  struct Kept {
+    BlockOrder::Epochs epochs{};
+    std::uint32_t site = 0;
+  };
+  static constexpr std::uint32_t kRowKey = 1U << 31U;  ///< Readers of whole rows.
+  void keep_readers(unsigned warp,
+                    std::uint32_t key,
+                    std::uint32_t readers,
+                    std::uint32_t epoch,
+                    std::uint32_t site);
+  /// Of the word: one whom the warp does not know to be done; its number, or kMaxWarps.
+  [[nodiscard]] unsigned kept_reader(unsigned warp, std::uint32_t word, std::uint32_t* site) const;
   /// Of the first word of a row of the access.
   [[nodiscard]] static std::uint8_t lane_of(const Access& access, std::size_t word) {
     return static_cast<std::uint8_t>(
@@ -208,6 +225,7 @@ class SharedRaces {
   std::uint32_t all_words_ = 0;
   std::vector<Word> words_;
   std::vector<Row> rows_;
+  std::unordered_map<std::uint32_t, Kept> kept_;  ///< By word, or kRowKey and the row. Few.
   LaneOrder lanes_;
 };
 
@@ -279,8 +297,12 @@ class SharedRaces::QuickReader {
         (row.write_lane != lane || row.lane_words != lane_words)) {
       return false;
     }
-    // Only readers of one epoch are kept: with one number for all, others would seem too late.
+    // Only readers of one epoch are in one number: with it for all, others would seem too late.
     const bool known = row.read_epoch == epoch_;
+    if (!known && (row.readers & ~bit_) != 0) [[unlikely]] {
+      races_.keep_readers(warp_, kRowKey | static_cast<std::uint32_t>(&row - rows_), row.readers,
+                          row.read_epoch, row.read_site);
+    }
     const bool alike = row.read_lane == lane && row.read_lane_words == lane_words;
     row.readers = (known ? row.readers : 0) | bit_;
     row.read_lane_words =
@@ -313,6 +335,10 @@ class SharedRaces::QuickReader {
 
   void note(Word& word, std::uint32_t site, unsigned lane, unsigned mask = 0xF) const {
     const bool known = word.read_epoch == epoch_ && word.readers != 0;
+    if (!known && (word.readers & ~bit_) != 0) [[unlikely]] {
+      races_.keep_readers(warp_, static_cast<std::uint32_t>(&word - words_), word.readers,
+                          word.read_epoch, word.read_site);
+    }
     if (!known) word.read_phase = ~phase_;
     note_lane(word, phase_, lane, mask);
     word.read_mask = static_cast<std::uint8_t>((known ? word.read_mask : 0U) | mask) & 0xFU;

@@ -54,6 +54,33 @@ TEST_F(SharedRaceTest, ABoolAloneIsChecked) {
   EXPECT_EQ(count, 1);
 }
 
+TEST_F(SharedRaceTest, WhoReadsInAnEpochOfItsOwnDoesNotSpeakForOthers) {
+  // Warps 0 and 1 read, and warp 1, which has gone through more epochs, tells warp 2 so.
+  for (const bool whole : {false, true}) {
+    count = 0;
+    order.reset();
+    races.reset(4096, 4);
+    const auto touch = [&](unsigned warp, bool writes) {
+      const SharedRaces::Access access{
+          .warp = warp, .first = whole ? 32U : 5U, .count = whole ? 32U : 1U, .site = 40 + warp};
+      writes ? races.write(access, report) : races.read(access, report);
+    };
+    touch(2, true);
+    meet(0xF);
+    (void)order.publish(1);
+    touch(0, false);
+    touch(1, false);
+    order.learn(2, order.publish(1));
+    touch(2, true);
+    ASSERT_EQ(count, 1) << whole;
+    EXPECT_EQ(last->earlier_warp, 0U);
+    meet(0xF);
+    touch(2, true);
+    touch(2, true);
+    EXPECT_EQ(count, 1) << whole;
+  }
+}
+
 TEST_F(SharedRaceTest, LanesThatStoreOverEachOtherMeetFirst) {
   const auto row = [&](unsigned lane, std::uint32_t site) {
     // Not from a row's beginning: word by word.
