@@ -113,7 +113,7 @@ Result<std::optional<BuildResult>> compile(const Compiler& compiler,
 }
 
 /// Changes with what is recorded, so that no record of an older kind is taken for one.
-constexpr std::string_view kRecordVersion = "\nfrozen code, 3";
+constexpr std::string_view kRecordVersion = "\nfrozen code, 4";
 
 /// The record of the frozen code lies beside its object.
 Path record_of(const Path& object) {

@@ -8,5 +8,5 @@
 #include <cuda_runtime.h>
 #include <mma.h>
 #include <nccl.h>
-#pragma pack(push, 2)
+#pragma pack(push, 4)
 // cuco: evolve end
