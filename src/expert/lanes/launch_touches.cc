@@ -56,6 +56,15 @@ class Kernels {
     return has_handle(parameter.record, 0) ? Access::Everything : Access::Holds;
   }
 
+  /// All that is done through the parameter is known from the pointer that it is, or nothing is
+  /// done.
+  [[nodiscard]] bool is_plain(const Variable& parameter, bool written) const {
+    const Access done = access(parameter, written);
+    if (done != Access::Holds) return done != Access::Everything;
+    return parameter.record >= 0 &&
+           !has_pointer(syntax_.records[static_cast<std::size_t>(parameter.record)]);
+  }
+
   /// It reaches memory that is no argument of it: variables of the device.
   [[nodiscard]] bool has_hidden_memory(const Function& kernel) const {
     std::set<int> seen;
@@ -120,6 +129,14 @@ class Kernels {
 
   const Syntax& syntax_;
 };
+
+const Function* function_of(const CommunicationGraph& graph, const analysis::Kernel& kernel) {
+  const auto found = std::ranges::find_if(graph.syntax.functions, [&](const Function& function) {
+    return function.name == kernel.name && function.arguments == kernel.arguments &&
+           function.span == kernel.span;
+  });
+  return found == graph.syntax.functions.end() ? nullptr : &*found;
+}
 
 /// One launch of the text, and all kernels that it may be of.
 struct Site {
@@ -235,7 +252,7 @@ class Launches {
 
   /// False if what it touches is not among its arguments.
   bool add_accesses(const analysis::Kernel& kernel, std::vector<Access>& accesses) {
-    const Function* function = function_of(kernel);
+    const Function* function = function_of(graph_, kernel);
     if (function == nullptr || kernels_.has_hidden_memory(*function)) return false;
     if (function->parameters.size() != accesses.size()) return false;
     for (std::size_t i = 0; i < accesses.size(); ++i) {
@@ -247,14 +264,6 @@ class Launches {
     return true;
   }
 
-  [[nodiscard]] const Function* function_of(const analysis::Kernel& kernel) const {
-    const auto found = std::ranges::find_if(graph_.syntax.functions, [&](const Function& function) {
-      return function.name == kernel.name && function.arguments == kernel.arguments &&
-             function.span == kernel.span;
-    });
-    return found == graph_.syntax.functions.end() ? nullptr : &*found;
-  }
-
   const CommunicationGraph& graph_;
   const MoreTouches& more_;
   Kernels kernels_;
@@ -262,6 +271,20 @@ class Launches {
 };
 
 }  // namespace
+
+bool is_seen_by_arguments(const CommunicationGraph& graph, const analysis::Kernel& kernel) {
+  const Function* function = function_of(graph, kernel);
+  const Kernels kernels(graph.syntax);
+  if (function == nullptr || kernels.has_hidden_memory(*function) ||
+      function->parameters.size() != kernel.parameters.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < kernel.parameters.size(); ++i) {
+    const auto id = static_cast<std::size_t>(function->parameters[i]);
+    if (!kernels.is_plain(graph.syntax.variables[id], kernel.parameters[i].written)) return false;
+  }
+  return true;
+}
 
 Result<std::vector<StreamEdit>> lanes_of_launches(const CommunicationGraph& graph,
                                                   const MoreTouches& more) {

@@ -26,6 +26,11 @@ struct StreamEdit {
 /// Further touches of a launch, by where it begins in the text.
 using MoreTouches = std::map<std::size_t, std::string>;
 
+/// Whether who knows the pointers among a kernel's arguments knows all that it touches: it reaches
+/// no variables of the device, and nothing through pointers in memory or in structs.
+[[nodiscard]] bool is_seen_by_arguments(const analysis::CommunicationGraph& graph,
+                                        const analysis::Kernel& kernel);
+
 /// For each launch of host code in the file, in the order of the text, the edit that puts
 /// `cuco::lane(stream, …)` in the place of its stream. Fails where a launch cannot be edited, with
 /// the reason.
