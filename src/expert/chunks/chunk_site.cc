@@ -109,7 +109,8 @@ Result<ChunkSite> find_chunk_site(const CommunicationGraph& graph,
   if (site.pattern != analysis::Pattern::AllGather || site.collectives.size() != 1)
     return no("it is no all-gather");
   CUCO_TRY_ASSIGN(forward::ForwardSite found,
-                  forward::find_forward_site(graph, text, site, forward::Storer::Producers));
+                  forward::find_forward_site(graph, text, site, forward::Storer::Producers,
+                                             forward::Order::SideBySide));
   const auto& call = graph.collectives[static_cast<std::size_t>(site.collectives.front())];
   CUCO_TRY(check_launches(graph, graph.operations[static_cast<std::size_t>(call.operation)],
                           found.producers));

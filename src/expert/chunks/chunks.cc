@@ -69,11 +69,11 @@ Result<bool> edit(const CommunicationGraph& graph,
                   const std::vector<ChunkSite>& sites,
                   Edits& edits) {
   std::vector<ChunkProducer> producers;
-  std::set<int> launches;
+  forward::PlannedLaunches launches;
   std::vector<int> receivers;
   for (const ChunkSite& site : sites) {
     CUCO_TRY(add_producers(site, text, producers, edits));
-    launches.insert(site.launches.begin(), site.launches.end());
+    launches.producers.insert(site.launches.begin(), site.launches.end());
     receivers.insert(receivers.end(), site.receivers.begin(), site.receivers.end());
     const std::string margin(site.plan_at - (text.rfind('\n', site.plan_at) + 1), ' ');
     edits.insert(site.plan_at, fmt::format("cuco::plan([&] {{\n{0}{1}\n{0}}});\n{0}", margin,

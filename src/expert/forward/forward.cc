@@ -16,9 +16,11 @@
 #include "expert/forward/shared_buffers.h"
 #include "expert/host_designs.h"
 #include "expert/lanes/lanes.h"
+#include "expert/standalone/changeable.h"
 #include "expert/standalone/nccl_names.h"
 #include "expert/standalone/split_program.h"
 #include "expert/standalone/standalone.h"
+#include "program/regions.h"
 #include "program/tokens.h"
 
 namespace cuco::expert::forward {
@@ -31,17 +33,34 @@ Error no(std::string reason) {
   return {ErrorKind::InvalidInput, std::move(reason)};
 }
 
+using Kernels = std::vector<const analysis::Kernel*>;
+
 /// What is done to some exchanges of a program.
 struct Sites {
   std::vector<ForwardSite> list;
 
   [[nodiscard]] std::set<int> producers() const { return united(&ForwardSite::producers); }
+  [[nodiscard]] std::set<int> openers() const { return united(&ForwardSite::openers); }
   [[nodiscard]] std::set<int> receivers() const { return united(&ForwardSite::receivers); }
+  [[nodiscard]] Kernels kernels(const CommunicationGraph& graph) const {
+    return kernels_of(graph, united(&ForwardSite::kernels));
+  }
+  /// That only open rounds.
+  [[nodiscard]] Kernels opening_kernels(const CommunicationGraph& graph) const {
+    std::set<int> ids;
+    for (const int at : openers())
+      ids.insert(graph.operations[static_cast<std::size_t>(at)].kernel);
+    Kernels opening = kernels_of(graph, ids);
+    for (const auto* sending : kernels(graph))
+      std::erase_if(opening, [&](const auto* other) { return other->span == sending->span; });
+    return opening;
+  }
+
+ private:
   /// Each text once, whatever it is instantiated with.
-  [[nodiscard]] std::vector<const analysis::Kernel*> kernels(
-      const CommunicationGraph& graph) const {
-    std::vector<const analysis::Kernel*> found;
-    for (const int id : united(&ForwardSite::kernels)) {
+  static Kernels kernels_of(const CommunicationGraph& graph, const std::set<int>& ids) {
+    Kernels found;
+    for (const int id : ids) {
       const auto& kernel = graph.kernels[static_cast<std::size_t>(id)];
       const bool known =
           std::ranges::any_of(found, [&](const auto* other) { return other->span == kernel.span; });
@@ -49,8 +68,6 @@ struct Sites {
     }
     return found;
   }
-
- private:
   [[nodiscard]] std::set<int> united(std::set<int> ForwardSite::* part) const {
     std::set<int> all;
     for (const ForwardSite& site : list)
@@ -59,10 +76,15 @@ struct Sites {
   }
 };
 
+Order order_of(const ForwardDesign& design) {
+  return design.laned ? Order::SideBySide : Order::AsWritten;
+}
+
 /// Plans, and kernels that get them.
 Result<void> edit_sends(const CommunicationGraph& graph,
                         std::string_view text,
                         const Sites& sites,
+                        Order order,
                         Edits& edits) {
   for (const ForwardSite& site : sites.list) {
     const std::size_t line = text.rfind('\n', site.plan_at) + 1;
@@ -72,10 +94,14 @@ Result<void> edit_sends(const CommunicationGraph& graph,
                                            indented(with_own_names(site.calls), 2),
                                            site.leaves ? "plan_to_leave" : "plan"));
   }
-  const std::set<int> producers = sites.producers();
+  const PlannedLaunches launches{sites.producers(), sites.openers(), order == Order::SideBySide};
   for (const auto* kernel : sites.kernels(graph)) {
     CUCO_TRY(forward_stores(graph, text, *kernel, edits));
-    CUCO_TRY(pass_forward(graph, text, *kernel, producers, edits));
+    CUCO_TRY(pass_forward(graph, text, *kernel, launches, edits));
+  }
+  for (const auto* kernel : sites.opening_kernels(graph)) {
+    CUCO_TRY(open_first(text, *kernel, edits));
+    CUCO_TRY(pass_forward(graph, text, *kernel, launches, edits));
   }
   return {};
 }
@@ -116,7 +142,7 @@ Result<Additions> edit(const CommunicationGraph& graph,
                        const Sites& sites,
                        const ForwardDesign& design) {
   Additions additions{Edits(text)};
-  CUCO_TRY(edit_sends(graph, text, sites, additions.edits));
+  CUCO_TRY(edit_sends(graph, text, sites, order_of(design), additions.edits));
   CUCO_TRY_ASSIGN(const SharedBuffers shared, shared_by(graph, text, sites));
   additions.shares_outputs = shared.outputs;
   auto names = drop_ins_for(shared, design.laned);
@@ -162,15 +188,27 @@ struct Tried {
   std::string refused;  ///< Why it cannot; empty if it can.
 };
 
+/// All of it, and where it may change.
+bool can_edit(const CommunicationGraph& graph, std::string_view text, const Sites& sites) {
+  Edits edits(text);
+  auto regions = program::find_regions(text);
+  if (!regions || !edit_sends(graph, text, sites, Order::AsWritten, edits)) return false;
+  const Changeable changeable(*std::move(regions));
+  return std::ranges::all_of(edits.places(), [&](std::size_t at) { return changeable.holds(at); });
+}
+
 Tried try_site(const CommunicationGraph& graph,
                std::string_view text,
                const Site& site,
-               Storer storer) {
-  auto found = find_forward_site(graph, text, site, storer);
+               Storer storer,
+               Order order) {
+  auto found = find_forward_site(graph, text, site, storer, order);
   if (!found) return {&site, {}, found.error().message()};
+  // Kernels that would only open its rounds are left out where their text cannot change.
+  if (!found->openers.empty() && !can_edit(graph, text, {{*found}})) found->openers.clear();
   Edits edits(text);
   const Sites alone{{*found}};
-  const auto edited = edit_sends(graph, text, alone, edits);
+  const auto edited = edit_sends(graph, text, alone, order, edits);
   if (!edited) return {&site, {}, edited.error().message()};
   const auto shared = shared_by(graph, text, alone);
   return {&site, *std::move(found), shared ? "" : shared.error().message()};
@@ -181,12 +219,13 @@ Tried try_site(const CommunicationGraph& graph,
                const Site& site,
                const ForwardDesign& design,
                std::vector<std::string>& refused) {
+  const Order order = order_of(design);
   if (!design.by_producers || design.kept_from_producers.contains(place_of(graph, site)))
-    return try_site(graph, text, site, Storer::Exchange);
-  Tried tried = try_site(graph, text, site, Storer::Producers);
+    return try_site(graph, text, site, Storer::Exchange, order);
+  Tried tried = try_site(graph, text, site, Storer::Producers, order);
   tried.found.leaves = tried.found.leaves && design.leaves;
   if (tried.refused.empty() || !design.straight) return tried;
-  Tried straight = try_site(graph, text, site, Storer::Exchange);
+  Tried straight = try_site(graph, text, site, Storer::Exchange, order);
   if (straight.refused.empty())
     refused.push_back(fmt::format("{} by its producers: {}", name_of(site), tried.refused));
   return straight;
@@ -216,6 +255,7 @@ void add_site(Sites& sites, ForwardSite found) {
   }
   same->producers.insert(found.producers.begin(), found.producers.end());
   same->kernels.insert(found.kernels.begin(), found.kernels.end());
+  same->openers.insert(found.openers.begin(), found.openers.end());
   same->receivers.insert(found.receivers.begin(), found.receivers.end());
   same->leaves = same->leaves && found.leaves;
   same->sites.insert(found.sites.begin(), found.sites.end());

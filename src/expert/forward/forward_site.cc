@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "analysis/graph_flow.h"
 #include "expert/forward/call_chain.h"
 #include "expert/forward/plan_text.h"
+#include "expert/lanes/launch_touches.h"
 
 namespace cuco::expert::forward {
 namespace {
@@ -55,11 +57,16 @@ std::vector<int> operations_of(const CommunicationGraph& graph, const Site& site
 
 class Finder {
  public:
-  Finder(const CommunicationGraph& graph, std::string_view text, const Site& site, Storer storer)
+  Finder(const CommunicationGraph& graph,
+         std::string_view text,
+         const Site& site,
+         Storer storer,
+         Order order)
       : graph_(graph),
         text_(text),
         site_(site),
         storer_(storer),
+        order_(order),
         own_(operations_of(graph, site)) {}
 
   Result<ForwardSite> find() {
@@ -168,19 +175,79 @@ class Finder {
     CUCO_TRY_ASSIGN(const CommonBlock common, common_block(graph_, all));
     const auto middle = common.statements.begin() + static_cast<std::ptrdiff_t>(producers);
     const auto [begin, end] = std::minmax_element(middle, common.statements.end());
-    std::size_t plan = *begin;
+    std::size_t first = *begin;
     if (producers > 0) {
-      const auto [first, last] = std::minmax_element(common.statements.begin(), middle);
-      if (*last >= *begin) return no("one statement both makes the data and sends it");
-      plan = *first;
+      const auto [least, most] = std::minmax_element(common.statements.begin(), middle);
+      if (*most >= *begin) return no("one statement both makes the data and sends it");
+      first = *least;
     }
-    const PlannedStatements planned{common.block, plan, *begin, *end + 1};
+    const PlannedStatements planned{common.block, first, *begin, *end + 1};
     CUCO_TRY(check_exchange(common, planned));
-    CUCO_TRY_ASSIGN(found_.calls, plan_text(graph_, text_, planned));
-    const auto& span = common.block->statements[plan].span;
+    CUCO_TRY(plan(planned));
+    if (producers > 0 && order_ == Order::AsWritten) plan_earlier(std::move(all), planned);
+    return {};
+  }
+
+  Result<void> plan(const PlannedStatements& planned) {
+    const auto& span = planned.block->statements[planned.first].span;
     if (span.from_macro) return no("a macro writes the statement before which it is planned");
+    CUCO_TRY_ASSIGN(found_.calls, plan_text(graph_, text_, planned));
     found_.plan_at = span.begin;
     return {};
+  }
+
+  /// Before kernels that have nothing to do with what is received, so that these open the round:
+  /// as far up as straight code and such kernels go.
+  void plan_earlier(std::vector<int> all, PlannedStatements planned) {
+    int first = *found_.producers.begin();
+    while (first > 0 && may_open(first - 1))
+      --first;
+    for (int i = own_.front() - 1; i >= first; --i) {
+      if (found_.producers.contains(i) || !may_open(i) || is_behind_a_producer(i)) continue;
+      all.push_back(i);
+      const auto common = common_block(graph_, all);
+      all.pop_back();
+      if (!common || common->block != planned.block) continue;
+      const std::size_t at = common->statements.back();
+      if (at < planned.first) {
+        PlannedStatements earlier = planned;
+        earlier.first = at;
+        if (!is_straight(planned, at) || !plan(earlier)) return;
+        planned = earlier;
+      }
+      found_.openers.insert(i);
+    }
+  }
+
+  bool is_behind_a_producer(int i) const {
+    return std::ranges::any_of(found_.producers, [&](int producer) {
+      return producer < i && !analysis::exclude_each_other(operation(producer), operation(i));
+    });
+  }
+
+  /// A kernel on the same stream, of which it is known that it does not touch what is received.
+  bool may_open(int i) const {
+    const Operation& other = operation(i);
+    const auto& call = graph_.collectives[static_cast<std::size_t>(site_.collectives.front())];
+    const Operation& own = operation(call.operation);
+    if (other.kind != OperationKind::Launch || other.kernel < 0) return false;
+    const auto& kernel = graph_.kernels[static_cast<std::size_t>(other.kernel)];
+    return lanes::is_seen_by_arguments(graph_, kernel) && other.phase == own.phase &&
+           other.stream == own.stream && !intersect(other.reads, site_.receive_buffers) &&
+           !intersect(other.writes, site_.receive_buffers);
+  }
+
+  /// Whether there are only launches and declarations from a statement to the plan: what is planned
+  /// before them comes.
+  static bool is_straight(const PlannedStatements& planned, std::size_t from) {
+    const auto& statements = planned.block->statements;
+    return std::all_of(
+        statements.begin() + static_cast<std::ptrdiff_t>(from),
+        statements.begin() + static_cast<std::ptrdiff_t>(planned.first),
+        [](const analysis::Statement& statement) {
+          return statement.kind == analysis::StatementKind::Declare ||
+                 (statement.value && statement.value->kind == analysis::ExpressionKind::Launch);
+        });
   }
 
   /// The statements of the exchange do nothing else.
@@ -212,6 +279,7 @@ class Finder {
   std::string_view text_;
   const Site& site_;
   Storer storer_;
+  Order order_;
   std::vector<int> own_;
   ForwardSite found_;
 };
@@ -221,8 +289,9 @@ class Finder {
 Result<ForwardSite> find_forward_site(const CommunicationGraph& graph,
                                       std::string_view text,
                                       const Site& site,
-                                      Storer storer) {
-  return Finder(graph, text, site, storer).find();
+                                      Storer storer,
+                                      Order order) {
+  return Finder(graph, text, site, storer, order).find();
 }
 
 }  // namespace cuco::expert::forward

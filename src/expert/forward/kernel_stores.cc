@@ -133,10 +133,16 @@ Result<void> forward_stores(const CommunicationGraph& graph,
   return {};
 }
 
+Result<void> open_first(std::string_view text, const Kernel& kernel, Edits& edits) {
+  CUCO_TRY(add_forward_parameter(text, kernel, edits));
+  edits.insert(kernel.body.begin + 1, "\n  cuco::Opener cuco_opener(cuco_forward);");
+  return {};
+}
+
 Result<void> pass_forward(const CommunicationGraph& graph,
                           std::string_view text,
                           const Kernel& kernel,
-                          const std::set<int>& producers,
+                          const PlannedLaunches& launches,
                           Edits& edits) {
   std::vector<Span> done;
   for (const auto& launch : graph.launches) {
@@ -150,10 +156,17 @@ Result<void> pass_forward(const CommunicationGraph& graph,
       return no(
           fmt::format("{} is not launched by <<<...>>> in line {}", kernel.name, launch.span.line));
     }
-    const bool produces = std::ranges::any_of(graph.launches, [&](const auto& other) {
-      return other.span == launch.span && producers.contains(other.operation);
-    });
-    edits.insert(launch.span.end - 1, produces ? ", cuco::forward()" : ", cuco::Forward{}");
+    const auto is_one_of = [&](const std::set<int>& operations) {
+      return std::ranges::any_of(graph.launches, [&](const auto& other) {
+        return other.span == launch.span && operations.contains(other.operation);
+      });
+    };
+    const std::string_view argument =
+        is_one_of(launches.producers)
+            ? launches.side_by_side ? "cuco::forward_beside()" : "cuco::forward()"
+        : is_one_of(launches.openers) ? "cuco::opening()"
+                                      : "cuco::Forward{}";
+    edits.insert(launch.span.end - 1, fmt::format(", {}", argument));
   }
   return {};
 }

@@ -26,11 +26,23 @@ namespace cuco::expert::forward {
                                           const analysis::Kernel& kernel,
                                           Edits& edits);
 
-/// All launches of the kernel, with its new argument: the plan where the launch makes what is sent.
+/// The kernel announces what may come before others send: it gets the same parameter.
+[[nodiscard]] Result<void> open_first(std::string_view text,
+                                      const analysis::Kernel& kernel,
+                                      Edits& edits);
+
+/// Launches, by their operation.
+struct PlannedLaunches {
+  std::set<int> producers;  ///< Make what is sent.
+  std::set<int> openers;    ///< Run before them.
+  bool side_by_side = false;
+};
+
+/// All launches of the kernel, with its new argument: the plan where the launch is one of those.
 [[nodiscard]] Result<void> pass_forward(const analysis::CommunicationGraph& graph,
                                         std::string_view text,
                                         const analysis::Kernel& kernel,
-                                        const std::set<int>& producers,
+                                        const PlannedLaunches& launches,
                                         Edits& edits);
 
 }  // namespace cuco::expert::forward

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages of odd sizes whose data kernels make: vectors lie across their borders, some go to the
 // rank itself, and two to each peer. One kernel stores some elements twice and others not at all,
-// and there are rounds without a kernel: what is sent then was there before.
+// and there are rounds without a kernel: what is sent then was there before. Some rounds a kernel
+// before can open.
 #include <cuda_runtime.h>
 #include <mpi.h>
 #include <nccl.h>
@@ -70,6 +71,7 @@ int main(int argc, char** argv) {
   const int steps = 6;
   for (int step = 0; step < steps; ++step) {
     if (step % 3 == 0) {
+      fill<<<1, 64, 0, stream>>>(in, n, rank);
       make_vectors<<<3, 32, 0, stream>>>(in, out, n, step);
     } else if (step % 3 == 1) {
       make_some<<<5, 64, 0, stream>>>(in, out, n, step);

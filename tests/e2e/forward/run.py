@@ -22,14 +22,22 @@ LANE_MUTANTS = {
         "  touches.list.push_back({Exchanges::order(), true, together});\n", ""),
 }
 MUTANTS = {
-    "stores before the announcement": (
-        "      tables.await_announced(peer, cuda::memory_order_acquire);\n", ""),
+    "ways before the announcement": (
+        "    if (has(forward.receivers, p)) tables.await_announced(p);\n", ""),
+    "copies before the announcement": (
+        "    if (has(forward.receivers, p)) forward.tables.await_announced(p);\n", ""),
+    "ways of an earlier round": (
+        "return found_rounds().load(cuda::memory_order_acquire) == *ended + 1;", "return true;"),
     "announcement without release": (
         "raise(tables.announced(p, tables.rank), tables.received[p] + 1);",
         "Flag(*tables.announced(p, tables.rank)).store(tables.received[p] + 1, cuda::memory_order_relaxed);"),
     "announcement without acquire": (
-        "Flag(*announced(rank, peer)).load(order)",
-        "Flag(*announced(rank, peer)).load(cuda::memory_order_relaxed)"),
+        "{ await(announced(rank, peer), sent[peer] + 1); }",
+        "{\n    while ((int)(Flag(*announced(rank, peer)).load(cuda::memory_order_relaxed) - (sent[peer] + 1)) < 0) {\n"
+        "    }\n  }"),
+    "ways without acquire": (
+        "return found_rounds().load(cuda::memory_order_acquire) == *ended + 1;",
+        "return found_rounds().load(cuda::memory_order_relaxed) == *ended + 1;"),
     "end without release": (
         "raise(tables.done(p, tables.rank), ++tables.sent[p]);",
         "Flag(*tables.done(p, tables.rank)).store(++tables.sent[p], cuda::memory_order_relaxed);"),

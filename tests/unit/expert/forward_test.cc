@@ -136,6 +136,39 @@ TEST_F(Forwarding, LeavesLaunchesWithoutSendsAlone) {
   EXPECT_THAT(text, HasSubstr("(in, sum, 1, cuco::Forward{});"));
 }
 
+constexpr std::string_view kMake = "make<<<8, 64, 0, stream>>>(in, out, n);";
+
+TEST_F(Forwarding, OpensRoundsByKernelsBeforeTheProducer) {
+  const auto text =
+      program({.launch = "use<<<1, 1, 0, stream>>>(in, sum, n);\n    " + std::string(kMake)});
+  EXPECT_THAT(text, HasSubstr("    });\n"
+                              "    use<<<1, 1, 0, stream>>>(in, sum, n, cuco::opening());\n"
+                              "    make<<<8, 64, 0, stream>>>(in, out, n, cuco::forward());\n"));
+  EXPECT_THAT(text, HasSubstr("(got, sum, n, cuco::Forward{});"));
+  EXPECT_THAT(text, HasSubstr("const __grid_constant__ cuco::Forward cuco_forward) {\n"
+                              "  cuco::Opener cuco_opener(cuco_forward);"));
+}
+
+TEST_F(Forwarding, OpensNoRoundByKernelsThatMayNot) {
+  const auto opens = [&](const std::string& before, const ForwardDesign& design = {}) {
+    const std::string hidden =
+        "__device__ float* hidden;\n"
+        "__global__ void hide(float* sum) { *sum = *hidden; }\n";
+    const auto text =
+        program({.device = hidden, .launch = before + "\n    " + std::string(kMake)}, design);
+    EXPECT_THAT(text, HasSubstr("make<<<8, 64, 0,"));
+    return text.find("cuco::opening()") != std::string::npos;
+  };
+  const std::string kernel = "use<<<1, 1, 0, stream>>>(in, sum, n);";
+  EXPECT_TRUE(opens(kernel));
+  EXPECT_FALSE(opens("use<<<1, 1, 0, stream>>>(got, sum, n);"));
+  EXPECT_FALSE(opens("use<<<1, 1, 0, other>>>(in, sum, n);"));
+  EXPECT_FALSE(opens(kernel + " use<<<1, 1, 0, stream>>>(got, sum, n);"));
+  EXPECT_FALSE(opens(kernel + " if (step > 7) return 1;"));
+  EXPECT_FALSE(opens("hide<<<1, 1, 0, stream>>>(sum);"));
+  EXPECT_FALSE(opens(kernel, {.straight = true, .laned = true, .blocks = 16}));
+}
+
 TEST_F(Forwarding, TakesAnExchangeInAFunctionAndReturnsOfIt) {
   const auto text = program({.device = "ncclResult_t shift(float* a, float* b, size_t n, int to, "
                                        "ncclComm_t comm, cudaStream_t stream) {\n"
@@ -200,8 +233,8 @@ const ForwardDesign kLaned{.straight = true, .laned = true, .blocks = 16};
 TEST_F(Forwarding, GivesLanesToKernelsThatSendAndToTheirExchange) {
   const auto text = program({}, kLaned);
   EXPECT_THAT(text, HasSubstr("cuco::lane(stream, cuco::reads(in), cuco::writes(out), "
-                              "cuco::sends())>>>(in, out, n,"));
-  EXPECT_THAT(text, HasSubstr("cuco::forward());\n"));
+                              "cuco::sends())>>>("));
+  EXPECT_THAT(text, HasSubstr("in, out, n, cuco::forward_beside());\n"));
   EXPECT_THAT(text, HasSubstr("      cuco::send(out, count, ncclFloat, to, comm, stream);\n"));
   EXPECT_THAT(text, HasSubstr("    cuco::lane_send(out, count, ncclFloat, to, comm, stream);\n"));
   EXPECT_THAT(text, HasSubstr("cuco::lane(stream, cuco::reads(got), cuco::writes(sum))>>>"));

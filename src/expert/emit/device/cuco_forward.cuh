@@ -7,16 +7,23 @@
 //   the receiver tells where its messages go, and that they may be written now (announced),
 //   kernels of the sender store there, each thread when it has seen the announcement,
 //   the sender's last kernel says that all is stored (done), and the receiver's waits for that.
+// When all receivers have announced, one warp of the sender writes down where each message goes: the
+// WAYS. To look one up takes two loads that mostly hit the L1, where announcements take four more,
+// each leading to the next. A kernel before those that store announces and finds the ways, if there is
+// one; otherwise the first warp that stores does, and all others wait for it.
 //
 // Why that is safe, over iterations and replays of a graph:
 // - The receiver announces from the first of its own kernels that has the plan, or else the last one:
-//   what its stream did before has ended by then, so nothing of it is at the memory.
+//   what its stream did before has ended by then, so nothing of it is at the memory. Who plans has to
+//   know that kernels between the plan and those that store do not touch it.
+// - Ways are of one round: a count says of which. Kernels behind the one that found them need not ask.
 // - Its list of places is written again in the next round, when it has seen that this one is done.
 // - Announcements and ends are counts in device memory that only go up, for each pair and direction.
 // - All that was stored is there for who sees the end: the kernels that stored ended before.
-// Why it does not stop: a thread that has to wait announces first, unless another has. So a rank's
-// announcement needs only that its own earlier rounds end, which needs only announcements of those:
-// grids may be of any size, and blocks begin in any order.
+// Why it does not stop: who has to wait for peers announces first, unless another has, and who waits
+// for the ways waits for a warp that runs. So a rank's announcement needs only that its own earlier
+// rounds end, which needs only announcements of those: grids may be of any size, and blocks begin in
+// any order.
 // What the program owes: messages meet as NCCL's do, and all kernels with the plan run on the stream
 // of the exchange. Whether the kernels really stored each byte once is counted: if not, the last
 // kernel copies the messages from the memory that is sent, which is written too; or it ends the
@@ -31,8 +38,9 @@ constexpr int kMostMessages = 1024;  // between two ranks in one plan
 constexpr int kMostWindows = 512;
 
 // Bytes that go to the same receivers. None: they are received, so nobody here may store there.
-struct Segment {
+struct alignas(16) Segment {
   size_t begin, bytes;
+  ptrdiff_t way;       // how much further its first target is: found in each round
   int first, count;    // of its targets
   size_t first_piece;  // when a grid copies it
 };
@@ -45,6 +53,9 @@ constexpr int kPiece = 4 * 32 * 16;
 struct Target {
   int peer, number;
   size_t skipped;
+  size_t from;    // the begin of the segment
+  ptrdiff_t way;  // as of a segment
+  int begins;     // the segment that it is the first target of; -1: none
 };
 
 // Where message `number` from a peer goes: the window in the upper bits.
@@ -63,6 +74,7 @@ struct ForwardTables {
   char** bases;                // [window][rank]: where this rank sees the window of a rank
   unsigned *sent, *received;   // [rank]: rounds
   unsigned *begun, *ended;     // rounds that were announced and ended
+  unsigned *sought, *found;    // rounds whose ways somebody looks for and has found
   unsigned* blocks;            // of the last kernel that are done
   unsigned long long* stored;  // bytes and their addresses, summed up in several places
 
@@ -80,26 +92,33 @@ struct ForwardTables {
 
   __host__ __device__ unsigned long long* sums(int place) const { return stored + kSumStride * place; }
 
-  __device__ bool has_announced(int peer, cuda::memory_order order) const {
-    return (int)(Flag(*announced(rank, peer)).load(order) - (sent[peer] + 1)) >= 0;
+  __device__ void await_announced(int peer) const { await(announced(rank, peer), sent[peer] + 1); }
+
+  __device__ cuda::atomic_ref<unsigned, cuda::thread_scope_device> found_rounds() const {
+    return cuda::atomic_ref<unsigned, cuda::thread_scope_device>(*found);
   }
-  __device__ void await_announced(int peer, cuda::memory_order order) const {
-    while (!has_announced(peer, order)) {
-    }
+  __device__ bool has_ways() const {
+    return found_rounds().load(cuda::memory_order_acquire) == *ended + 1;
   }
 };
 
-// A plan, for kernels. Without segments it is nobody's: what is stored stays here.
+// A plan, for kernels. The empty one is nobody's.
 struct Forward {
   ForwardTables tables;
-  const Segment* segments;
-  const Target* targets;
+  Segment* segments;
+  Target* targets;
   const Landing* landings;
-  const int* buckets;  // segments that begin before the bucket does; one more at the end
+  // As many addresses each, a power of two: the one segment that they are in, or ~s, where s segments
+  // begin before the bucket or with it.
+  const int* buckets;
   size_t first_begin;
-  int bucket_shift, n_buckets;
-  int n_segments, n_landings, n_windows;
-  bool stays;  // what is sent stays here, too
+  size_t first_bucket, n_buckets;
+  int bucket_shift;
+  int n_segments, n_targets, n_landings;
+  bool sends;    // the kernel stores what is sent; else all of it stays here
+  bool opens;    // its first block announces and finds the ways, unless another has
+  bool is_open;  // a kernel that ended before has found them
+  bool stays;    // what is sent stays here, too
   size_t n_pieces, first_piece;  // which one the grid copies first
   unsigned long long receivers, senders;   // a bit for each rank but this one
   unsigned long long bytes, address_sum;   // what must have been stored
@@ -119,6 +138,7 @@ __device__ inline void announce_landings(const Forward& forward, unsigned lane, 
     before = atomicCAS(tables.begun, round, round + 1) == round;
   if (lanes > 1) before = __shfl_sync(warp, before, 0);
   if (before == 0) return;
+#pragma unroll 1
   for (int i = lane; i < forward.n_landings; i += lanes) {
     const Landing& landing = forward.landings[i];
     *tables.place(landing.peer, tables.rank, landing.number) = landing.place;
@@ -141,85 +161,94 @@ __device__ inline char* destination(const ForwardTables& tables, const Target& t
   return window + (place & ((size_t)1 << kWindowShift) - 1) + target.skipped + from;
 }
 
-// Loads what a kernel will look up when it first stores, by all threads of the block and without
-// waiting: one lookup leads to the next, and what is not in a cache by then would be waited for each
-// time.
-__device__ inline void fetch_ahead(const void* begin, const void* end) {
-  constexpr int kLine = 128;
-  for (const char* at = (const char*)begin + kLine * thread(); at < end; at += kLine * threads()) {
+// Finds the ways, unless that has been done in this round or is being done: by the threads of a warp
+// that are `here`. This rank has announced.
+__device__ inline void find_ways(const Forward& forward, unsigned here) {
+  const ForwardTables& tables = forward.tables;
+  const unsigned lane = __popc(here & ((1u << thread() % 32) - 1)), lanes = __popc(here);
+  const unsigned round = *tables.ended;
+  unsigned before = 0;
+  if (lane == 0) before = atomicCAS(tables.sought, round, round + 1) == round;
+  before = __shfl_sync(here, before, __ffs(here) - 1);
+  if (before == 0) return;
+  for (int p = lane; p < tables.ranks; p += lanes) {
+    if (has(forward.receivers, p)) tables.await_announced(p);
+  }
+  __syncwarp(here);
+#pragma unroll 1
+  for (int i = lane; i < forward.n_targets; i += lanes) {
+    Target& target = forward.targets[i];
+    target.way = destination(tables, target, 0) - (char*)target.from;
+    if (target.begins >= 0) forward.segments[target.begins].way = target.way;
+  }
+  __syncwarp(here);
+  if (lane == 0) tables.found_rounds().store(round + 1, cuda::memory_order_release);
+}
+
+// Loads the first words of what a kernel will look up when it first stores, by all threads of the block
+// and without waiting: one lookup leads to the next, and what is not in a cache by then would be
+// waited for each time. Nobody writes these words.
+template <typename T>
+__device__ void fetch_ahead(const T* items, size_t count) {
+  constexpr size_t kStep = 128 / sizeof(T);  // a line of the cache
+  for (size_t i = kStep * thread(); i < count; i += kStep * threads()) {
     unsigned word;
-    asm volatile("ld.global.b32 %0, [%1];" : "=r"(word) : "l"(at));
+    asm volatile("ld.global.b32 %0, [%1];" : "=r"(word) : "l"(items + i));
   }
 }
-__device__ inline void fetch_tables_ahead(const Forward& forward) {
-  // Segments, targets, landings and buckets lie one behind the other.
-  fetch_ahead(forward.segments, forward.buckets + forward.n_buckets + 1);
-  char** bases = forward.tables.bases;
-  fetch_ahead(bases, bases + forward.n_windows * forward.tables.ranks);
-}
 
-// Segments with one target, for all threads of a block: where each begins and goes. Those that a
-// store has to look up in memory, one load leading to the next, take longer than the store.
-struct NearSegments {
-  static constexpr int kMost = 128;
-  size_t begin[kMost];
-  char* to[kMost];  // nothing: it has several targets, or none
-  unsigned bytes[kMost];
+// Opens a round in the first block: announces when it begins, and finds the ways when it ends. One
+// for each thread of a kernel, made by all of them when it begins.
+class Opener {
+ public:
+  __device__ explicit Opener(const Forward& forward) : forward_(forward) {
+    if (is_asked() && forward.senders != 0) announce_landings_by_warp(forward);
+  }
+  Opener(const Opener&) = delete;
+  Opener& operator=(const Opener&) = delete;
+  __device__ ~Opener() {
+    if (is_asked() && forward_.n_segments > 0 && thread() < 32) find_ways(forward_, __activemask());
+  }
 
-  // By all threads of the block, when all receivers have announced.
-  __device__ void fill(const Forward& forward) {
-    for (int s = thread(); s < kMost; s += threads()) {
-      begin[s] = ~(size_t)0;
-      if (s >= forward.n_segments) continue;
-      const Segment& segment = forward.segments[s];
-      const bool simple = segment.count == 1 && segment.bytes >> 32 == 0;
-      begin[s] = segment.begin;
-      bytes[s] = (unsigned)segment.bytes;
-      to[s] = simple ? destination(forward.tables, forward.targets[segment.first], 0) : nullptr;
-    }
+ private:
+  __device__ bool is_asked() const {
+    return forward_.opens && blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0;
   }
-  // The last one that begins at the address or before, or the first.
-  __device__ int last_before(size_t address) const {
-    int low = 0;
-#pragma unroll
-    for (int step = kMost / 2; step > 0; step /= 2) {
-      if (begin[low + step] <= address) low += step;
-    }
-    return low;
-  }
+
+  const Forward& forward_;
 };
-__device__ inline NearSegments& near_segments() {
-  __shared__ NearSegments segments;
-  return segments;
+
+// Who waits has announced: block 0 may not have begun, and a peer may wait for it. A call, since what is
+// done once would otherwise take registers from what is done for each store.
+static __device__ __noinline__ void await_ways(const Forward& forward) {
+  if (forward.tables.has_ways()) return;
+  if (forward.senders != 0) announce_landings(forward, 0, 1);
+  find_ways(forward, __activemask());
+  while (!forward.tables.has_ways()) {
+  }
 }
 
 // One for each thread of a kernel, made by all of them when it begins.
 class Forwarder {
  public:
   __device__ explicit Forwarder(const Forward& forward)
-      : forward_(forward), size_(forward.n_segments > 0 ? 0 : ~(size_t)0) {
-    const bool first = blockIdx.x == 0 && blockIdx.y == 0 && blockIdx.z == 0;
-    if (first && forward.senders != 0) announce_landings_by_warp(forward);
-    if (forward.n_segments == 0) return;
-    fetch_tables_ahead(forward);
-    // Most blocks begin when all receivers have announced: then no thread has to ask again.
-    bool announced = true;
-    for (int p = thread(); p < forward.tables.ranks; p += threads()) {
-      if (has(forward.receivers, p))
-        announced = announced && forward.tables.has_announced(p, cuda::memory_order_acquire);
-    }
-    have_announced_ = __syncthreads_and(announced);
-    if (!have_announced_ || forward.n_segments > NearSegments::kMost) return;
-    near_segments().fill(forward);
-    __syncthreads();
-    are_near_ = true;
+      : opener_(forward),
+        forward_(forward),
+        has_ways_(forward.is_open),
+        end_(forward.sends ? 0 : ~(size_t)0) {
+    if (!forward.sends) return;
+    fetch_ahead(forward.segments, forward.n_segments);
+    fetch_ahead(forward.buckets, forward.n_buckets);
+    if (forward.is_open) return;
+    fetch_ahead(forward.targets, forward.n_targets);
+    fetch_ahead(forward.landings, forward.n_landings);
   }
   Forwarder(const Forwarder&) = delete;
   Forwarder& operator=(const Forwarder&) = delete;
 
   // Counts what the threads of the warp that are here have stored.
   __device__ ~Forwarder() {
-    if (forward_.n_segments == 0) return;
+    if (!forward_.sends) return;
     const unsigned here = __activemask();
     const unsigned bytes = __reduce_add_sync(here, bytes_);
     const unsigned address_sum = __reduce_add_sync(here, address_sum_);
@@ -238,33 +267,41 @@ class Forwarder {
   template <typename T>
   __device__ void store(T* at, typename Same<T>::type value) {
     const size_t address = (size_t)at;
-    if (address - begin_ >= size_) find(address);
-    if (address - begin_ + sizeof(T) <= size_) return store_inside(at, value);
+    if (is_simple_ && holds(address, sizeof(T))) {
+      if (forward_.stays) *at = value;
+      count(address, sizeof(T), 1);
+      *(T*)((char*)at + way_) = value;
+      return;
+    }
+    // Once, unless it lies across a border: then byte by byte. What is seldom done stands in one place
+    // of the loop, or else it would need more registers than the kernel has to spare.
+#pragma unroll 1
     for (size_t k = 0; k < sizeof(T); ++k) {
-      if (address + k - begin_ >= size_) find(address + k);
-      store_inside((char*)at + k, ((const char*)&value)[k]);
+      if (!holds(address + k, k == 0 ? sizeof(T) : 1)) find(address + k);
+      if (k == 0 && holds(address, sizeof(T))) return store_inside(at, value);
+      const T whole = value;  // only here in memory
+      store_inside((char*)at + k, ((const char*)&whole)[k]);
     }
   }
 
  private:
-  static constexpr int kKept = 7;  // targets whose place is kept in registers
+  // Whether what was found is true of all these bytes.
+  __device__ bool holds(size_t address, size_t bytes) const {
+    return address >= begin_ && address + bytes <= end_;
+  }
 
-  // What lies within the segment that was found. It does not come back here for what does not: then
-  // the forwarder would be in memory instead of registers.
+  // What lies within what was found. It does not come back here for what does not: then the forwarder
+  // would be in memory instead of registers.
   template <typename T>
   __device__ void store_inside(T* at, const T& value) {
     const size_t address = (size_t)at;
     if (count_ < 0 || (count_ > 0 && forward_.stays)) *at = value;
     if (count_ <= 0) return;
-    count(address, sizeof(T));
-    // Most go to one receiver: the others are behind one branch.
-    put(kept_[0] + (address - begin_), value);
-    if (count_ == 1) return;
-#pragma unroll
-    for (int i = 1; i < kKept; ++i) {
-      if (i < count_) put(kept_[i] + (address - begin_), value);
-    }
-    for (int i = kKept; i < count_; ++i) put(destination_of(i, address), value);
+    count(address, sizeof(T), count_);
+    put((char*)at + way_, value);
+#pragma unroll 1
+    for (int i = 1; i < count_; ++i)
+      put((char*)at + forward_.targets[forward_.segments[segment_].first + i].way, value);
   }
 
   template <typename T>
@@ -272,21 +309,50 @@ class Forwarder {
     if ((size_t)to % alignof(T) == 0) {
       *(T*)to = value;
     } else {
-      for (size_t k = 0; k < sizeof(T); ++k) to[k] = ((const char*)&value)[k];
+      const T whole = value;
+#pragma unroll 1
+      for (size_t k = 0; k < sizeof(T); ++k) to[k] = ((const char*)&whole)[k];
     }
   }
 
-  __device__ void count(size_t address, size_t bytes) {
-    bytes_ += bytes * count_;
-    address_sum_ += (unsigned)(bytes * address + bytes * (bytes - 1) / 2) * count_;
+  __device__ void count(size_t address, unsigned bytes, unsigned targets) {
+    bytes_ += bytes * targets;
+    address_sum_ += (bytes * (unsigned)address + bytes * (bytes - 1) / 2) * targets;
   }
 
-  // The number of segments that begin at the address or before.
-  __device__ int segments_up_to(size_t address) const {
-    if (address < forward_.first_begin) return 0;
-    const size_t bucket = (address - forward_.first_begin) >> forward_.bucket_shift;
-    if (bucket >= forward_.n_buckets) return forward_.n_segments;
-    int low = forward_.buckets[bucket], high = forward_.buckets[bucket + 1];
+  // The segment of the address, or what is between two of them.
+  __device__ void find(size_t address) {
+    if (!has_ways_) await_ways(forward_);
+    has_ways_ = true;
+    segment_ = last_up_to(address);
+    is_simple_ = false;
+    count_ = -1;
+    begin_ = 0;
+    end_ = ~(size_t)0;
+    if (segment_ >= 0) {
+      const Segment& segment = forward_.segments[segment_];
+      begin_ = segment.begin;
+      end_ = segment.begin + segment.bytes;
+      count_ = segment.count;
+      way_ = segment.way;
+      is_simple_ = address < end_ && count_ == 1 && way_ % 16 == 0;
+      if (address < end_) return;
+      begin_ = end_;
+      end_ = ~(size_t)0;
+      count_ = -1;
+    }
+    if (segment_ + 1 < forward_.n_segments) end_ = forward_.segments[segment_ + 1].begin;
+  }
+
+  // The last segment that begins at the address or before.
+  __device__ int last_up_to(size_t address) const {
+    const size_t bucket = (address >> forward_.bucket_shift) - forward_.first_bucket;
+    if (bucket >= forward_.n_buckets)
+      return address < forward_.first_begin ? -1 : forward_.n_segments - 1;
+    const int in = forward_.buckets[bucket];
+    if (in >= 0) return in;
+    int low = ~in, high = forward_.n_segments;
+#pragma unroll 1
     while (low < high) {
       const int middle = (low + high) / 2;
       if (forward_.segments[middle].begin <= address) {
@@ -295,74 +361,17 @@ class Forwarder {
         high = middle;
       }
     }
-    return low;
+    return low - 1;
   }
 
-  // The segment of the address, or what is between two of them.
-  __device__ void find(size_t address) {
-    if (are_near_ && find_near(address)) return;
-    const int before = segments_up_to(address);
-    begin_ = 0;
-    size_ = before < forward_.n_segments ? forward_.segments[before].begin : ~(size_t)0;
-    count_ = -1;
-    if (before == 0) return;
-    const Segment segment = forward_.segments[before - 1];
-    begin_ = segment.begin + segment.bytes;
-    size_ -= begin_;
-    if (address >= begin_) return;
-    begin_ = segment.begin;
-    size_ = segment.bytes;
-    count_ = segment.count;
-    targets_ = forward_.targets + segment.first;
-    if (count_ == 0) return;
-    await_receivers();
-    kept_[0] = destination_of(0, begin_);
-    if (count_ == 1) return;
-#pragma unroll
-    for (int i = 1; i < kKept; ++i) {
-      if (i < count_) kept_[i] = destination_of(i, begin_);
-    }
-  }
-
-  __device__ bool find_near(size_t address) {
-    const NearSegments& near = near_segments();
-    const int s = near.last_before(address);
-    if (near.to[s] == nullptr || address - near.begin[s] >= near.bytes[s]) return false;
-    begin_ = near.begin[s];
-    size_ = near.bytes[s];
-    count_ = 1;
-    kept_[0] = near.to[s];
-    return true;
-  }
-
-  __device__ char* destination_of(int i, size_t address) const {
-    return destination(forward_.tables, targets_[i], address - begin_);
-  }
-
-  // All receivers, once. A fence would wait for what the block has stored, too.
-  __device__ void await_receivers() {
-    if (have_announced_) return;
-    const ForwardTables& tables = forward_.tables;
-    bool leaves = false;
-    for (int i = 0; i < count_; ++i) leaves = leaves || targets_[i].peer != tables.rank;
-    if (!leaves) return;
-    have_announced_ = true;
-    for (unsigned long long left = forward_.receivers; left != 0; left &= left - 1) {
-      const int peer = __ffsll(left) - 1;
-      if (tables.has_announced(peer, cuda::memory_order_acquire)) continue;
-      // Who waits has announced: block 0 may not have begun, and the peer may wait for it.
-      if (forward_.senders != 0) announce_landings(forward_, 0, 1);
-      tables.await_announced(peer, cuda::memory_order_acquire);
-    }
-  }
-
+  const Opener opener_;
   const Forward& forward_;
-  bool have_announced_ = false;  // all receivers
-  bool are_near_ = false;        // segments: in near_segments()
-  size_t begin_ = 0, size_;      // what `count_` holds for
-  int count_ = -1;               // of targets; -1: not sent
-  const Target* targets_ = nullptr;
-  char* kept_[kKept];  // where the begin goes
+  bool has_ways_;
+  size_t begin_ = 0, end_;  // what is known is true of the bytes between
+  bool is_simple_ = false;  // sent to one, and aligned there as it is here
+  int segment_ = 0;
+  int count_ = -1;     // of targets; -1: not sent
+  ptrdiff_t way_ = 0;  // to the first
   unsigned bytes_ = 0, address_sum_ = 0;
 };
 
@@ -395,8 +404,7 @@ __device__ inline void copy_pieces(const Forward& forward, size_t piece, size_t 
 // with another peer.
 __device__ inline void copy_segments(const Forward& forward) {
   for (int p = thread(); p < forward.tables.ranks; p += threads()) {
-    if (has(forward.receivers, p))
-      forward.tables.await_announced(p, cuda::memory_order_acquire);
+    if (has(forward.receivers, p)) forward.tables.await_announced(p);
   }
   __syncthreads();
   const size_t warps = gridDim.x * (threads() / 32), all = forward.n_pieces;
@@ -429,7 +437,7 @@ __global__ void end_forwarding(const __grid_constant__ Forward forward, bool for
   __syncthreads();
   if (gridDim.x > 1 && !last_of(tables.blocks, gridDim.x)) return;
   for (int i = thread(); i < kSums * kSumStride; i += threads()) tables.stored[i] = 0;
-  if (thread() == 0) *tables.begun = ++*tables.ended;
+  if (thread() == 0) *tables.begun = *tables.sought = ++*tables.ended;
   for (int p = thread(); p < tables.ranks; p += threads()) {
     if (has(forward.receivers, p)) raise(tables.done(p, tables.rank), ++tables.sent[p]);
   }

@@ -6,6 +6,15 @@ void plan_to_leave(Calls calls) {
   if (planned_here() != nullptr) planned_here()->leave();
 }
 
+// The argument of a kernel that may store what is sent, where others may run beside it.
+inline Forward forward_beside() {
+  return planned_here() == nullptr ? Forward{} : planned_here()->for_kernel(true);
+}
+// The one of a kernel before those, which neither reads nor writes what is received.
+inline Forward opening() {
+  return planned_here() == nullptr ? Forward{} : planned_here()->for_opener();
+}
+
 inline ncclResult_t send_messages(Communicator& communicator) {
   Forwarding& forwarding = communicator.forwarding;
   const cudaStream_t stream = communicator.messages_on;

@@ -92,6 +92,7 @@ class PlanTables {
     if (result == cudaSuccess) result = put(landings_, &forward.landings, &memory, stream);
     if (result == cudaSuccess) result = put(buckets_, &forward.buckets, &memory, stream);
     forward.n_segments = (int)segments_.size();
+    forward.n_targets = (int)targets_.size();
     forward.n_landings = (int)landings_.size();
     return result == cudaSuccess ? cudaStreamSynchronize(stream) : result;
   }
@@ -112,13 +113,15 @@ class PlanTables {
 
   // The bytes are in the same messages, from the first to the last.
   void add_segment(size_t begin, size_t bytes) {
-    Segment segment{begin, bytes, (int)targets_.size(), 0, forward.n_pieces};
+    Segment segment{begin, bytes, 0, (int)targets_.size(), 0, forward.n_pieces};
     bool is_sent = false, is_received = false;
     for (size_t i = 0; i < plan_.sends.size(); ++i) {
       const Message& m = plan_.sends[i];
       if (!holds(m, begin)) continue;
       is_sent = true;
-      const Target target = target_of(i, begin - (size_t)m.data);
+      Target target = target_of(i, begin - (size_t)m.data);
+      target.from = begin;
+      target.begins = segment.count == 0 ? (int)segments_.size() : -1;
       if (target.peer == rank_ && target.skipped == begin) continue;  // it is there already
       targets_.push_back(target);
       ++segment.count;
@@ -145,33 +148,37 @@ class PlanTables {
     }
   }
 
-  // So that few segments have to be looked at for an address.
+  // So that few segments have to be looked at for an address: most buckets are in one.
   void fill_buckets() {
     if (segments_.empty()) return;
-    constexpr size_t kMost = 1024;
+    const size_t most = std::clamp<size_t>(32 * segments_.size(), 256, 4096);
     const size_t first = segments_.front().begin;
-    const size_t bytes = segments_.back().begin + segments_.back().bytes - first;
+    const size_t last = segments_.back().begin + segments_.back().bytes - 1;
+    int& shift = forward.bucket_shift;
+    for (shift = 4; (last >> shift) - (first >> shift) >= most;) ++shift;
     forward.first_begin = first;
-    while (bytes >> forward.bucket_shift > kMost) ++forward.bucket_shift;
-    forward.n_buckets = (int)(bytes >> forward.bucket_shift) + 1;
-    int before = 0;  // segments that begin before the bucket
-    for (int b = 0; b <= forward.n_buckets; ++b) {
-      const size_t begin = first + ((size_t)b << forward.bucket_shift);
-      while (before < (int)segments_.size() && segments_[before].begin < begin) ++before;
-      buckets_.push_back(before);
+    forward.first_bucket = first >> shift;
+    forward.n_buckets = (last >> shift) - forward.first_bucket + 1;
+    int before = 0;  // segments that begin before the bucket or with it
+    for (size_t b = 0; b < forward.n_buckets; ++b) {
+      const size_t begin = (forward.first_bucket + b) << shift, end = begin + ((size_t)1 << shift);
+      while (before < (int)segments_.size() && segments_[before].begin <= begin) ++before;
+      const Segment* in = before == 0 ? nullptr : &segments_[before - 1];
+      const bool whole = in != nullptr && end <= in->begin + in->bytes;
+      buckets_.push_back(whole ? before - 1 : ~before);
     }
   }
 
   Target target_of(size_t send, size_t skipped) const {
     const int peer = plan_.sends[send].peer, number = number_of(plan_.sends, send);
-    if (peer != rank_) return {peer, number, skipped};
+    if (peer != rank_) return {peer, number, skipped, 0, 0, -1};
     // To itself: the address.
     for (size_t i = 0; i < plan_.receives.size(); ++i) {
       const Message& m = plan_.receives[i];
       if (m.peer == rank_ && number_of(plan_.receives, i) == number)
-        return {peer, number, (size_t)m.data + skipped};
+        return {peer, number, (size_t)m.data + skipped, 0, 0, -1};
     }
-    return {peer, number, (size_t)plan_.sends[send].data + skipped};
+    return {peer, number, (size_t)plan_.sends[send].data + skipped, 0, 0, -1};
   }
 
   bool add_landing(size_t receive, const std::vector<SharedMemory>& windows) {
@@ -187,10 +194,9 @@ class PlanTables {
     return false;
   }
 
-  template <typename T>
-  static cudaError_t put(const std::vector<T>& items, const T** to, char** memory,
-                         cudaStream_t stream) {
-    *to = (const T*)*memory;
+  template <typename T, typename To>
+  static cudaError_t put(const std::vector<T>& items, To* to, char** memory, cudaStream_t stream) {
+    *to = (To)*memory;
     const size_t bytes = items.size() * sizeof(T);
     *memory += bytes;
     return bytes == 0 ? cudaSuccess
@@ -268,7 +274,7 @@ class Forwarding {
     failed_ = find(plan, stream);
     planned_ = std::move(plan);
     is_planned_ = true;
-    is_forwarded_ = false;
+    is_forwarded_ = is_open_ = false;
     now_.stays = true;
     return ncclSuccess;
   }
@@ -278,11 +284,24 @@ class Forwarding {
   const Plan& planned() const { return planned_; }
   ncclComm_t comm() const { return comm_; }
 
-  // For a kernel that may store what is sent.
-  Forward for_kernel() {
+  // For a kernel that may store what is sent. `beside`: others with the plan may run beside it.
+  Forward for_kernel(bool beside = false) {
     if (!is_planned_ || failed_ != ncclSuccess) return {};
     is_forwarded_ = true;
-    return now_;
+    Forward forward = now_;
+    forward.sends = forward.n_segments > 0;
+    forward.opens = !is_open_;
+    forward.is_open = is_open_;
+    is_open_ = !beside;
+    return forward;
+  }
+  // For one that runs before all of those.
+  Forward for_opener() {
+    if (!is_planned_ || failed_ != ncclSuccess || is_open_) return {};
+    is_open_ = true;
+    Forward forward = now_;
+    forward.opens = true;
+    return forward;
   }
 
   // In the place of the exchange.
@@ -312,7 +331,7 @@ class Forwarding {
     tables_.ranks = site.comm.nRanks;
     const size_t ranks = tables_.ranks, bases = kMostWindows * ranks * sizeof(char*);
     const size_t sums = (kSums + 1) * kSumStride * sizeof(unsigned long long);
-    const size_t bytes = bases + sums + (2 * ranks + 3) * sizeof(unsigned);
+    const size_t bytes = bases + sums + (2 * ranks + 5) * sizeof(unsigned);
     if (use_device_of(comm) != ncclSuccess ||
         cudaMalloc(&tables_.bases, bytes) != cudaSuccess ||
         cudaMemset(tables_.bases, 0, bytes) != cudaSuccess ||
@@ -326,6 +345,8 @@ class Forwarding {
     tables_.begun = tables_.received + ranks;
     tables_.ended = tables_.begun + 1;
     tables_.blocks = tables_.begun + 2;
+    tables_.sought = tables_.begun + 3;
+    tables_.found = tables_.begun + 4;
     return ncclSuccess;
   }
 
@@ -352,7 +373,6 @@ class Forwarding {
     tables.forward.tables = tables_;
     const ncclResult_t built = tables.build(shared_);
     if (built != ncclSuccess) return built;
-    tables.forward.n_windows = (int)shared_.size();
     Entry entry{};
     const ncclResult_t made = make_room(divide_up(tables.size(), 16) * 16, stream, &entry);
     if (made != ncclSuccess) return made;
@@ -395,5 +415,5 @@ class Forwarding {
   Plan planned_;
   Forward now_{};
   ncclResult_t failed_ = ncclSuccess;
-  bool is_planned_ = false, is_forwarded_ = false;
+  bool is_planned_ = false, is_forwarded_ = false, is_open_ = false;
 };
