@@ -346,6 +346,8 @@ TEST_F(Reporting, SaysWhatAPredictedTimeIsWorth) {
     EXPECT_THAT(text, HasSubstr("geometric mean"));
   }
   EXPECT_EQ(scale_text(scored.shapes[1]), "");
+  scored.shapes[1].scale_model.factor = 1;
+  EXPECT_EQ(scale_text(scored.shapes[1]), "") << "1/1 is the shape itself";
   state.started->provenance.nccl = "22809";
   EXPECT_THAT(asked(state), testing::Contains(testing::Pair("NCCL", "2.28.9")));
 }
