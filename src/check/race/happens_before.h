@@ -140,19 +140,28 @@ class Clock {
                                                  Keep&& keep) {
     std::vector<std::pair<Id, Value>> out;
     out.reserve(a.size() + b.size());
+    const auto take = [&](Id id, Value value) {
+      if (keep(id)) out.emplace_back(id, value);
+    };
     auto x = a.begin();
     auto y = b.begin();
-    while (x != a.end() || y != b.end()) {
-      const bool takes_x = y == b.end() || (x != a.end() && x->first <= y->first);
-      const bool takes_y = x == a.end() || (y != b.end() && y->first <= x->first);
-      const Id id = takes_x ? x->first : y->first;
-      const Value value = takes_x && takes_y ? std::max(x->second, y->second)
-                          : takes_x          ? x->second
-                                             : y->second;
-      x += takes_x ? 1 : 0;
-      y += takes_y ? 1 : 0;
-      if (keep(id)) out.emplace_back(id, value);
+    while (x != a.end() && y != b.end()) {
+      if (x->first < y->first) {
+        take(x->first, x->second);
+        ++x;
+      } else if (y->first < x->first) {
+        take(y->first, y->second);
+        ++y;
+      } else {
+        take(x->first, std::max(x->second, y->second));
+        ++x;
+        ++y;
+      }
     }
+    for (; x != a.end(); ++x)
+      take(x->first, x->second);
+    for (; y != b.end(); ++y)
+      take(y->first, y->second);
     return out;
   }
   /// Is all of `part` in the list, or `known` otherwise?

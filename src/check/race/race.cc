@@ -28,6 +28,7 @@ ActorId RaceDetector::add_actors(const ActorInfo& info,
     group.live[i].clock = start;
   if (order != nullptr) group.start = start;
   group_of_.resize(group_of_.size() + count, static_cast<std::uint32_t>(groups_.size()));
+  pieces_.push_back({info.chain, info.operation, group.first, count});
   groups_.push_back(std::move(group));
   return groups_.back().first;
 }
@@ -82,9 +83,7 @@ bool RaceDetector::happened_before(const Stamp& stamp, Me& me) const {
     return true;
   }
   if (me.live.clock->epoch_of(stamp.actor) < stamp.epoch) {
-    const auto cover = covers_.empty() ? covers_.end() : covers_.find(other.chain);
-    return cover != covers_.end() &&
-           me.live.clock->operation_of(cover->second.by) >= cover->second.operation;
+    return covers(*me.live.clock, cover_of(other.chain));
   }
   me.ordered_actor = stamp.actor;
   me.ordered_epoch = stamp.epoch;
@@ -134,8 +133,7 @@ bool RaceDetector::is_of_other_lane(const Stamp& earlier,
 bool RaceDetector::has_ended(ActorId actor, const Clock& clock) const {
   const ActorInfo& who = info(actor);
   if (who.operation != 0 && clock.operation_of(who.chain) >= who.operation) return true;
-  const auto cover = covers_.find(who.chain);
-  return cover != covers_.end() && clock.operation_of(cover->second.by) >= cover->second.operation;
+  return covers(clock, cover_of(who.chain));
 }
 
 Race::Unmet RaceDetector::unmet_lanes(
@@ -382,7 +380,7 @@ ClockPtr RaceDetector::prune(const ClockPtr& clock) const {
   if (!clock) return clock;
   return Clock::without(
       clock, [&](ActorId actor) { return speaks_for(*clock, actor); },
-      [&](ChainId chain) { return is_covered(*clock, chain); });
+      [&](ChainId chain) { return covers(*clock, cover_of(chain)); });
 }
 
 void RaceDetector::forget(Address address, std::uint64_t bytes) {

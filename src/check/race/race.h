@@ -207,6 +207,7 @@ class RaceDetector {
   [[nodiscard]] ClockPtr prune(const ClockPtr& clock) const;
   /// Operation 1 of `chain` is over when this one of `by` is.
   void cover(ChainId chain, ChainId by, std::uint64_t operation) {
+    if (chain >= covers_.size()) covers_.resize(std::size_t{chain} + 1);
     covers_[chain] = {by, operation};
   }
   [[nodiscard]] std::uint64_t shadow_bytes() const {
@@ -241,9 +242,18 @@ class RaceDetector {
   };
   static constexpr std::uint64_t kPageCells = 1024;
   using Page = WordStates<Cell, kPageCells>;  ///< 4 KiB of memory.
+  /// What is over when an operation is, if one is named.
   struct Cover {
     ChainId by = 0;
     std::uint64_t operation = 0;
+    bool operator==(const Cover&) const = default;
+  };
+  /// Of a group, what clocks ask about many of them for.
+  struct Piece {
+    ChainId chain = 0;
+    std::uint64_t operation = 0;
+    ActorId first = kNoActor;
+    std::uint32_t count = 0;
   };
 
   Page& page(Address address);
@@ -306,27 +316,47 @@ class RaceDetector {
    public:
     explicit SpeaksFor(const RaceDetector& detector) : detector_(detector) {}
     bool operator()(const Clock& clock, ActorId actor) {
-      const std::uint32_t group = detector_.group_of_[actor];
-      if (&clock == clock_ && group == group_) return answer_;
-      const ActorInfo& who = detector_.groups_[group].info;
-      if (&clock != clock_ || who.chain != chain_ || who.operation != operation_)
-        answer_ = who.operation != 0 && clock.operation_of(who.chain) >= who.operation;
+      if (&clock == clock_ && actor - piece_.first < piece_.count) return answer_;
+      const Piece& piece = detector_.pieces_[detector_.group_of_[actor]];
+      if (&clock != clock_ || piece.chain != piece_.chain || piece.operation != piece_.operation)
+        answer_ = piece.operation != 0 && clock.operation_of(piece.chain) >= piece.operation;
       clock_ = &clock;
-      group_ = group;
-      chain_ = who.chain;
-      operation_ = who.operation;
+      piece_ = piece;
       return answer_;
     }
 
    private:
     const RaceDetector& detector_;
-    const Clock* clock_ = nullptr;  ///< Of the last question.
-    std::uint32_t group_ = 0;
-    ChainId chain_ = 0;
-    std::uint64_t operation_ = 0;
+    const Clock* clock_ = nullptr;  ///< Of the last question, as the rest.
+    Piece piece_;
     bool answer_ = false;
   };
-  [[nodiscard]] bool is_covered(const Clock& clock, ChainId chain) const;
+  /// Is all of a chain known, asked in the same way: the nodes of a graph are covered by one
+  /// operation.
+  class IsCovered {
+   public:
+    explicit IsCovered(const RaceDetector& detector) : detector_(detector) {}
+    bool operator()(const Clock& clock, ChainId chain) {
+      const Cover cover = detector_.cover_of(chain);
+      if (cover.by == 0) return false;
+      if (&clock != clock_ || cover != cover_) answer_ = covers(clock, cover);
+      clock_ = &clock;
+      cover_ = cover;
+      return answer_;
+    }
+
+   private:
+    const RaceDetector& detector_;
+    const Clock* clock_ = nullptr;
+    Cover cover_;
+    bool answer_ = false;
+  };
+  [[nodiscard]] Cover cover_of(ChainId chain) const {
+    return chain < covers_.size() ? covers_[chain] : Cover();
+  }
+  [[nodiscard]] static bool covers(const Clock& clock, const Cover& cover) {
+    return cover.by != 0 && clock.operation_of(cover.by) >= cover.operation;
+  }
   /// A lane raises a flag: what it may speak for besides its own.
   void open_releases(Me& me, std::uint32_t lane);
 
@@ -334,6 +364,7 @@ class RaceDetector {
   std::function<void(const StandIn&)> stand_in_;
   std::vector<std::uint32_t> group_of_{0};  ///< By actor; [0] is kNoActor.
   std::deque<Group> groups_{1};
+  std::vector<Piece> pieces_{1};  ///< By group.
   std::unordered_map<std::uint64_t, Page> pages_;
   static constexpr std::size_t kCached = 64;
   struct Cached {
@@ -343,7 +374,7 @@ class RaceDetector {
   std::array<Cached, kCached> cached_;
   /// Locations that strong operations meet on.
   SyncPlaces flags_;
-  std::unordered_map<ChainId, Cover> covers_;
+  std::vector<Cover> covers_;  ///< By chain: they are numbered from 1 on.
   LaneReleases lane_releases_;
 };
 

@@ -287,15 +287,8 @@ std::optional<std::uint64_t> RaceDetector::demanded(ActorId actor, Address addre
   return look == looks.end() ? std::nullopt : look->least;
 }
 
-bool RaceDetector::is_covered(const Clock& clock, ChainId chain) const {
-  if (covers_.empty()) return false;
-  const auto cover = covers_.find(chain);
-  return cover != covers_.end() && clock.operation_of(cover->second.by) >= cover->second.operation;
-}
-
 ClockPtr RaceDetector::join(const ClockPtr& a, const ClockPtr& b) const {
-  return Clock::join(a, b, SpeaksFor(*this),
-                     [&](const Clock& clock, ChainId chain) { return is_covered(clock, chain); });
+  return Clock::join(a, b, SpeaksFor(*this), IsCovered(*this));
 }
 
 void RaceDetector::join(ByScope& to, const ByScope& from) const {
@@ -304,8 +297,7 @@ void RaceDetector::join(ByScope& to, const ByScope& from) const {
 }
 
 ClockPtr RaceDetector::meet(const ClockPtr& a, const ClockPtr& b) const {
-  return Clock::meet(a, b, SpeaksFor(*this),
-                     [&](const Clock& clock, ChainId chain) { return is_covered(clock, chain); });
+  return Clock::meet(a, b, SpeaksFor(*this), IsCovered(*this));
 }
 
 ByScope RaceDetector::meet(const ByScope& a, const ByScope& b) const {
