@@ -217,6 +217,39 @@ inline void fill(void* bytes,
   fill_styled(bytes, n_bytes, bf16, stream_key, scale * style.factor, style.kind);
 }
 
+/* The elements of a matrix from one on, row by row. */
+struct Elements {
+  const void* bytes;
+  std::size_t first;
+  bool bf16;
+  double operator[](std::size_t i) const { return load(bytes, first + i, bf16); }
+};
+
+/* Elements of a row times `count` columns side by side, of a matrix with `width` of them: the sums,
+ * and those of the sizes of what is added up. Each sum is added up in the order of its elements. */
+inline void row_times_columns(const Elements& row,
+                              std::size_t length,
+                              const Elements& columns,
+                              std::size_t width,
+                              std::size_t count,
+                              double* sums,
+                              double* sizes) {
+  for (std::size_t i = 0; i < count; ++i)
+    sums[i] = sizes[i] = 0;
+  const auto add = [&](bool bf16) {
+    const Elements other{columns.bytes, columns.first, bf16};
+    for (std::size_t d = 0; d < length; ++d) {
+      const double factor = row[d];
+      for (std::size_t i = 0; i < count; ++i) {
+        const double product = factor * other[d * width + i];
+        sums[i] += product;
+        sizes[i] += product < 0 ? -product : product;
+      }
+    }
+  };
+  columns.bf16 ? add(true) : add(false);
+}
+
 }  // namespace cuco_oracle
 
 #endif

@@ -20,6 +20,49 @@ extern "C" void cuco_oracle_input(
        input == 2 ? style(key, which, -8, 8) : style(key, which, -1, 0));
 }
 
+namespace {
+
+/// Rows of keys or values that lie one after the other.
+struct Rows {
+  const void* bytes;
+  std::size_t first;
+  std::size_t size;
+  bool bf16;
+  [[nodiscard]] double at(std::size_t row, std::size_t col) const {
+    return load(bytes, (first + row) * size + col, bf16);
+  }
+};
+
+/// Dot products with so many rows at once, each in the order of its elements.
+template <std::size_t kCount>
+void dot(const std::vector<double>& query, const Rows& keys, std::size_t row, double* scores) {
+  double sums[kCount] = {};
+  for (std::size_t d = 0; d < query.size(); ++d) {
+    for (std::size_t k = 0; k < kCount; ++k)
+      sums[k] += query[d] * keys.at(row + k, d);
+  }
+  std::copy_n(sums, kCount, scores);
+}
+
+/// Adds the rows one after the other, as if there were one column only.
+void add_rows(const Rows& values,
+              const double* weights,
+              std::size_t count,
+              std::size_t col,
+              std::size_t cols,
+              double* want,
+              double* scale) {
+  for (std::size_t j = 0; j < count; ++j) {
+    for (std::size_t i = 0; i < cols; ++i) {
+      const double value = weights[j] * values.at(j, col + i);
+      want[i] += value;
+      scale[i] += std::abs(value);
+    }
+  }
+}
+
+}  // namespace
+
 extern "C" void cuco_oracle_reference(const cuco_shape* shape,
                                       const void* const* inputs,
                                       int n_inputs,
@@ -36,41 +79,42 @@ extern "C" void cuco_oracle_reference(const cuco_shape* shape,
   const auto of = [&](std::size_t r, std::size_t i) {
     return inputs[r * static_cast<std::size_t>(n_inputs) + i];
   };
+  std::vector<double> query(size);
   std::vector<double> weight(ranks * sequence);
-  std::size_t known_row = ~std::size_t{0};
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t row = (first + i) / size;
-    const std::size_t col = (first + i) % size;
+  std::fill_n(want, count, 0.0);
+  std::fill_n(scale, count, 0.0);
+  for (std::size_t at = first; at < first + count;) {
+    const std::size_t row = at / size;
+    const std::size_t end = std::min(first + count, (row + 1) * size);
     const std::size_t head = row / sequence * sequence;
-    if (row != known_row) {
-      double top = -1e300;
-      for (std::size_t j = 0; j < weight.size(); ++j) {
-        const std::size_t key_row = head + j % sequence;
-        double score = 0;
-        for (std::size_t d = 0; d < size; ++d) {
-          score += load(of(static_cast<std::size_t>(rank), 0), row * size + d, bf16) *
-                   load(of(j / sequence, 1), key_row * size + d, bf16);
-        }
-        weight[j] = score / std::sqrt(static_cast<double>(size));
-        top = std::max(top, weight[j]);
-      }
-      double total = 0;
-      for (double& w : weight) {
-        w = std::exp(w - top);
-        total += w;
-      }
-      for (double& w : weight) {
-        w /= total;
-      }
-      known_row = row;
+    for (std::size_t d = 0; d < size; ++d)
+      query[d] = load(of(static_cast<std::size_t>(rank), 0), row * size + d, bf16);
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const Rows keys{of(r, 1), head, size, bf16};
+      double* const scores = weight.data() + r * sequence;
+      constexpr std::size_t kAtOnce = 8;
+      std::size_t j = 0;
+      for (; j + kAtOnce <= sequence; j += kAtOnce)
+        dot<kAtOnce>(query, keys, j, scores + j);
+      for (; j < sequence; ++j)
+        dot<1>(query, keys, j, scores + j);
     }
-    want[i] = 0;
-    scale[i] = 0;
-    for (std::size_t j = 0; j < weight.size(); ++j) {
-      const double value =
-          weight[j] * load(of(j / sequence, 2), (head + j % sequence) * size + col, bf16);
-      want[i] += value;
-      scale[i] += std::abs(value);
+    double top = -1e300;
+    for (double& w : weight) {
+      w /= std::sqrt(static_cast<double>(size));
+      top = std::max(top, w);
     }
+    double total = 0;
+    for (double& w : weight) {
+      w = std::exp(w - top);
+      total += w;
+    }
+    for (double& w : weight) {
+      w /= total;
+    }
+    for (std::size_t r = 0; r < ranks; ++r)
+      add_rows({of(r, 2), head, size, bf16}, weight.data() + r * sequence, sequence, at % size,
+               end - at, want + (at - first), scale + (at - first));
+    at = end;
   }
 }

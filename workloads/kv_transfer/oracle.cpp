@@ -3,7 +3,7 @@
 // inputs.
 #include "cuco/oracle.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "cuco/oracle_numbers.h"
 
@@ -31,17 +31,11 @@ extern "C" void cuco_oracle_reference(const cuco_shape* shape,
   const bool bf16 = shape->params[3] != 0;
   const void* x = inputs[0];
   const void* w = inputs[1 + output];
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t row = (first + i) / width;
-    const std::size_t col = (first + i) % width;
-    double sum = 0;
-    double size = 0;
-    for (std::size_t d = 0; d < model; ++d) {
-      const double product = load(x, row * model + d, bf16) * load(w, d * width + col, bf16);
-      sum += product;
-      size += std::abs(product);
-    }
-    want[i] = sum;
-    scale[i] = size;
+  for (std::size_t at = first; at < first + count;) {
+    const std::size_t row = at / width;
+    const std::size_t end = std::min(first + count, (row + 1) * width);
+    row_times_columns({x, row * model, bf16}, model, {w, at % width, bf16}, width, end - at,
+                      want + (at - first), scale + (at - first));
+    at = end;
   }
 }
