@@ -286,6 +286,7 @@ Result<void> ServedTarget::write(std::uint64_t address, std::string_view bytes) 
 
 Result<std::string> ServedTarget::read_all(wire::JudgeRead request, std::size_t bytes) {
   std::string result;
+  result.reserve(bytes);
   while (result.size() < bytes) {
     request.bytes = std::min(kChunk, bytes - result.size());
     CUCO_TRY_ASSIGN(const wire::Frame frame,
