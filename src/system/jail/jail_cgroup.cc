@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <map>
@@ -50,14 +51,18 @@ std::optional<std::uint64_t> number_in(const Path& file) {
   return value;
 }
 
-/// The value after `key` in a file of "key value" lines; 0 if it is not there.
-std::uint64_t counter_in(const Path& file, std::string_view key) {
-  const std::string text = text_of(file);
-  for (const std::string_view line : split(text, '\n')) {
-    const auto words = split(line, ' ');
-    if (words.size() != 2 || words[0] != key) continue;
+/// The value after `key` in a file of "key value" lines; 0 if it is not there. The file is read
+/// many times a second, so it stays open.
+std::uint64_t counter_in(const Fd& file, std::string_view key) {
+  std::array<char, 4096> buffer;
+  const ssize_t size = retry([&] { return ::pread(file.get(), buffer.data(), buffer.size(), 0); });
+  std::string_view rest(buffer.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (!line.starts_with(key) || line.substr(key.size(), 1) != " ") continue;
     std::uint64_t value = 0;
-    std::from_chars(words[1].data(), words[1].data() + words[1].size(), value);
+    std::from_chars(line.data() + key.size() + 1, line.data() + line.size(), value);
     return value;
   }
   return 0;
@@ -131,6 +136,14 @@ void sweep(const Path& parent) {
 JobCgroups::JobCgroups(std::uint64_t memory, std::uint32_t processes) {
   make_v2(memory, processes);
   make_v1(memory, processes);
+  const auto opened = [](const Path& file) {
+    return Fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  };
+  if (!memory_by_.empty()) {
+    const bool v2 = memory_by_ == "cgroup v2";
+    memory_events_ = opened(memory_group_ / (v2 ? "memory.events" : "memory.oom_control"));
+  }
+  if (!processes_by_.empty()) processes_events_ = opened(processes_group_ / "pids.events");
 }
 
 std::optional<Path> JobCgroups::make_group(const Path& parent) {
@@ -206,14 +219,11 @@ void JobCgroups::kill() const {
 }
 
 std::uint64_t JobCgroups::oom_kills() const {
-  if (memory_by_.empty()) return 0;
-  const bool v2 = memory_by_ == "cgroup v2";
-  return counter_in(memory_group_ / (v2 ? "memory.events" : "memory.oom_control"), "oom_kill");
+  return memory_by_.empty() ? 0 : counter_in(memory_events_, "oom_kill");
 }
 
 std::uint64_t JobCgroups::refused_forks() const {
-  if (processes_by_.empty()) return 0;
-  return counter_in(processes_group_ / "pids.events", "max");
+  return processes_by_.empty() ? 0 : counter_in(processes_events_, "max");
 }
 
 std::optional<std::uint64_t> JobCgroups::peak_memory() const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "system/jobs/job.h"
+#include "system/os/fd.h"
 #include "system/os/files.h"
 
 namespace cuco::system::jail {
@@ -47,6 +48,8 @@ class JobCgroups {
   std::vector<Path> groups_;
   Path memory_group_;
   Path processes_group_;
+  Fd memory_events_;
+  Fd processes_events_;
   Path kill_file_;
   std::string memory_by_;
   std::string processes_by_;
