@@ -74,7 +74,11 @@ void exec_copy(Warp& w, const Op& op) {
     const auto target = static_cast<std::uint32_t>(
         (is_narrow ? w.slots<std::uint32_t>(op.b)[l] : w.slots<std::uint64_t>(op.b)[l]) + op.list);
     // Addresses are checked when the copy is issued: the trap names this instruction.
-    if (sizes[l] != 0 && lane_memory(w, op, aux.space, l, sources[l], aux.bytes) == nullptr) return;
+    if (sizes[l] != 0) {
+      const std::byte* from = lane_memory(w, op, aux.space, l, sources[l], aux.bytes);
+      if (from == nullptr) return;
+      __builtin_prefetch(from);  // It is read when somebody waits for it.
+    }
     if (lane_memory(w, op, Space::Shared, l, target, aux.bytes) == nullptr) return;
     w.async.push_back({.op = &op,
                        .group = kUncommitted,
