@@ -46,6 +46,43 @@ std::array<const Slot<T>*, 8> registers(const Warp& w, const Ref* refs, unsigned
 
 // ---- f16, bf16, tf32
 
+/// All the bits of the registers, together.
+std::uint32_t bits_of(const std::uint32_t* const* registers, unsigned count) {
+  std::uint32_t bits = 0;
+  for (unsigned i = 0; i < count && bits == 0; ++i) {
+    for (unsigned l = 0; l < kLanes; ++l)
+      bits |= registers[i][l];
+  }
+  return bits;
+}
+
+/// Does a pair of 16-bit numbers have the highest exponent: infinite, or no number?
+bool has_infinite(const std::uint32_t* const* registers, unsigned count, std::uint32_t exponent) {
+  std::uint32_t found = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    for (unsigned l = 0; l < kLanes; ++l) {
+      const std::uint32_t low = registers[i][l] & exponent;
+      const std::uint32_t high = registers[i][l] >> 16U & exponent;
+      found |= static_cast<std::uint32_t>(low == exponent) |
+               static_cast<std::uint32_t>(high == exponent);
+    }
+  }
+  return found != 0;
+}
+
+/// Is the product zero, and nothing to add it to? Tiles that are larger than the matrix are filled
+/// up with zeros.
+template <FactorKind Kind>
+bool is_nothing(const std::uint32_t* const* a,
+                const std::uint32_t* const* b,
+                const std::uint32_t* const* c,
+                const Shape& shape) {
+  if (Kind == FactorKind::Tf32) return false;
+  constexpr std::uint32_t kExponent = Kind == FactorKind::F16 ? 0x7C00 : 0x7F80;
+  return bits_of(a, shape.a) == 0 && bits_of(c, shape.c) == 0 &&
+         !has_infinite(b, shape.b, kExponent);
+}
+
 template <FactorKind Kind, unsigned Depth, bool HalfAccumulator>
 void exec_float(Warp& w, const Op& op) {
   if (w.meet(op, op.d) == 0) return;
@@ -54,6 +91,14 @@ void exec_float(Warp& w, const Op& op) {
   const auto ra = registers<std::uint32_t>(w, refs, shape.a);
   const auto rb = registers<std::uint32_t>(w, refs + shape.a, shape.b);
   const auto rc = registers<std::uint32_t>(w, refs + shape.a + shape.b, shape.c);
+  if (is_nothing<Kind>(ra.data(), rb.data(), rc.data(), shape)) {
+    for (unsigned i = 0; i < shape.c; ++i) {
+      detail::store_lanes<std::uint32_t>(
+          w.slots<std::uint32_t>(refs[shape.a + shape.b + shape.c + i]), w.active,
+          [](unsigned) { return 0U; });
+    }
+    return;
+  }
   if (w.sm->timing->native_tensor) {
     alignas(32) std::array<float, 16 * Depth> values_a;
     alignas(32) std::array<float, Depth * 8> values_b;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensor cores with the CPU's arithmetic: other rounding, the same products and the same time.
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
@@ -30,8 +33,8 @@ std::string list(const char* name, unsigned count) {
   return text + "}";
 }
 
-/// test(in, out): eight words of a lane in, its accumulator out, starting from ones.
-std::string kernel(const Kind& kind) {
+/// test(in, out): eight words of a lane in, its accumulator out, starting from ones, or zeros.
+std::string kernel(const Kind& kind, bool from_ones) {
   const unsigned sums = kind.half ? 2 : 4;
   const char* sum_type = kind.half ? "f16" : "f32";
   std::string text =
@@ -43,7 +46,10 @@ std::string kernel(const Kind& kind) {
       "  ld.global.v4.u32 {%a0, %a1, %a2, %a3}, [%d2];\n"
       "  ld.global.v4.u32 {%b0, %b1, %b2, %b3}, [%d2+16];\n";
   for (unsigned i = 0; i < 4; ++i)
-    text += fmt::format("  mov.b32 %c{}, 0x{};\n", i, kind.half ? "3C003C00" : "3F800000");
+    text += fmt::format("  mov.b32 %c{}, 0x{};\n", i,
+                        !from_ones  ? "0"
+                        : kind.half ? "3C003C00"
+                                    : "3F800000");
   for (int turn = 0; turn < 3; ++turn) {
     text += fmt::format("  mma.sync.aligned.{}.row.col.{}.{}.{}.{} {}, {}, {}, {};\n", kind.shape,
                         sum_type, kind.type, kind.type, sum_type, list("c", sums),
@@ -66,13 +72,17 @@ struct Products {
 
 class NativeTensor : public testing::TestWithParam<Kind> {
  protected:
-  static Products multiply(bool native) {
+  using Words = std::vector<std::uint32_t>;
+  /// Numbers of both signs; `change` does what else there is to do to them.
+  static Products multiply(bool native,
+                           bool from_ones = true,
+                           const std::function<void(Words&)>& change = {}) {
     hardware::GpuDescription gpu = *hardware::load_gpu_description("h200", CUCO_SOURCE_DIR);
     gpu.native_tensor = native;
-    auto harness = Harness::load(kernel(GetParam()), gpu);
+    auto harness = Harness::load(kernel(GetParam(), from_ones), gpu);
     EXPECT_TRUE(harness) << harness.error().message();
     Rng rng(7);
-    std::vector<std::uint32_t> in(32 * 8);
+    Words in(32 * 8);
     const std::string type = GetParam().type;
     for (std::uint32_t& word : in) {
       // Numbers of both signs between 0.5 and 2; pairs of them, or one of tf32.
@@ -81,6 +91,7 @@ class NativeTensor : public testing::TestWithParam<Kind> {
              : type == "bf16" ? 0x3F00'3F00U | (bits & 0x80FF'80FFU)
                               : 0x3F00'0000U | (bits & 0x80FF'FFFFU);
     }
+    if (change) change(in);
     const Address from = (*harness)->upload<std::uint32_t>(in);
     const Address to = (*harness)->allocate(512);
     const auto result = (*harness)->run("test", {.block = {32, 1, 1}}, from, to);
@@ -104,6 +115,32 @@ TEST_P(NativeTensor, GivesTheSameProductsInTheSameTime) {
   }
   // Sums of up to 48 products of up to 4; of f16, the last place of a sum of 64 is 1/16.
   EXPECT_LT(largest, half ? 0.2 : 1e-4);
+}
+
+/// The factors that a lane has of A are its first four words, of B the others.
+void clear_a(std::vector<std::uint32_t>& in) {
+  for (std::size_t i = 0; i < in.size(); i += 8)
+    std::fill_n(in.begin() + static_cast<std::ptrdiff_t>(i), 4, 0);
+}
+
+TEST_P(NativeTensor, MakesNothingOfZeros) {
+  for (const bool native : {false, true})
+    EXPECT_THAT(multiply(native, false, clear_a).words, testing::Each(0));
+}
+
+TEST_P(NativeTensor, MakesNoNumberOfZerosTimesInfinity) {
+  const std::string type = GetParam().type;
+  const std::uint32_t infinite = type == "f16" ? 0x7C00 : type == "bf16" ? 0x7F80 : 0x7F80'0000;
+  const auto words = multiply(true, false, [&](std::vector<std::uint32_t>& in) {
+                       clear_a(in);
+                       in[4] = infinite;  // in the first column of B
+                     }).words;
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    const std::uint32_t first = words[4 * lane];
+    const bool is_number =
+        GetParam().half ? (first & 0x7FFFU) <= 0x7C00U : (first & 0x7FFF'FFFFU) <= 0x7F80'0000U;
+    EXPECT_EQ(is_number, lane % 4 != 0) << lane << " " << first;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds,
