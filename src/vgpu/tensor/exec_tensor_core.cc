@@ -238,6 +238,12 @@ inline void finish_row(__m256i even, __m256i odd, const Row& row, float* d) {
                            _mm256_extractf128_ps(row.unit, 1)));
 }
 
+/// Of two numbers that are not negative. NaN (0 x inf) is the largest, as its bits are;
+/// _mm256_max_ps() would forget it.
+inline __m256 larger(__m256 a, __m256 b) {
+  return _mm256_castsi256_ps(_mm256_max_epu32(_mm256_castps_si256(a), _mm256_castps_si256(b)));
+}
+
 /// Two rows at once: every number of B is loaded once for both.
 template <unsigned Depth>
 bool quick_rows(const float* av, const float* ap, const FactorsB& b, const float* c, float* d) {
@@ -248,8 +254,8 @@ bool quick_rows(const float* av, const float* ap, const FactorsB& b, const float
 #pragma GCC unroll 16
   for (unsigned k = 0; k < Depth; ++k) {
     const __m256 power = _mm256_load_ps(b.power.data() + k * kColumns);
-    top0 = _mm256_max_ps(top0, _mm256_mul_ps(_mm256_broadcast_ss(ap + k), power));
-    top1 = _mm256_max_ps(top1, _mm256_mul_ps(_mm256_broadcast_ss(ap + Depth + k), power));
+    top0 = larger(top0, _mm256_mul_ps(_mm256_broadcast_ss(ap + k), power));
+    top1 = larger(top1, _mm256_mul_ps(_mm256_broadcast_ss(ap + Depth + k), power));
   }
   Row row0;
   Row row1;

@@ -131,15 +131,17 @@ TEST_P(NativeTensor, MakesNothingOfZeros) {
 TEST_P(NativeTensor, MakesNoNumberOfZerosTimesInfinity) {
   const std::string type = GetParam().type;
   const std::uint32_t infinite = type == "f16" ? 0x7C00 : type == "bf16" ? 0x7F80 : 0x7F80'0000;
-  const auto words = multiply(true, false, [&](std::vector<std::uint32_t>& in) {
-                       clear_a(in);
-                       in[4] = infinite;  // in the first column of B
-                     }).words;
-  for (std::size_t lane = 0; lane < 32; ++lane) {
-    const std::uint32_t first = words[4 * lane];
-    const bool is_number =
-        GetParam().half ? (first & 0x7FFFU) <= 0x7C00U : (first & 0x7FFF'FFFFU) <= 0x7F80'0000U;
-    EXPECT_EQ(is_number, lane % 4 != 0) << lane << " " << first;
+  for (const bool native : {false, true}) {
+    const auto words = multiply(native, false, [&](std::vector<std::uint32_t>& in) {
+                         clear_a(in);
+                         in[4] = infinite;  // in the first column of B
+                       }).words;
+    for (std::size_t lane = 0; lane < 32; ++lane) {
+      const std::uint32_t first = words[4 * lane];
+      const bool is_number =
+          GetParam().half ? (first & 0x7FFFU) <= 0x7C00U : (first & 0x7FFF'FFFFU) <= 0x7F80'0000U;
+      EXPECT_EQ(is_number, lane % 4 != 0) << native << " " << lane << " " << first;
+    }
   }
 }
 
