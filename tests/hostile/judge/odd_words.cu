@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tries: crashes with words that draw a verdict on the terminal and are no text
 // verdict: crashed
-// because: rank 0 exited with 3
+// because: exited with 3
 // cuco: evolve begin host
 
 // common: state
