@@ -17,12 +17,12 @@ void SharedRaces::reset(std::uint32_t bytes, unsigned warps) {
   warps_ = warps;
   lanes_.reset();
   for (const auto& [key, kept] : kept_)
-    rows_[(key & kRowKey) != 0 ? key & ~kRowKey : key / kRow].has_kept = false;
+    row_of_kept(key).has_kept = false;
   kept_.clear();
 }
 
 void SharedRaces::keep_readers(unsigned warp,
-                               std::uint32_t key,
+                               std::uint64_t key,
                                std::uint32_t readers,
                                std::uint32_t epoch,
                                std::uint32_t site) {
@@ -33,21 +33,29 @@ void SharedRaces::keep_readers(unsigned warp,
   kept.site = site;
   for (; unknown != 0; unknown &= unknown - 1)
     kept.epochs[static_cast<unsigned>(std::countr_zero(unknown))] = epoch;
-  rows_[(key & kRowKey) != 0 ? key & ~kRowKey : key / kRow].has_kept = true;
+  row_of_kept(key).has_kept = true;
 }
 
-unsigned SharedRaces::kept_reader(unsigned warp, std::uint32_t word, std::uint32_t* site) const {
+unsigned SharedRaces::kept_reader(unsigned warp,
+                                  std::uint32_t word,
+                                  unsigned mask,
+                                  std::uint32_t* site) const {
   if (!rows_[word / kRow].has_kept) return kMaxWarps;
-  for (const std::uint32_t key : {word, kRowKey | word / kRow}) {
+  const auto reader_of = [&](std::uint64_t key) {
     const auto found = kept_.find(key);
-    if (found == kept_.end()) continue;
+    if (found == kept_.end()) return kMaxWarps;
     for (unsigned other = 0; other < warps_; ++other) {
       if (other == warp || order_->known(warp, other) >= found->second.epochs[other]) continue;
       *site = found->second.site;
       return other;
     }
+    return kMaxWarps;
+  };
+  unsigned reader = reader_of(kept_key(kRowKey | word / kRow, 0xF));
+  for (unsigned bytes = 1; bytes <= 0xF && reader == kMaxWarps; ++bytes) {
+    if ((bytes & mask) != 0) reader = reader_of(kept_key(word, bytes));
   }
-  return kMaxWarps;
+  return reader;
 }
 
 std::uint32_t SharedRaces::floor_of(unsigned warp) const {
@@ -269,7 +277,8 @@ void SharedRaces::write(const Access& access, const Report& report) {
         reported = true;
       }
       if (std::uint32_t site = 0; !reported && row.has_kept) {
-        const unsigned reader = kept_reader(warp, static_cast<std::uint32_t>(i), &site);
+        const unsigned reader =
+            kept_reader(warp, static_cast<std::uint32_t>(i), access.mask, &site);
         if (reader != kMaxWarps) {
           report({Conflict::Kind::Warps, offset, reader, 0, site, false});
           reported = true;
@@ -333,7 +342,7 @@ void SharedRaces::atomic(unsigned warp,
     report({Conflict::Kind::Warps, 4 * index, static_cast<unsigned>(std::countr_zero(others)), 0,
             word.read_site, false});
   } else if (std::uint32_t kept = 0; row.has_kept) {
-    const unsigned reader = kept_reader(warp, index, &kept);
+    const unsigned reader = kept_reader(warp, index, 0xF, &kept);
     if (reader != kMaxWarps) report({Conflict::Kind::Warps, 4 * index, reader, 0, kept, false});
   }
   strong_write(warp, index, site);

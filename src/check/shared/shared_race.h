@@ -153,13 +153,25 @@ class SharedRaces {
     std::uint32_t site = 0;
   };
   static constexpr std::uint32_t kRowKey = 1U << 31U;  ///< Readers of whole rows.
+  /// Bytes of a word are kept apart: flags that take turns may share one.
+  [[nodiscard]] static std::uint64_t kept_key(std::uint32_t place, unsigned mask) {
+    return std::uint64_t{mask} << 32U | place;
+  }
   void keep_readers(unsigned warp,
-                    std::uint32_t key,
+                    std::uint64_t key,
                     std::uint32_t readers,
                     std::uint32_t epoch,
                     std::uint32_t site);
-  /// Of the word: one whom the warp does not know to be done; its number, or kMaxWarps.
-  [[nodiscard]] unsigned kept_reader(unsigned warp, std::uint32_t word, std::uint32_t* site) const;
+  /// Of these bytes of the word: one whom the warp does not know to be done; its number, or
+  /// kMaxWarps.
+  [[nodiscard]] unsigned kept_reader(unsigned warp,
+                                     std::uint32_t word,
+                                     unsigned mask,
+                                     std::uint32_t* site) const;
+  [[nodiscard]] Row& row_of_kept(std::uint64_t key) {
+    const auto place = static_cast<std::uint32_t>(key);
+    return rows_[(place & kRowKey) != 0 ? place & ~kRowKey : place / kRow];
+  }
   /// Of the first word of a row of the access.
   [[nodiscard]] static std::uint8_t lane_of(const Access& access, std::size_t word) {
     return static_cast<std::uint8_t>(
@@ -225,7 +237,8 @@ class SharedRaces {
   std::uint32_t all_words_ = 0;
   std::vector<Word> words_;
   std::vector<Row> rows_;
-  std::unordered_map<std::uint32_t, Kept> kept_;  ///< By word, or kRowKey and the row. Few.
+  /// By word, or kRowKey and the row, and bytes. Few.
+  std::unordered_map<std::uint64_t, Kept> kept_;
   LaneOrder lanes_;
 };
 
@@ -300,8 +313,8 @@ class SharedRaces::QuickReader {
     // Only readers of one epoch are in one number: with it for all, others would seem too late.
     const bool known = row.read_epoch == epoch_;
     if (!known && (row.readers & ~bit_) != 0) [[unlikely]] {
-      races_.keep_readers(warp_, kRowKey | static_cast<std::uint32_t>(&row - rows_), row.readers,
-                          row.read_epoch, row.read_site);
+      races_.keep_readers(warp_, kept_key(kRowKey | static_cast<std::uint32_t>(&row - rows_), 0xF),
+                          row.readers, row.read_epoch, row.read_site);
     }
     const bool alike = row.read_lane == lane && row.read_lane_words == lane_words;
     row.readers = (known ? row.readers : 0) | bit_;
@@ -336,8 +349,9 @@ class SharedRaces::QuickReader {
   void note(Word& word, std::uint32_t site, unsigned lane, unsigned mask = 0xF) const {
     const bool known = word.read_epoch == epoch_ && word.readers != 0;
     if (!known && (word.readers & ~bit_) != 0) [[unlikely]] {
-      races_.keep_readers(warp_, static_cast<std::uint32_t>(&word - words_), word.readers,
-                          word.read_epoch, word.read_site);
+      races_.keep_readers(warp_,
+                          kept_key(static_cast<std::uint32_t>(&word - words_), word.read_mask),
+                          word.readers, word.read_epoch, word.read_site);
     }
     if (!known) word.read_phase = ~phase_;
     note_lane(word, phase_, lane, mask);

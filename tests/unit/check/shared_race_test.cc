@@ -81,6 +81,36 @@ TEST_F(SharedRaceTest, WhoReadsInAnEpochOfItsOwnDoesNotSpeakForOthers) {
   }
 }
 
+TEST_F(SharedRaceTest, BytesOfAWordThatTakeTurnsAreKeptApart) {
+  order.reset();
+  races.reset(4096, 4);
+  const auto touch = [&](unsigned warp, unsigned byte, bool writes) {
+    const SharedRaces::Access access{.warp = warp,
+                                     .first = 5,
+                                     .count = 1,
+                                     .site = 40 + warp,
+                                     .mask = static_cast<std::uint8_t>(1U << byte)};
+    writes ? races.write(access, report) : races.read(access, report);
+  };
+  // bool ends[2]: what a round wrote is read while the next one writes the other.
+  touch(0, 0, true);
+  meet(0xF);
+  for (unsigned round = 0; round < 4; ++round) {
+    (void)order.publish(1);  // no longer in step with the others
+    touch(1, round % 2, false);
+    touch(2, round % 2, false);
+    touch(0, 1 - round % 2, true);
+    touch(3, round % 2, false);
+    meet(0xF);
+  }
+  EXPECT_EQ(count, 0);
+  (void)order.publish(1);
+  touch(1, 0, false);
+  touch(2, 0, false);
+  touch(0, 0, true);
+  EXPECT_EQ(count, 1);
+}
+
 TEST_F(SharedRaceTest, LanesThatStoreOverEachOtherMeetFirst) {
   const auto row = [&](unsigned lane, std::uint32_t site) {
     // Not from a row's beginning: word by word.
