@@ -60,10 +60,9 @@ bool ends_block(const ptx::Instruction& instruction) {
 
 /// By how much the number grows in each turn by which the branch goes on; 0: not by a constant.
 std::int64_t step_of(const ptx::Function& function, std::size_t begin, std::size_t branch) {
-  using Kind = ptx::Operand::Kind;
   const std::span loop = std::span(function.instructions).subspan(begin, branch - begin);
   const auto writes = [](const ptx::Instruction& in, std::uint32_t reg) {
-    return !in.operands.empty() && in.operands[0].kind == Kind::Register &&
+    return !in.operands.empty() && in.operands[0].kind == ptx::Operand::Kind::Register &&
            in.operands[0].index == reg;
   };
   const ptx::Instruction& end = function.instructions[branch];
@@ -72,10 +71,10 @@ std::int64_t step_of(const ptx::Function& function, std::size_t begin, std::size
   });
   if (!end.guarded || test == loop.end()) return 0;
   for (const ptx::Operand& tested : test->operands) {
-    if (tested.kind != Kind::Register || tested.index == end.guard) continue;
+    if (tested.kind != ptx::Operand::Kind::Register || tested.index == end.guard) continue;
     const auto step = std::ranges::find_if(loop, [&](const ptx::Instruction& in) {
       return in.opcode == ptx::Opcode::Add && writes(in, tested.index) &&
-             in.operands.back().kind == Kind::Integer;
+             in.operands.back().kind == ptx::Operand::Kind::Integer;
     });
     if (step != loop.end()) return static_cast<std::int64_t>(step->operands.back().value);
   }
