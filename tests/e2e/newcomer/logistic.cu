@@ -45,7 +45,10 @@ class DeviceArray {
     cudaMemcpy(to.data(), data_, count_ * sizeof(T), cudaMemcpyDeviceToHost) || "download";
     return to;
   }
-  void clear() { cudaMemset(data_, 0, count_ * sizeof(T)) || "clear"; }
+  void clear() {
+    cudaMemset(data_, 0, count_ * sizeof(T)) || "clear";
+    cudaDeviceSynchronize() || "clear";  // streams that do not block do not wait for the fill
+  }
   T* get() const { return data_; }
   size_t size() const { return count_; }
 
