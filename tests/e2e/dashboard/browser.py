@@ -35,13 +35,15 @@ screenshots.mkdir(exist_ok=True)
 
 with tempfile.TemporaryDirectory() as root:
     runs = make_demo(CUCO, root)
+    shown = json.loads(subprocess.run([CUCO, "--json", "show", "demo"], cwd=root, check=True, capture_output=True).stdout)
+    best, count = shown["best"], len(shown["candidates"])
     subprocess.run([CUCO, "report", "demo", "--no-timeline", "-o", "report.html"], cwd=root, check=True, capture_output=True)
     for name in ("0002", "0003"):
         shutil.copytree(runs / "demo", runs / name)
     live, large, hostile = (Run(runs / name) for name in ("0001", "0002", "0003"))
     kept = json.loads((HERE / "timeline.json").read_text())
     (runs / "demo" / "timelines").mkdir()
-    for number in (4, 2):
+    for number in (best, 2):
         (runs / "demo" / "timelines" / f"{number}.json").write_text(json.dumps({**kept, "candidate": number}))
     live.hold()
     large.add(10_000)
@@ -51,13 +53,13 @@ with tempfile.TemporaryDirectory() as root:
         large.profile(number, number % 100 / 100)
     large.database.execute("COMMIT")
     nasty = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
-    hostile.append("exchanged", {"decision": 12, "exchange": {
+    hostile.append("exchanged", {"decision": count, "exchange": {
         "question": "q", "provider": nasty, "model": nasty, "role": nasty, "prompt": nasty, "answer": nasty, "prompt_tokens": 1,
         "answer_tokens": 1, "cached_tokens": 0, "reasoning_tokens": 0, "lost_tokens": 0, "dollars": 0.5, "answered_by": "", "seconds": 1.0}})
     hostile.add(because=nasty, directive=nasty, island=nasty, text=nasty, verdict="wrong-result", seconds=0)
     with Server(CUCO, root) as server:
-        node = subprocess.Popen(["node", "pages.mjs", server.url, str(screenshots), f"{root}/report.html"], cwd=work,
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        node = subprocess.Popen(["node", "pages.mjs", server.url, str(screenshots), f"{root}/report.html", str(best), str(count)],
+                                cwd=work, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         timer = threading.Timer(200, node.kill)
         timer.start()
         for line in node.stdout:  # the browser asks for what happens in the run, and then watches it
