@@ -151,12 +151,12 @@ def shows_a_real_search(folder):
 
 
 def shows_a_real_judgement(folder):
-    words = ("judge", "--fidelity", "quick", f"{WORKLOADS}/silu_and_mul", f"{WORKLOADS}/silu_and_mul/program.cu")
+    words = ("judge", "--fidelity", "standard", f"{WORKLOADS}/silu_and_mul", f"{WORKLOADS}/silu_and_mul/program.cu")
     played = Played(folder, 100, 30, words=words)
-    played.read_until("judging program.cu · silu_and_mul · quick", 300)
+    played.read_until("judging program.cu · silu_and_mul · standard", 300)
     played.read_until(None, 300)
     assert os.waitstatus_to_exitcode(played.end()) == 0, played.text[-3000:]
-    assert re.search(r"judging program.cu · silu_and_mul · quick  \S+ \d+/\d+", COLOUR.sub("", played.text)), played.text[-3000:]
+    assert re.search(r"judging program.cu · silu_and_mul · standard  \S+ \d+/\d+", COLOUR.sub("", played.text)), played.text[-3000:]
     shown = screen(played.text, 100, 30)
     assert not any("judging" in one for one in shown), shown
 

@@ -38,6 +38,10 @@ def check(program, fidelity, root):
     events = json.loads(trace.read_text())["traceEvents"]
     assert not any(event.get("cat") == "collective" for event in events), program
     assert any(event.get("cat") == "kernel" for event in events)
+    if which == "--all":
+        watched = subprocess.run([CUCO, "run", "--ranks", "4", "--check", "--schedules", "20",
+                                  folder / program.name], capture_output=True, text=True)
+        assert watched.returncode == 0 and "FAIL" not in watched.stdout, (watched.stdout, watched.stderr)
     return f"{answer['seed_seconds'] / answer['seconds']:.2f}x"
 
 
