@@ -331,14 +331,6 @@ void Checker::publish(
   races_.access(found->second.actor, access);
 }
 
-ClockPtr Checker::writer_knowledge(Address address) {
-  const Stamp stamp = races_.last_write(address);
-  ClockPtr known = races_.clock_of(stamp);
-  // What the writer does from here on is not part of it.
-  if (stamp.actor != kNoActor && races_.clock(stamp.actor)) (void)races_.publish(stamp.actor);
-  return known;
-}
-
 Site Checker::writer_site(Address address) {
   const Stamp stamp = races_.last_write(address);
   return stamp.actor == kNoActor ? Site{} : describe(stamp.site, stamp.actor, stamp.lane);

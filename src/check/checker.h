@@ -127,8 +127,6 @@ class Checker final : public vgpu::AccessObserver {
   /// `value`.
   void publish(
       WorkId work, Address address, std::uint32_t bytes, std::uint64_t added, std::uint64_t value);
-  /// What whoever wrote the address last had done by then; for those who found it there.
-  [[nodiscard]] ClockPtr writer_knowledge(Address address);
   /// The place from which the address was written last.
   [[nodiscard]] Site writer_site(Address address);
   /// The bytes arrive: write(to), with what was uninitialised at `from` still so.

@@ -213,7 +213,8 @@ void Checker::explain_put(const Race& race, ActorId actor, Finding& finding) {
       finding.message = "a put sends bytes that are not known to be written yet";
       finding.hint =
           "order the producer before the put: a barrier of the block (the put's own "
-          "group, ncclCoopCta), a grid barrier, or the stream";
+          "group, ncclCoopCta), a grid barrier, or the stream; a put whose last argument is "
+          "cuda::thread_scope_system releases nothing itself (NCCL 2.28.9): its thread does before";
     } else {
       finding.kind = Kind::SourceReuse;
       finding.message =

@@ -178,8 +178,9 @@ class RaceDetector {
   [[nodiscard]] Stamp last_write(Address address);
   /// Those who read it since: actor 0, if there were none.
   [[nodiscard]] std::array<Stamp, 2> last_reads(Address address);
-  /// What the writer knows now, and its own epoch.
-  [[nodiscard]] ClockPtr clock_of(const Stamp& stamp) const;
+  /// What the last write to the address tells a device that finds it there: what came before its
+  /// kernel, and what the thread that wrote has released for the whole system.
+  [[nodiscard]] ClockPtr released_with(Address address);
 
   /// Does the clock know that the actor is done?
   [[nodiscard]] bool knows(const ClockPtr& clock, ActorId actor) const {
@@ -257,6 +258,8 @@ class RaceDetector {
   };
 
   Page& page(Address address);
+  /// What the writer knows now, and its own epoch.
+  [[nodiscard]] ClockPtr clock_of(const Stamp& stamp) const;
   [[nodiscard]] Me me_of(ActorId actor);
   [[nodiscard]] bool happened_before(const Stamp& stamp, Me& me) const;
   [[nodiscard]] bool came_before_kernel(const Stamp& stamp, const Group& group) const;

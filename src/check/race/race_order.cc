@@ -307,6 +307,21 @@ ByScope RaceDetector::meet(const ByScope& a, const ByScope& b) const {
   return both;
 }
 
+// As of a flag that the thread raises with relaxed order, for a reader whose acquire is a fence.sc.
+ClockPtr RaceDetector::released_with(Address address) {
+  const Stamp stamp = last_write(address);
+  if (stamp.actor == kNoActor) return nullptr;
+  const Group& group = groups_[group_of_[stamp.actor]];
+  if (group.order == nullptr) return clock_of(stamp);  // Not by a kernel, or by one that is over.
+  Me me = me_of(stamp.actor);
+  const std::uint32_t lanes = stamp.lane < kLanes ? 1U << stamp.lane : kAllLanes;
+  open_releases(me, lanes);
+  constexpr std::size_t kSystem = 2;
+  const Fences& fences = me.live.fences;
+  const ClockPtr fenced = Clock::join(fences.fenced[kSystem].of(lanes), fences.sequential[kSystem]);
+  return Clock::join(group.start, fenced);
+}
+
 void RaceDetector::take(ActorId actor, ByScope& from, Scope scope) {
   for (std::size_t i = 0; i <= level(scope); ++i) {
     if (from[i]) learn(actor, std::exchange(from[i], nullptr));

@@ -149,7 +149,8 @@ GinNic::Ring::Posted GinNic::begin_check(const Ring& ring,
   info.device = static_cast<std::uint32_t>(team_->clique->device_of(rank_));
   info.chain = ring.chain;
   info.operation = std::uint64_t{ring.seen} + 1;
-  info.start = services_.check->checker.writer_knowledge(slot);
+  // A descriptor is a plain store: the NIC knows what its thread has released, not what it knows.
+  info.start = services_.check->checker.races().released_with(slot);
   info.call = posted.site;
   check::PutRecord put;
   put.from = rank_;

@@ -6,6 +6,11 @@
 // CASE read_after_relaxed_wait unordered-read --topology ib2x1
 // CASE put_before_producer_is_done unordered-read --topology ib2x1
 // CASE put_after_barrier none --topology ib2x1
+// CASE put_released_for_the_device unordered-read --topology ib2x1
+// CASE put_released_early unordered-read --topology ib2x1
+// CASE put_released_by_others unordered-read --topology ib2x1
+// CASE put_released_for_the_system none --topology ib2x1
+// CASE put_released_by_all none --topology ib2x1
 // CASE source_reused source-reuse --topology ib2x1
 // CASE source_reused_after_flush none --topology ib2x1
 // CASE source_reused_after_counter none --topology ib2x1
@@ -30,6 +35,10 @@ constexpr size_t kSource = 0;
 constexpr size_t kTarget = 4 * kBytes;
 constexpr size_t kWindow = 16 * kBytes;
 
+/// Who releases the source for the NIC, and how far. NCCL 2.28.9 leaves its own release out where the
+/// last argument of a put is cuda::thread_scope_system.
+enum class Release { ByPut, Device, Early, ByOthers, System, ByAll };
+
 struct Plan {
   bool wait = true;
   bool relaxed = false;
@@ -38,6 +47,7 @@ struct Plan {
   bool counter = false;
   bool reuse = false;
   bool produce = true;
+  Release release = Release::ByPut;
   int puts = 1;
   int signal = 0;
   int waited_signal = 0;
@@ -51,9 +61,21 @@ __global__ void exchange(ncclDevComm comm, ncclWindow_t window, Plan plan, float
   float* source = static_cast<float*>(ncclGetLocalPointer(window, kSource));
   float* target = static_cast<float*>(ncclGetLocalPointer(window, kTarget));
   if (comm.rank == 0) {
+    constexpr auto kSystem = cuda::thread_scope_system;
+    if (plan.release == Release::Early) __threadfence_system();
     if (plan.produce) source[threadIdx.x] = threadIdx.x;
+    if (plan.release == Release::Device) __threadfence();
+    if (plan.release == Release::ByAll) __threadfence_system();
+    if (plan.release == Release::ByOthers && threadIdx.x != 0)
+      cuda::atomic_thread_fence(cuda::memory_order_release, kSystem);
     if (plan.barrier) __syncthreads();
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 0 && plan.release != Release::ByPut) {
+      if (plan.release == Release::System)
+        cuda::atomic_thread_fence(cuda::memory_order_release, kSystem);
+      gin.put(ncclTeamWorld(comm), 1, window, plan.offset, window, kSource, kBytes,
+              ncclGin_SignalInc{0}, ncclGin_None{}, ncclCoopThread{}, ncclGin_None{}, kSystem,
+              kSystem);
+    } else if (threadIdx.x == 0) {
       for (int i = 0; i < plan.puts; ++i) {
         const size_t part = kBytes / plan.puts;
         if (plan.counter) {
@@ -143,6 +165,16 @@ int main(int argc, char** argv) {
     everywhere(plan);
   }
   if (run.is("put_after_barrier")) everywhere(plan);
+  const auto with_release = [&](const char* name, Release release) {
+    if (!run.is(name)) return;
+    plan.release = release;
+    everywhere(plan);
+  };
+  with_release("put_released_for_the_device", Release::Device);
+  with_release("put_released_early", Release::Early);
+  with_release("put_released_by_others", Release::ByOthers);
+  with_release("put_released_for_the_system", Release::System);
+  with_release("put_released_by_all", Release::ByAll);
   if (run.is("source_reused")) {
     plan.reuse = true;
     everywhere(plan);

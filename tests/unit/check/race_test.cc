@@ -396,6 +396,22 @@ TEST_F(LaneTest, ButFencesWithoutOneOrderOfAllAreOfTheirLanesAlone) {
   EXPECT_EQ(races, 31) << "a fence and a flag of one lane are a release of that lane";
 }
 
+// A descriptor, say: a plain store that a NIC finds.
+TEST_F(LaneTest, APlainStoreTellsADeviceWhatItsLaneHasReleasedForTheSystem) {
+  const Stamp data = detector.last_write(kData);
+  const auto tells = [&](Address slot, std::uint16_t lane) {
+    detector.access(warp, {AccessKind::Store, Order::Weak, Scope::Sys, slot, 4, 0, lane});
+    return detector.is_known(detector.released_with(slot), data);
+  };
+  detector.sync_lanes(warp);
+  EXPECT_FALSE(tells(kFlag, 0));
+  detector.fence(warp, Order::AcqRel, Scope::Gpu, 1U << 0);
+  EXPECT_FALSE(tells(kFlag + 4, 0));
+  detector.fence(warp, Order::AcqRel, Scope::Sys, 1U << 3);
+  EXPECT_FALSE(tells(kFlag + 8, 0)) << "the fence of another lane";
+  EXPECT_TRUE(tells(kFlag + 12, 3));
+}
+
 TEST_F(RaceTest, TheLastReaderOfABlockDoesNotSpeakForTheOthers) {
   BlockOrder order;
   const ActorId warps = detector.add_actors({1, 0, 1, 1}, 3, Clock::zero(), &order);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// tries: honest: puts what it has released for the system before
+// verdict: scored
+// fidelity: final
+// cuco: evolve begin preamble
+#include <cuda/atomic>
+
+#include <cuda_bf16.h>
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+#include <mma.h>
+#include <nccl.h>
+#include <nccl_device.h>
+// cuco: evolve end
+// cuco: evolve begin host
+
+// common: gin
+
+// common: released
+
+__global__ void gather(ncclDevComm comm,
+                       ncclWindow_t out,
+                       const uint4* rows,
+                       size_t bytes,
+                       unsigned long long wanted) {
+  copy_rows(comm, out, rows, bytes, comm.rank);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
+    put_rows(comm, out, bytes);
+  }
+  await_rows(comm, wanted);
+}
+
+// cuco: evolve end
