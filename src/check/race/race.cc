@@ -291,7 +291,7 @@ void RaceDetector::access(ActorId actor, const Access& access) {
   if (is_strong(access.order) && publishes && !access.goes_on) {
     if (me.lanes != 0 && !me.live.lanes.are_spoken_for_by(me.lanes))
       lane_releases_.add(actor, me.epoch(), me.lanes);
-    publish(actor);
+    end_epoch(me);
   }
 }
 
@@ -303,21 +303,30 @@ ClockPtr RaceDetector::knowledge(ActorId actor) const {
   if (group.order == nullptr) return clock;
   // What it learned at barriers of its block is kept there.
   BlockOrder::Epochs known = group.order->known(warp);
+  auto& before = group.live[warp].known;
+  if (before.all && before.clock == clock && before.epochs == known) return before.all;
+  before.clock = clock;
+  before.epochs = known;
   for (std::uint32_t& epoch : known) {
     if (epoch < group.order->base()) epoch = 0;
   }
-  return Clock::with_actors(clock, group.first, std::span(known).first(group.count));
+  before.all = Clock::with_actors(clock, group.first, std::span(known).first(group.count));
+  return before.all;
 }
 
-ClockPtr RaceDetector::publish(ActorId actor) {
-  Me me = me_of(actor);
-  ClockPtr all = Clock::with_actor(knowledge(actor), actor, me.epoch());
+void RaceDetector::end_epoch(const Me& me) {
   if (me.group.order != nullptr) {
     // The block's own order is learnt at its barriers; here only the epoch ends.
     me.group.order->end_epoch(me.warp);
   } else {
     ++me.live.epoch;
   }
+}
+
+ClockPtr RaceDetector::publish(ActorId actor) {
+  Me me = me_of(actor);
+  ClockPtr all = Clock::with_actor(knowledge(actor), actor, me.epoch());
+  end_epoch(me);
   return all;
 }
 
@@ -358,10 +367,11 @@ ClockPtr RaceDetector::told_by(Address address) {
   if (stamp.actor == kNoActor) return nullptr;
   ClockPtr told;
   if (const SyncHistory* found = flags_.at(address); found != nullptr) {
-    for (const SyncHistory::Write& write : found->writes()) {
-      for (const ClockPtr& clock : write.word.clocks)
-        told = Clock::join(told, clock);
-      for (const ClockPtr& clock : write.word.sequential)
+    SyncHistory::Word words;
+    for (const SyncHistory::Write& write : found->writes())
+      words.join(write);
+    for (const ByScope* clocks : {&words.clocks, &words.sequential}) {
+      for (const ClockPtr& clock : *clocks)
         told = Clock::join(told, clock);
     }
   }

@@ -226,6 +226,14 @@ class RaceDetector {
     bool has_touched = false;  ///< Since its lanes met.
     UnmetLanes lanes;
     Fences fences;
+    /// What the last strong store told, which the next one mostly does as well.
+    std::shared_ptr<const SyncHistory::Word> told;
+    /// knowledge(), and what it was made of.
+    struct {
+      ClockPtr all;
+      ClockPtr clock;
+      BlockOrder::Epochs epochs{};
+    } known;
   };
   struct Group {
     ActorInfo info;
@@ -282,6 +290,7 @@ class RaceDetector {
             Race::Unmet unmet);
   /// True: there was a race, which is reported.
   bool check_cell(Cell& cell, Address address, const Stamp& now, AccessKind kind, Me& me);
+  static void end_epoch(const Me& me);
   void access_page(Page& page, Address from, Address to, Stamp now, AccessKind kind, Me& me);
   void synchronise(Me& me, const Access& access);
   /// What was done to the location out of sight, and the value of the last write.

@@ -63,7 +63,7 @@ void RaceDetector::meet_on(ActorId actor, Access access) {
     if (last.value && *last.value != *access.before) found->start_over(*access.before);
   }
   synchronise(me, access);
-  if (access.kind != AccessKind::Load && releases(access.order)) publish(actor);
+  if (access.kind != AccessKind::Load && releases(access.order)) end_epoch(me);
 }
 
 void RaceDetector::synchronise(Me& me, const Access& access) {
@@ -84,7 +84,7 @@ void RaceDetector::synchronise(Me& me, const Access& access) {
   if (access.kind == AccessKind::Load || polls) return;
   if (!me.live.lanes.open.empty()) open_releases(me, me.lanes);
   SyncHistory::Write write;
-  SyncHistory::Word& word = write.word;
+  SyncHistory::Word word;
   const std::size_t reach = level(access.scope);
   for (std::size_t i = 0; i < word.clocks.size(); ++i) {
     const std::size_t to = std::min(i, reach);
@@ -94,14 +94,20 @@ void RaceDetector::synchronise(Me& me, const Access& access) {
   if (access.of_library) word.clocks[2] = Clock::join(word.clocks[2], me.group.start);
   if (releases(access.order)) {
     // The elements of a vector are in an epoch of their own.
-    const std::uint32_t epoch = me.epoch() - (access.is_element ? 1 : 0);
-    word.clocks[reach] = Clock::with_actor(knowledge(me.actor), me.actor, epoch);
+    write.own = me.epoch() - (access.is_element ? 1 : 0);
+    write.reach = static_cast<std::uint8_t>(reach);
+    word.clocks[reach] = knowledge(me.actor);
   }
   if (access.of_library) word.start = me.group.start;
   if (history == nullptr) {
-    if (is_empty(word.clocks) && is_empty(word.sequential))
+    if (write.own == 0 && is_empty(word.clocks) && is_empty(word.sequential))
       return flags_.forget(access.address, access.bytes);
     history = &flags_.add(access.address, access.bytes, access.before);
+  }
+  if (word != SyncHistory::Word()) {
+    std::shared_ptr<const SyncHistory::Word>& told = me.live.told;
+    if (!told || *told != word) told = std::make_shared<const SyncHistory::Word>(std::move(word));
+    write.word = told;
   }
   write_flag(me, *history, access, std::move(write));
 }
@@ -222,7 +228,9 @@ SyncHistory::Word RaceDetector::told_by(const SyncHistory& history,
     if ((writes >> w & 1U) == 0) continue;
     const SyncHistory::Write& write = history.writes()[w];
     const ActorInfo& writer = info(write.actor);
-    if (access.of_library) told.start = join(told.start, write.word.start);
+    static const SyncHistory::Word kNothing;
+    const SyncHistory::Word& word = write.word ? *write.word : kNothing;
+    if (access.of_library) told.start = join(told.start, word.start);
     if (!scope_includes(access.scope, reader, writer)) continue;
     const auto has_all = [&](const ClockPtr& clock) {
       return w != 0 && !write.is_delivery && clock != nullptr &&
@@ -233,11 +241,15 @@ SyncHistory::Word RaceDetector::told_by(const SyncHistory& history,
     ClockPtr& sequential = told.sequential[needed];
     const bool has_clocks = has_all(clocks);
     const bool has_sequential = has_all(sequential);
-    for (std::size_t i = 0; i < write.word.clocks.size(); ++i) {
+    for (std::size_t i = 0; i < word.clocks.size(); ++i) {
       if (!scope_includes(scope_of(i), writer, reader)) continue;
-      if (!has_clocks) clocks = join(clocks, write.word.clocks[i]);
-      if (!has_sequential) sequential = join(sequential, write.word.sequential[i]);
+      if (!has_clocks) clocks = join(clocks, word.clocks[i]);
+      if (!has_sequential) sequential = join(sequential, word.sequential[i]);
     }
+    const bool tells_own = write.own != 0 && !has_clocks &&
+                           scope_includes(scope_of(write.reach), writer, reader) &&
+                           (!clocks || !speaks_for(*clocks, write.actor));
+    if (tells_own) clocks = Clock::with_actor(clocks, write.actor, write.own);
   }
   return told;
 }

@@ -57,6 +57,16 @@ class SyncHistory::Verdicts {
   std::vector<std::uint64_t> wanted_;
 };
 
+void SyncHistory::Word::join(const Write& write) {
+  if (write.word) {
+    check::join(clocks, write.word->clocks);
+    check::join(sequential, write.word->sequential);
+    start = Clock::join(start, write.word->start);
+  }
+  if (write.own != 0)
+    clocks[write.reach] = Clock::with_actor(clocks[write.reach], write.actor, write.own);
+}
+
 std::size_t SyncHistory::head_of(std::size_t write) const {
   while (write > 0 && writes_[write].kind != Kind::Store)
     --write;
@@ -104,7 +114,10 @@ void SyncHistory::drop_first() {
   if (second.kind == Kind::Store) {
     first = std::move(second);
   } else {
-    first.word.join(second.word);
+    Word both;
+    both.join(first);
+    both.join(second);
+    first.tell(std::move(both));
     first.actor = second.actor;
     first.epoch = second.epoch;
     first.value = second.value;
@@ -123,9 +136,11 @@ void SyncHistory::drop_first() {
 }
 
 void SyncHistory::start_over(std::uint64_t value) {
-  Write all;
+  Word told;
   for (const Write& write : writes_)
-    all.word.join(write.word);
+    told.join(write);
+  Write all;
+  all.tell(std::move(told));
   all.actor = writes_.back().actor;
   all.epoch = writes_.back().epoch;
   all.value = value;
@@ -137,9 +152,22 @@ void SyncHistory::add(Write write, Set known) {
   // Lanes of a warp, one after the other.
   Write& last = writes_.back();
   if (last.actor == write.actor && !last.value && last.kind == write.kind) {
-    if (write.kind == Kind::Store)
-      last.word = {.clocks = {}, .sequential = {}, .start = last.word.start};
-    last.word.join(write.word);
+    const bool replaces = write.kind == Kind::Store;
+    const bool is_alike = last.word == write.word && (replaces || write.own == 0 || last.own == 0 ||
+                                                      last.reach == write.reach);
+    if (!is_alike) {
+      Word both;
+      if (!replaces) {
+        both.join(last);
+      } else if (last.word) {
+        both.start = last.word->start;
+      }
+      both.join(write);
+      last.tell(std::move(both));
+    } else if (replaces || write.own != 0) {
+      last.own = write.own;
+      last.reach = write.reach;
+    }
     last.epoch = write.epoch;
     return;
   }

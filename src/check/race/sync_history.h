@@ -11,8 +11,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "check/race/happens_before.h"
@@ -37,17 +39,15 @@ class SyncHistory {
     Add,    ///< Additions may come in any order…
     Other,  ///< …other read-modify-writes are taken as they came.
   };
+  struct Write;
   /// What a write tells those who read it.
   struct Word {
     ByScope clocks;      ///< Known after an acquire.
     ByScope sequential;  ///< Known after a fence.sc: a fence.sc happened before the write.
     ClockPtr start;      ///< Of a library's barrier: what came before its kernel.
 
-    void join(const Word& other) {
-      check::join(clocks, other.clocks);
-      check::join(sequential, other.sequential);
-      start = Clock::join(start, other.start);
-    }
+    bool operator==(const Word&) const = default;
+    void join(const Write& write);
     [[nodiscard]] std::size_t size() const {
       std::size_t size = start ? start->size() : 0;
       for (const ByScope* scopes : {&clocks, &sequential}) {
@@ -57,14 +57,24 @@ class SyncHistory {
       return size;
     }
   };
+  /// There may be as many of them as a program has words: what the writes of a warp have in common,
+  /// they share, and in what they differ, their own epochs, is apart.
   struct Write {
     Kind kind = Kind::Store;
+    bool is_delivery = false;  ///< It tells more than its actor knew.
+    std::uint8_t reach = 0;    ///< A release tells its actor's epochs by this scope…
+    std::uint32_t own = 0;     ///< …up to this one.
     ActorId actor = kNoActor;
     std::uint32_t epoch = 0;
-    bool is_delivery = false;  ///< It tells more than its actor knew.
-    Word word;
+    std::shared_ptr<const Word> word;    ///< What it tells else; null: nothing.
     std::optional<std::uint64_t> value;  ///< After it; known when the location is next looked at.
     Set before = 0;                      ///< Those that come before it whatever happens.
+
+    /// It tells this, and nothing else.
+    void tell(Word all) {
+      own = 0;
+      word = all == Word() ? nullptr : std::make_shared<const Word>(std::move(all));
+    }
   };
   /// Somebody read the location, and went on.
   struct Look {
@@ -111,14 +121,17 @@ class SyncHistory {
   /// What is known of the writes that are not remembered apart grows; `prune` makes it smaller.
   template <typename Prune>
   void prune(Prune&& prune) {
-    Word& word = writes_.front().word;
-    if (word.size() < 2 * pruned_size_ + kSmall) return;
+    Write& first = writes_.front();
+    if (!first.word || first.word->size() < 2 * std::size_t{pruned_size_} + kSmall) return;
+    Word word;
+    word.join(first);
     for (ByScope* clocks : {&word.clocks, &word.sequential}) {
       for (ClockPtr& clock : *clocks)
         clock = prune(clock);
     }
     word.start = prune(word.start);
-    pruned_size_ = word.size();
+    pruned_size_ = static_cast<std::uint32_t>(word.size());
+    first.tell(std::move(word));
   }
 
   /// Writes that come before these whatever happens, and these.
@@ -151,8 +164,8 @@ class SyncHistory {
   static constexpr std::size_t kSmall = 64;
 
   std::uint32_t bytes_;
-  std::size_t pruned_size_ = 0;  ///< Of the first write's word, when it was last pruned.
-  std::vector<Write> writes_;    ///< [0]: what was there before the others.
+  std::uint32_t pruned_size_ = 0;  ///< Of the first write's word, when it was last pruned.
+  std::vector<Write> writes_;      ///< [0]: what was there before the others.
   std::vector<Look> looks_;
 };
 

@@ -106,11 +106,11 @@ TEST(SyncHistory, ManyWritesBecomeOneWithoutLosingWhatTheyPublished) {
   const ClockPtr clock = Clock::with_actor(nullptr, 1, 1);
   for (ActorId writer = 1; writer <= 200; ++writer) {
     SyncHistory::Write write = by(writer, Kind::Add, writer);
-    if (writer == 1) write.word.clocks[1] = clock;
+    if (writer == 1) write.tell({.clocks = {nullptr, clock}});
     count.add(write, kInitial);
   }
   EXPECT_EQ(count.writes().size(), SyncHistory::kMost);
-  EXPECT_EQ(count.writes()[0].word.clocks[1], clock);
+  EXPECT_EQ(count.writes()[0].word->clocks[1], clock);
   const AskDemand all = at_least(200);
   EXPECT_EQ(count.read(0, 200, &all).proven, ~Set{0});
 }
@@ -119,14 +119,47 @@ TEST(SyncHistory, AValueOfUnknownOriginCountsForAllThatWasPublished) {
   SyncHistory flag(0, 4);
   const ClockPtr told = Clock::with_actor(nullptr, 7, 1);
   SyncHistory::Write first = by(7, Kind::Store, 1);
-  first.word.clocks[0] = told;
+  first.tell({.clocks = {told}});
   flag.add(first, 0);
   flag.add(by(8, Kind::Store, 2), 0);
   flag.start_over(0);
   ASSERT_EQ(flag.writes().size(), 1U);
   EXPECT_EQ(flag.last().value, 0U);
   EXPECT_EQ(flag.last().actor, 8U);
-  EXPECT_EQ(flag.last().word.clocks[0]->epoch_of(7), 1U);
+  EXPECT_EQ(flag.last().word->clocks[0]->epoch_of(7), 1U);
+}
+
+TEST(SyncHistory, WritesThatShareWhatTheyTellTellTheirOwnEpochsApart) {
+  const auto told = std::make_shared<const SyncHistory::Word>(
+      SyncHistory::Word{.clocks = {nullptr, Clock::with_actor(nullptr, 7, 1)}});
+  const auto release = [&](ActorId writer, Kind kind, std::uint32_t epoch) {
+    SyncHistory::Write write = by(writer, kind, epoch);
+    write.word = told;
+    write.reach = 1;
+    write.own = epoch;
+    return write;
+  };
+  SyncHistory count(0, 4);
+  count.add(release(8, Kind::Store, 1), 0);
+  count.add(release(9, Kind::Add, 5), kInitial);
+  SyncHistory::Word all;
+  for (const SyncHistory::Write& write : count.writes())
+    all.join(write);
+  EXPECT_EQ(all.clocks[1]->epoch_of(7), 1U);
+  EXPECT_EQ(all.clocks[1]->epoch_of(8), 1U);
+  EXPECT_EQ(all.clocks[1]->epoch_of(9), 5U);
+  EXPECT_EQ(count.writes()[1].word, count.writes()[2].word);
+
+  // Lanes of a warp, of which the second one adds without a release.
+  SyncHistory lanes(0, 4);
+  SyncHistory::Write first = release(8, Kind::Add, 2);
+  first.value.reset();
+  lanes.add(first, 0);
+  SyncHistory::Write second = first;
+  second.own = 0;
+  lanes.add(second, 0);
+  ASSERT_EQ(lanes.writes().size(), 2U);
+  EXPECT_EQ(lanes.last().own, 2U);
 }
 
 }  // namespace
