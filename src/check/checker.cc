@@ -253,6 +253,7 @@ void Checker::claim(WorkId id, Address address, std::uint64_t bytes) {
   if (found == works_.end() || bytes == 0 || !options_.global_races) return;
   races_.access(found->second.actor, {AccessKind::Store, Order::Weak, Scope::Sys, address, bytes,
                                       found->second.site, 0});
+  races_.end_flags(address, bytes);
 }
 
 void Checker::copy(WorkId work, Address to, Address from, std::uint64_t bytes) {

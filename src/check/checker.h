@@ -35,6 +35,8 @@ struct Options {
   bool memory = true;  ///< Bounds, freed, uninitialised.
   bool shared_races = true;
   bool global_races = true;
+  /// Words that are remembered as flags at a time, about 250 bytes each; more end the check.
+  std::size_t most_flags = std::size_t{1} << 24U;
 };
 
 /// Memory that bulk copies reach by a way of their own, and how many kinds of it there are.
@@ -292,6 +294,8 @@ class Checker final : public vgpu::AccessObserver {
   [[nodiscard]] static bool is_addition(const vgpu::Warp& warp, const vgpu::Op& op);
   /// A strong operation.
   void meet_in_global(const BlockState& block, ActorId actor, Access access);
+  /// There are too many flags to remember.
+  void stop_watching(ActorId actor, const Access& access);
   void see_signal(const BlockState& block, ActorId actor, const Access& access);
   /// A barrier that nobody asked for.
   void report_beyond(const Region& guard, ActorId actor, const Access& access);

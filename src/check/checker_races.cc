@@ -107,6 +107,7 @@ void Checker::check_global(BlockState& block,
                             ? std::optional(value_at(access.address, element))
                             : std::nullopt;
         meet_in_global(block, actor, access);
+        if (!options_.global_races) return;
       }
       continue;
     }
@@ -128,9 +129,26 @@ void Checker::meet_in_global(const BlockState& block, ActorId actor, Access acce
   if (region != nullptr && region->kind == Region::Kind::Guard)
     return report_beyond(*region, actor, access);
   races_.access(actor, access);
+  if (races_.flags() > options_.most_flags) return stop_watching(actor, access);
   if (access.kind == AccessKind::Store || access.is_blind) return;
   block_records_[block.record].waits = true;
   if (region != nullptr && region->kind == Region::Kind::Signals) see_signal(block, actor, access);
+}
+
+void Checker::stop_watching(ActorId actor, const Access& access) {
+  Finding finding;
+  finding.kind = Kind::Unchecked;
+  finding.where = describe(access.site, actor, access.lane);
+  finding.address = access.address;
+  locate(finding, access.address);
+  finding.message = fmt::format(
+      "checked not to the end: more than {} words were written with release order, or behind a "
+      "fence, and each of them may be somebody's flag",
+      options_.most_flags);
+  finding.hint = "store data with plain stores, and release them with one flag for many";
+  (void)findings_.add(std::move(finding));
+  options_.global_races = false;
+  races_.forget_flags();
 }
 
 void Checker::see_signal(const BlockState& block, ActorId actor, const Access& access) {

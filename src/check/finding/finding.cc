@@ -17,7 +17,7 @@ struct KindName {
   Kind kind;
   std::string_view name;
 };
-constexpr std::array<KindName, 20> kKinds = {{
+constexpr std::array<KindName, 21> kKinds = {{
     {Kind::OutOfBounds, "out-of-bounds"},
     {Kind::UseAfterFree, "use-after-free"},
     {Kind::Uninitialised, "uninitialised-read"},
@@ -38,6 +38,7 @@ constexpr std::array<KindName, 20> kKinds = {{
     {Kind::WaitDidNotWait, "wait-did-not-wait"},
     {Kind::ScheduleDependent, "schedule-dependent"},
     {Kind::Leak, "leak"},
+    {Kind::Unchecked, "unchecked"},
 }};
 
 std::string place(const Site& site) {

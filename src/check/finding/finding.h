@@ -35,6 +35,7 @@ enum class Kind : std::uint8_t {
   WaitDidNotWait,
   ScheduleDependent,
   Leak,
+  Unchecked,  ///< From here on nothing was checked: there is too much to remember.
 };
 
 /// The stable name, as in suppression files: "shared-race".

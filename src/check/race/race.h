@@ -137,6 +137,12 @@ class RaceDetector {
   /// it orders. A value that no such operation left makes unknown what a wait demands.
   void meet_on(ActorId actor, Access access);
   void forget_meeting(Address address) { flags_.forget(address, 1); }
+  /// Locations that are remembered as flags, and an end to all of them.
+  [[nodiscard]] std::size_t flags() const { return flags_.size(); }
+  void forget_flags() { flags_.clear(); }
+  /// Somebody has written there in passing: who finds a flag there from now on either comes after
+  /// that, and with it after all who have raised it, or races with it.
+  void end_flags(Address address, std::uint64_t bytes) { flags_.forget(address, bytes); }
   /// What fences have made ready to be published, and what waits for one, by scope. A release is a
   /// fence and a flag of *one* thread, an acquire a flag and a fence; only what fence.sc orders
   /// goes with the warps of a block through their barriers.

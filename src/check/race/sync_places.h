@@ -36,7 +36,13 @@ class SyncPlaces {
     std::vector<Place>& places = granules_[address / kGranule];
     places.push_back(
         {extent(address, bytes), SyncHistory(value, static_cast<std::uint32_t>(bytes))});
+    ++count_;
     return places.back().history;
+  }
+  [[nodiscard]] std::size_t size() const { return count_; }
+  void clear() {
+    granules_.clear();
+    count_ = 0;
   }
   /// The one that holds the address, whatever its size.
   [[nodiscard]] const SyncHistory* at(Address address) const {
@@ -50,7 +56,8 @@ class SyncPlaces {
   void forget(Address address, std::uint64_t bytes) {
     const Extent gone = extent(address, bytes);
     const auto forget_in = [&](std::vector<Place>& places) {
-      std::erase_if(places, [&](const Place& place) { return overlap(place.extent, gone); });
+      count_ -=
+          std::erase_if(places, [&](const Place& place) { return overlap(place.extent, gone); });
       return places.empty();
     };
     const Address first = address / kGranule;
@@ -87,6 +94,7 @@ class SyncPlaces {
   }
 
   std::unordered_map<Address, std::vector<Place>> granules_;
+  std::size_t count_ = 0;
 };
 
 }  // namespace cuco::check

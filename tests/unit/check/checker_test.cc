@@ -16,6 +16,7 @@ using vgpu::Address;
 
 class CheckerTest : public ::testing::Test {
  protected:
+  explicit CheckerTest(Options options = {}) : checker(options) {}
   void SetUp() override {
     vgpu::Environment environment;
     environment.observer = &checker;
@@ -45,7 +46,7 @@ class CheckerTest : public ::testing::Test {
     const Address out = buffer(4, false);
     vgpu::run(*harness, "pass", {{2, 1, 1}, {32, 1, 1}}, data, flag, out, mode);
   }
-  Checker checker{Options{}};
+  Checker checker;
   std::unique_ptr<vgpu::Harness> harness;
 };
 
@@ -149,6 +150,36 @@ TEST_F(CheckerTest, WorkOnOneStreamIsOrderedOnTwoItIsNot) {
   copy.chain = 2;
   checker.read(checker.begin(copy), data, 64);
   EXPECT_EQ(kinds(), (std::vector{Kind::GlobalRace}));
+}
+
+// Who finds a flag there comes after the claim, or races with it.
+TEST_F(CheckerTest, WhoeverTakesMemoryEndsTheFlagsInIt) {
+  const Address data = buffer(4, false);
+  const Address flag = buffer(4, true);
+  vgpu::run(*harness, "pass", {{2, 1, 1}, {32, 1, 1}}, data, flag, buffer(4, false), 2);
+  EXPECT_EQ(checker.races().flags(), 1U);
+  WorkInfo call;
+  call.what = "the end of the call";
+  const WorkId work = checker.begin(call);
+  checker.claim(work, flag, 4);
+  checker.end(work);
+  EXPECT_EQ(checker.races().flags(), 0U);
+}
+
+class FewFlagsTest : public CheckerTest {
+ protected:
+  FewFlagsTest() : CheckerTest({.most_flags = 2}) {}
+};
+
+TEST_F(FewFlagsTest, FlagsWithoutNumberEndTheCheck) {
+  pass(2);
+  pass(2);
+  EXPECT_TRUE(kinds().empty());
+  pass(2);
+  EXPECT_EQ(kinds(), (std::vector{Kind::Unchecked}));
+  EXPECT_EQ(checker.races().flags(), 0U);
+  pass(1);
+  EXPECT_EQ(kinds().size(), 1U) << "of global memory nothing is remembered any more";
 }
 
 TEST_F(CheckerTest, LeaksAreReportedAtTheEnd) {
