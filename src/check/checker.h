@@ -266,7 +266,8 @@ class Checker final : public vgpu::AccessObserver {
                       unsigned lane);
   /// Has the kernel strong loads, of what might be shared memory?
   bool polls_shared(const vgpu::Kernel& kernel);
-  void report_shared(BlockState& block,
+  /// True: that is enough. False: if the same is stored there anyway, it is harmless.
+  bool report_shared(BlockState& block,
                      const vgpu::Warp& warp,
                      std::uint32_t site,
                      const SharedRaces::Conflict& conflict);

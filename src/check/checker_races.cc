@@ -225,13 +225,11 @@ void Checker::report_race(const Race& race) {
       (race.earlier.site == race.later.site || race.earlier.actor == race.later.actor);
   if (same_store && is_settling_ == false) {
     // Many threads that store the same value are harmless: wait until the value is there.
-    if (same_stores_.size() < 64) {
-      SameStore store;
-      store.at = vgpu::Memory::at(race.address);
-      std::memcpy(&store.before, store.at, sizeof store.before);
-      store.race = race;
-      same_stores_.push_back(store);
-    }
+    SameStore store;
+    store.at = vgpu::Memory::at(race.address);
+    std::memcpy(&store.before, store.at, sizeof store.before);
+    store.race = race;
+    same_stores_.push_back(store);
     return;
   }
   Finding finding;
@@ -261,7 +259,8 @@ void Checker::settle() {
     if (store.warp->block->number != store.number) continue;  // the block is over
     std::uint32_t now = 0;
     std::memcpy(&now, store.warp->shared + store.conflict.offset, sizeof now);
-    if (now != store.before) report_shared(*store.block, *store.warp, store.site, store.conflict);
+    if (now != store.before)
+      (void)report_shared(*store.block, *store.warp, store.site, store.conflict);
   }
   for (const SameStore& store : stores) {
     std::uint32_t now = 0;

@@ -60,6 +60,7 @@ void Checker::check_shared(BlockState& block,
     if (conflict.kind != SharedRaces::Conflict::Kind::Unwritten)
       return report_shared(block, warp, site, conflict);
     if (!std::exchange(unwritten, true)) note_unwritten(block, warp, op, event, site);
+    return true;
   };
   SharedRaces::Access access;
   access.warp = warp.index;
@@ -224,7 +225,7 @@ void Checker::check_strong_shared(BlockState& block,
   // Strong operations on shared memory are taken to synchronise whatever their order is: fences
   // inside of a block are not distinguished from the barriers that mostly come with them.
   const auto report = [&](const SharedRaces::Conflict& conflict) {
-    report_shared(block, warp, site, conflict);
+    return report_shared(block, warp, site, conflict);
   };
   const bool loads = event.kind != AccessKind::Store;
   const bool stores = event.kind != AccessKind::Load;
@@ -262,27 +263,28 @@ void Checker::check_strong_shared(BlockState& block,
   }
 }
 
-void Checker::report_shared(BlockState& block,
+bool Checker::report_shared(BlockState& block,
                             const vgpu::Warp& warp,
                             std::uint32_t site,
                             const SharedRaces::Conflict& conflict) {
   using Of = SharedRaces::Conflict::Kind;
-  if (conflict.kind == Of::Unwritten)
-    return block.add_unwritten({conflict.offset / 4, site, block.first + warp.index});
+  if (conflict.kind == Of::Unwritten) {
+    block.add_unwritten({conflict.offset / 4, site, block.first + warp.index});
+    return true;
+  }
   const std::uint64_t key = std::uint64_t{site} << 32U | conflict.earlier_site;
   if (const auto known = reported_.find(key); known != reported_.end()) {
-    return findings_.count(known->second);
+    findings_.count(known->second);
+    return true;
   }
   // Warps that store to one word with one instruction mostly store the same value, and so do lanes,
   // with one instruction or several: wait for it.
   const bool by_lanes = conflict.kind == Of::Lanes && conflict.later_writes;
   if (conflict.earlier_writes && (conflict.earlier_site == site || by_lanes) && !is_settling_) {
-    if (same_shared_.size() < 64) {
-      SameShared store{&warp, &block, warp.block->number, site, 0, conflict};
-      std::memcpy(&store.before, warp.shared + conflict.offset, sizeof store.before);
-      same_shared_.push_back(store);
-    }
-    return;
+    SameShared store{&warp, &block, warp.block->number, site, 0, conflict};
+    std::memcpy(&store.before, warp.shared + conflict.offset, sizeof store.before);
+    same_shared_.push_back(store);
+    return false;
   }
   Finding finding;
   finding.kind = Kind::SharedRace;
@@ -316,6 +318,7 @@ void Checker::report_shared(BlockState& block,
     finding.hint = "put __syncwarp() between the two: lanes of a warp run apart";
   }
   if (const auto index = findings_.add(std::move(finding))) reported_[key] = *index;
+  return true;
 }
 
 }  // namespace cuco::check

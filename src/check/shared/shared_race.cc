@@ -227,8 +227,7 @@ void SharedRaces::read(const Access& access, const Report& report) {
           }
         }
         if (!reported && (conflict.earlier_site != 0 || unwritten)) {
-          report(conflict);
-          reported = true;
+          reported = report(conflict);
         }
       }
       quick.note(word, access.site, toucher(access, i), access.mask);
@@ -263,38 +262,34 @@ void SharedRaces::write(const Access& access, const Report& report) {
       const auto offset = static_cast<std::uint32_t>(4 * i);
       if (!reported && is_written(word.writer) && (word.write_mask & access.mask) != 0 &&
           !knows(warp, word.writer)) {
-        report(
+        reported = report(
             {Conflict::Kind::Warps, offset, word.writer >> kEpochBits, 0, word.write_site, true});
-        reported = true;
       }
       const std::uint32_t others = (word.read_mask & access.mask) == 0
                                        ? 0
                                        : unknown_readers(warp, word.readers, word.read_epoch);
       if (!reported && (others | row_readers) != 0) {
-        report({Conflict::Kind::Warps, offset,
-                static_cast<unsigned>(std::countr_zero(others != 0 ? others : row_readers)), 0,
-                others != 0 ? word.read_site : row.read_site, false});
-        reported = true;
+        reported =
+            report({Conflict::Kind::Warps, offset,
+                    static_cast<unsigned>(std::countr_zero(others != 0 ? others : row_readers)), 0,
+                    others != 0 ? word.read_site : row.read_site, false});
       }
       if (std::uint32_t site = 0; !reported && row.has_kept) {
         const unsigned reader =
             kept_reader(warp, static_cast<std::uint32_t>(i), access.mask, &site);
-        if (reader != kMaxWarps) {
-          report({Conflict::Kind::Warps, offset, reader, 0, site, false});
-          reported = true;
-        }
+        if (reader != kMaxWarps)
+          reported = report({Conflict::Kind::Warps, offset, reader, 0, site, false});
       }
       const unsigned lane = toucher(access, i);
       const auto report_reader = [&](unsigned reader, std::uint32_t phase, std::uint32_t site) {
         if (reported || !is_of_other_lane(warp, lane, reader, phase & kEpochMask)) return;
-        report({Conflict::Kind::Lanes, offset, warp, reader, site, false, true});
-        reported = true;
+        reported = report({Conflict::Kind::Lanes, offset, warp, reader, site, false, true});
       };
       // Of parts of a word it is not known which of them the last lane stored.
       if (!reported && is_fresh(word, access) && !word.is_atomic && access.mask == 0xF &&
           is_of_other_lane(warp, lane, word.write_lane, word.write_phase)) {
-        report({Conflict::Kind::Lanes, offset, warp, word.write_lane, word.write_site, true, true});
-        reported = true;
+        reported = report(
+            {Conflict::Kind::Lanes, offset, warp, word.write_lane, word.write_site, true, true});
       }
       if (row_recent) report_reader(reader_of(row, i), row.read_phase, row.read_site);
       if (recent.has(word) && (word.read_mask & access.mask) != 0) {
@@ -335,15 +330,17 @@ void SharedRaces::atomic(unsigned warp,
   std::uint32_t others = unknown_readers(warp, word.readers, word.read_epoch);
   others |= unknown_readers(warp, row.readers, row.read_epoch);
   if (!is_written(word.writer)) {
-    report({Conflict::Kind::Unwritten, 4 * index, 0, 0, 0, true});
+    (void)report({Conflict::Kind::Unwritten, 4 * index, 0, 0, 0, true});
   } else if (!word.is_atomic && !knows(warp, word.writer)) {
-    report({Conflict::Kind::Warps, 4 * index, word.writer >> kEpochBits, 0, word.write_site, true});
+    (void)report(
+        {Conflict::Kind::Warps, 4 * index, word.writer >> kEpochBits, 0, word.write_site, true});
   } else if (others != 0) {
-    report({Conflict::Kind::Warps, 4 * index, static_cast<unsigned>(std::countr_zero(others)), 0,
-            word.read_site, false});
+    (void)report({Conflict::Kind::Warps, 4 * index, static_cast<unsigned>(std::countr_zero(others)),
+                  0, word.read_site, false});
   } else if (std::uint32_t kept = 0; row.has_kept) {
     const unsigned reader = kept_reader(warp, index, 0xF, &kept);
-    if (reader != kMaxWarps) report({Conflict::Kind::Warps, 4 * index, reader, 0, kept, false});
+    if (reader != kMaxWarps)
+      (void)report({Conflict::Kind::Warps, 4 * index, reader, 0, kept, false});
   }
   strong_write(warp, index, site);
 }

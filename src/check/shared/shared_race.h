@@ -38,7 +38,8 @@ class SharedRaces {
     bool earlier_writes = false;
     bool later_writes = false;  ///< For Lanes.
   };
-  using Report = std::function<void(const Conflict&)>;
+  /// False: it may be harmless, and the rest of the access is to be looked at, too.
+  using Report = std::function<bool(const Conflict&)>;
 
   /// Neighbouring words touched by neighbouring lanes of one warp.
   struct Access {
@@ -63,7 +64,7 @@ class SharedRaces {
   /// closer look, by read or write, to tell; what was noted so far does no harm.
   class QuickReader;
   bool quick_write(const Access& access);
-  /// Each reports at most one conflict.
+  /// Each reports at most one conflict that counts.
   void read(const Access& access, const Report& report);
   void write(const Access& access, const Report& report);
   /// An atomic orders itself against other atomics, not against plain accesses.
