@@ -295,6 +295,8 @@ class Checker final : public vgpu::AccessObserver {
   [[nodiscard]] static bool is_addition(const vgpu::Warp& warp, const vgpu::Op& op);
   /// A strong operation.
   void meet_in_global(const BlockState& block, ActorId actor, Access access);
+  /// The sources of copies that nobody has waited for.
+  void go_on_reading(const BlockState& block, const vgpu::Warp& warp);
   /// There are too many flags to remember.
   void stop_watching(ActorId actor, const Access& access);
   void see_signal(const BlockState& block, ActorId actor, const Access& access);

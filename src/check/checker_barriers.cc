@@ -24,7 +24,9 @@ bool same_line(const vgpu::Kernel& kernel, std::uint32_t a, std::uint32_t b) {
 
 void Checker::on_fence(const vgpu::Warp& warp, const vgpu::Op&, Order order, Scope scope) {
   if (!options_.global_races) return;
-  races_.fence(state_of(warp).first + warp.index, order, scope, warp.active);
+  const BlockState& block = state_of(warp);
+  races_.fence(block.first + warp.index, order, scope, warp.active);
+  if (releases(order)) go_on_reading(block, warp);
 }
 
 void Checker::on_barrier_arrive(const vgpu::Warp& warp,

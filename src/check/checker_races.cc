@@ -121,6 +121,29 @@ void Checker::check_global(BlockState& block,
     }
     races_.access(actor, access);
   }
+  if (strong && event.kind != AccessKind::Load && releases(event.order)) go_on_reading(block, warp);
+}
+
+// Copies to shared memory read their sources until somebody waits for them: whoever is told of a
+// release of this block has not been told that they are done.
+void Checker::go_on_reading(const BlockState& block, const vgpu::Warp& warp) {
+  const auto read = [&](unsigned by, std::uint32_t site, Address source, std::uint32_t bytes,
+                        unsigned lane) {
+    races_.access(block.first + by,
+                  {AccessKind::Load, Order::Weak, Scope::Sys, warp.memory->canonical(source), bytes,
+                   site, static_cast<std::uint16_t>(lane)});
+  };
+  for (const auto& other : warp.block->warps) {
+    for (const vgpu::AsyncCopy& copy : other->async) {
+      if (copy.source_bytes == 0) continue;
+      read(other->index, site_of(*other, *copy.op, AccessKind::Load, copy.bytes), copy.source,
+           copy.source_bytes, copy.lane);
+    }
+  }
+  for (const BulkCopies::Copy& copy : block.bulk.all()) {
+    if (copy.what.to_shared)
+      read(copy.warp, copy.site, copy.what.global, copy.what.bytes, copy.what.lane);
+  }
 }
 
 void Checker::meet_in_global(const BlockState& block, ActorId actor, Access access) {

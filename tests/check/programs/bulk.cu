@@ -8,6 +8,8 @@
 // CASE in_not_waited shared-race
 // CASE in_expects_half shared-race
 // CASE in_second_not_waited shared-race
+// CASE in_told_free none
+// CASE in_told_free_early global-race
 // CASE through none
 // CASE through_not_waited shared-race
 // CASE out none
@@ -105,6 +107,31 @@ __global__ void fetch(const unsigned* from, unsigned* out, In way) {
     __syncthreads();
   }
   if (way == Never || way == Once) barrier.wait(1);
+}
+
+// One block copies, and tells the other one that the source may be overwritten.
+__global__ void tell_free(unsigned* from, unsigned* flag, unsigned* out, bool waits) {
+  __shared__ __align__(16) unsigned tile[kWords];
+  __shared__ Barrier barrier;
+  const unsigned thread = threadIdx.x;
+  if (blockIdx.x == 1) {
+    if (thread == 0) {
+      while (Flag(*flag).load(cuda::memory_order_acquire) != 1) {}
+    }
+    __syncthreads();
+    from[thread] = thread;
+    return;
+  }
+  if (thread == 0) {
+    barrier.init();
+    barrier.expect(kBytes);
+    copy_in(tile, from, kBytes, barrier);
+    if (waits) barrier.wait(0);
+    Flag(*flag).store(1, cuda::memory_order_release);
+  }
+  __syncthreads();
+  barrier.wait(0);
+  out[thread] = tile[thread];
 }
 
 // From memory to memory, through shared memory.
@@ -270,6 +297,8 @@ int main(int argc, char** argv) {
   if (which.is("in_not_waited")) fetch<<<1, kWords>>>(data, out, Never);
   if (which.is("in_expects_half")) fetch<<<1, kWords>>>(data, out, ExpectsHalf);
   if (which.is("in_second_not_waited")) fetch<<<1, kWords>>>(data, out, Once);
+  if (which.is("in_told_free")) tell_free<<<2, kWords>>>(data, flag, out, true);
+  if (which.is("in_told_free_early")) tell_free<<<2, kWords>>>(data, flag, out, false);
   if (which.is("through")) through<<<1, 32>>>(data, out, true);
   if (which.is("through_not_waited")) through<<<1, 32>>>(data, out, false);
   if (which.is("out")) send<<<2, kWords>>>(data, flag, out, WaitsForAll);

@@ -21,6 +21,8 @@
 // CASE halves_apart none
 // CASE shared_bytes_apart none
 // CASE same_value_by_all none
+// CASE same_value_at_first_only global-race@alike/alike
+// CASE same_value_at_first_only_shared shared-race@shared_alike/shared_alike
 // CASE blocks_add_without_atomic global-race
 // CASE blocks_add_with_atomic none
 // CASE warps_through_global global-race
@@ -31,6 +33,9 @@
 // CASE flag_release_acquire none
 // CASE last_block_without_fence global-race
 // CASE last_block_with_fences none
+// CASE source_told_free_early global-race@free/async_read
+// CASE source_told_free none
+// CASE source_told_free_elsewhere global-race@free/async_read
 // CASE two_streams global-race
 // CASE two_streams_event none
 // CASE copy_on_other_stream global-race
@@ -42,6 +47,7 @@
 // CASE graph_branches global-race
 // CASE graph_chain none
 #include <cooperative_groups.h>
+#include <cuda_pipeline.h>
 #include <mma.h>
 
 #include <cuda/atomic>
@@ -129,6 +135,46 @@ __global__ void flags(int* out) {
 
 __global__ void mark(int* flag) {
   *flag = 1;
+}
+
+// Blocks store the same in the first words, and in the others not.
+__global__ void alike(int4* out) {
+  const int value = threadIdx.x < 24 ? 1 : blockIdx.x;
+  out[threadIdx.x] = make_int4(value, value, value, value);  // :alike
+}
+
+__global__ void alike_in_shared(int* out) {
+  __shared__ int tile[32];
+  const int lane = threadIdx.x % 32;
+  tile[lane] = lane < 24 ? 1 : threadIdx.x / 32;  // :shared_alike
+  __syncthreads();
+  out[threadIdx.x] = tile[lane];
+}
+
+enum Telling { AtOnce, WhenCopied, ForOthers };
+
+// The first block copies from memory, and tells the second one that it may be overwritten.
+__global__ void tell_free(int* data, int* flag, int* out, Telling when) {
+  using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
+  __shared__ __align__(16) int tile[256];
+  const int at = 4 * threadIdx.x;
+  if (blockIdx.x == 0) {
+    const bool tells = threadIdx.x == 0;
+    if (when != ForOthers || !tells) __pipeline_memcpy_async(&tile[at], &data[at], 16);  // :async_read
+    __pipeline_commit();
+    if (when == WhenCopied) __pipeline_wait_prior(0);
+    __syncthreads();
+    if (tells) Flag(*flag).store(1, cuda::memory_order_release);
+    __pipeline_wait_prior(0);
+    if (when != ForOthers) out[threadIdx.x] = tile[at];
+    return;
+  }
+  if (threadIdx.x == 0) {
+    while (Flag(*flag).load(cuda::memory_order_acquire) == 0) {
+    }
+  }
+  __syncthreads();
+  data[threadIdx.x] = data[64 + threadIdx.x] = data[128 + threadIdx.x] = 1;  // :free
 }
 
 __global__ void count(int* sum, bool atomic) {
@@ -231,6 +277,11 @@ int main(int argc, char** argv) {
   if (run.is("halves_apart")) halves<<<1, 32>>>(out, 8);
   if (run.is("shared_bytes_apart")) flags<<<1, 128>>>(out);
   if (run.is("same_value_by_all")) mark<<<4, 64>>>(out);
+  if (run.is("same_value_at_first_only")) alike<<<2, 32>>>((int4*)out);
+  if (run.is("same_value_at_first_only_shared")) alike_in_shared<<<1, 64>>>(out);
+  if (run.is("source_told_free_early")) tell_free<<<2, 64>>>(data, out + 512, out, AtOnce);
+  if (run.is("source_told_free")) tell_free<<<2, 64>>>(data, out + 512, out, WhenCopied);
+  if (run.is("source_told_free_elsewhere")) tell_free<<<2, 64>>>(data, out + 512, out, ForOthers);
   if (run.is("blocks_add_without_atomic")) count<<<8, 32>>>(out, false);
   if (run.is("blocks_add_with_atomic")) count<<<8, 32>>>(out, true);
   if (run.is("warps_through_global")) through_global<<<1, 256>>>(data, false);
