@@ -50,7 +50,13 @@ std::vector<ChunkDesign> between_nodes(const design::TopologyFacts& topology) {
   for (const int most : {16, 8, 32})
     designs.push_back(
         chunked(backend, most, mixed ? ChunkIssuer::OneOfSm : ChunkIssuer::LastBlock));
-  if (!mixed) return designs;
+  if (!mixed) {
+    // On real GPUs each put costs microseconds besides its bytes.
+    ChunkDesign large = designs.front();
+    large.knobs.kib = 1024;
+    designs.push_back(large);
+    return designs;
+  }
   for (const auto issuer : {ChunkIssuer::EachBlock, ChunkIssuer::LastBlock})
     designs.push_back(chunked(backend, 16, issuer));
   return designs;

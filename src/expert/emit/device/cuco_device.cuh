@@ -912,6 +912,7 @@ ncclResult_t open(const ncclComm_t* comms, int n, Size size, Site* sites) {
     needs.lsaMultimem = path == Path::Multimem;
     needs.ginForceEnable = kGin;
     needs.ginSignalCount = kGin ? size.channels * ranks : 0;
+    needs.ginCounterCount = kGin ? size.channels : 0;
     CUCO_CHECK(ncclDevCommCreate(comms[i], &needs, &sites[i].comm));
   }
   CUCO_CHECK(ncclGroupEnd());

@@ -374,6 +374,7 @@ class ChunkSender {
     const int parts = gather_.chunks + passed_on();
     if (parts > 1 && !last_of(&site().counters[0], parts)) return false;
     if (gather_.waits) await_all(1);
+    await_read();
     finish();
     return true;
   }
@@ -390,7 +391,8 @@ class ChunkSender {
         if (taken < 0) return;
         const int others = ranks() / in_node() - 1, node = taken % others;
         const int own = rank() / in_node();
-        pass_on(taken / others, (node < own ? node : node + 1) * in_node() + rank() % in_node());
+        pass_on(gather_, taken / others,
+                (node < own ? node : node + 1) * in_node() + rank() % in_node());
         part_done();
       }
     }
@@ -419,6 +421,10 @@ class ChunkSender {
                .fetch_add(0, cuda::memory_order_acq_rel) == 0;
   }
 
+  // A function of its own, as put_chunk() is.
+  static __device__ __noinline__ void pass_on(const Forward& forward, int chunk, int source) {
+    ChunkSender(forward, Behind{}).pass_on(chunk, source);
+  }
   // A chunk of `source` that has come through the network, to the other ranks of the node.
   __device__ void pass_on(int chunk, int source) const {
     const size_t begin = chunk * gather_.chunk_bytes;
@@ -448,18 +454,37 @@ class ChunkSender {
     }
   }
 
-  // What is on its way through the network has been read when the thread goes on: the next launch
-  // may overwrite it.
+  // What goes through the network is counted when it has been read: await_read().
   __device__ void announce_chunk(int chunk, size_t begin, size_t count, int peer) const {
     if (reaches<path>(site(), peer)) {
       announce<path>(site(), 1 + chunk, peer, round_of(1 + chunk) + 1);
     } else if constexpr (path == Path::Gin || path == Path::Hybrid) {
       if (path == Path::Hybrid && !is_rail(peer)) return;
-      const ncclGin gin(site().comm, 1 + chunk);
-      const size_t at = gather_.offset + begin;
-      gin.put(ncclTeamWorld(site().comm), peer, gather_.window, at, gather_.window, at, count,
-              ncclGin_SignalInc{(ncclGinSignal_t)flag_number(site(), 1 + chunk, rank())});
-      gin.flush(ncclCoopThread());
+      put_chunk(gather_, chunk, begin, count, peer);
+    }
+  }
+
+  // A function of its own, as done() is: inside of that it leaves ptxas so few registers that the
+  // kernel's loops work out their addresses again in every step (seen on sm_90).
+  static __device__ __noinline__ void put_chunk(const Forward& forward, int chunk, size_t begin,
+                                                size_t count, int peer) {
+    const ncclDevComm& comm = forward.site.comm;
+    const ncclGin gin(comm, 1 + chunk);
+    const size_t at = forward.offset + begin;
+    gin.put(ncclTeamWorld(comm), peer, forward.window, at, forward.window, at, count,
+            ncclGin_SignalInc{(ncclGinSignal_t)flag_number(forward.site, 1 + chunk, comm.rank)},
+            ncclGin_CounterInc{(ncclGinCounter_t)(1 + chunk)});
+  }
+
+  // The network has read what this rank has put: the next launch may overwrite it. Who puts a chunk
+  // does not wait for that: other blocks want its place.
+  __device__ void await_read() const {
+    if constexpr (path == Path::Gin || path == Path::Hybrid) {
+      const unsigned puts = path == Path::Gin ? ranks() - 1 : ranks() / in_node() - 1;
+      for (int chunk = thread(); chunk < gather_.chunks; chunk += threads()) {
+        const ncclGin gin(site().comm, 1 + chunk);
+        gin.waitCounter(ncclCoopThread(), 1 + chunk, (round_of(1 + chunk) + 1) * puts, 32);
+      }
     }
   }
 
