@@ -19,7 +19,8 @@ if(TARGET cuco_mpi)
 endif()
 install(TARGETS ${shims} LIBRARY DESTINATION lib/cuco)
 if(TARGET cuco_loopback_nccl)
-  install(TARGETS cuco_loopback_nccl LIBRARY DESTINATION lib/cuco/loopback)
+  install(TARGETS cuco_loopback_nccl cuco_loopback_network LIBRARY DESTINATION lib/cuco/loopback
+    RUNTIME DESTINATION lib/cuco/loopback)
   install(FILES $<TARGET_FILE_DIR:cuco_loopback_nccl>/libcuco_loopback_preload.so
     DESTINATION lib/cuco/loopback)
 endif()

@@ -65,6 +65,11 @@ void Meeting::break_up(Problem why) {
   changed_.notify_all();
 }
 
+bool Meeting::has(int rank) {
+  const std::lock_guard lock(mutex_);
+  return present_[static_cast<std::size_t>(rank)];
+}
+
 std::string Meeting::describe() {
   const std::lock_guard lock(mutex_);
   if (is_over_) return {};

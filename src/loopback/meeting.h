@@ -17,7 +17,16 @@
 
 namespace cuco::loopback {
 
-class Meeting {
+/// What several ranks are about to decide.
+class Agreement {
+ public:
+  virtual ~Agreement() = default;
+  [[nodiscard]] virtual bool is_over() = 0;
+  /// Until it is decided. What went wrong for all.
+  [[nodiscard]] virtual nccl_core::Check wait() = 0;
+};
+
+class Meeting final : public Agreement {
  public:
   /// What the last one does, with what everybody brought, by rank.
   using Conclude = std::function<nccl_core::Check(const std::vector<std::shared_ptr<void>>&)>;
@@ -30,10 +39,12 @@ class Meeting {
                                         std::shared_ptr<void> part,
                                         const Conclude& conclude);
   /// Until it is concluded, or broken up. What went wrong for all.
-  [[nodiscard]] nccl_core::Check wait();
-  [[nodiscard]] bool is_over();
+  [[nodiscard]] nccl_core::Check wait() override;
+  [[nodiscard]] bool is_over() override;
   /// A rank will never come.
   void break_up(nccl_core::Problem why);
+  [[nodiscard]] bool has(int rank);
+  [[nodiscard]] const std::string& call() const { return call_; }
   /// "ncclCommSplit on communicator 2: ranks 0, 1 called it; rank 2 did not"; empty when over.
   [[nodiscard]] std::string describe();
 

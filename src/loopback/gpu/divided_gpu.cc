@@ -5,9 +5,11 @@
 #include <cstring>
 #include <ctime>
 
+#include "loopback/gpu/pages.h"
 #include "loopback/gpu/settings.h"
 #include "loopback/sm_plan.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): as kernels_image.cc has it for the assembler.
 extern "C" const unsigned char cuco_loopback_kernels[];
 
 namespace cuco::loopback {
@@ -24,9 +26,8 @@ thread_local bool has_entered = false;
 }  // namespace
 
 Machine& Machine::get() {
-  static Machine* const kMachine =
-      new Machine;  // Kernels may still run when statics are destroyed.
-  return *kMachine;
+  static Machine& machine = *new Machine;  // Kernels may still run when statics are destroyed.
+  return machine;
 }
 
 Machine::Machine() {
@@ -35,12 +36,32 @@ Machine::Machine() {
   must(d.cuDeviceGet(&device_, 0), "no GPU can be used");
   must(d.cuDevicePrimaryCtxRetain(&primary_, device_), "the GPU's context");
   must(d.cuCtxSetCurrent(primary_), "the GPU's context");
+  const Role role = settings().role;
+  if (role != Role::Alone) Pages::reserve_shared();
   divide();
   load_kernels();
+  if (role == Role::Rank) return;
   must(d.cuGreenCtxStreamCreate(&control_, network_.green, CU_STREAM_NON_BLOCKING, 0),
        "a stream of the network");
   must(d.cuMemHostAlloc(&staging_, kStagingBytes, CU_MEMHOSTALLOC_PORTABLE), "pinned memory");
-  warm_up();
+  for (int r = 0; role == Role::Alone && r < ranks(); ++r)
+    (void)rank(r);
+  warm_up(network_, control_);
+  if (role == Role::Alone) must(d.cuCtxSetCurrent(rank(0).context), "a rank's context");
+}
+
+const Partition& Machine::rank(int r) {
+  const auto index = static_cast<std::size_t>(r);
+  if (has_made_[index]) return ranks_[index];
+  const std::lock_guard lock(making_);
+  if (has_made_[index]) return ranks_[index];
+  const RelaxedCapture relaxed;
+  ranks_[index] = make_partition(&resources_[index]);
+  const ScopedContext scope(ranks_[index].context);
+  warm_up(ranks_[index], nullptr);
+  has_made_[index] = true;
+  ++made_;
+  return ranks_[index];
 }
 
 Partition Machine::make_partition(CUdevResource* resource) {
@@ -75,9 +96,10 @@ void Machine::divide() {
     give_up(std::to_string(wanted) + " ranks do not fit on this GPU: its driver divides it into " +
             std::to_string(count) + " parts of " + std::to_string(per_rank) + " multiprocessors");
   }
-  for (int r = 0; r < wanted; ++r)
-    ranks_.push_back(make_partition(&groups[static_cast<std::size_t>(r)]));
-  network_ = make_partition(&rest);
+  resources_ = std::move(groups);
+  ranks_.resize(resources_.size());
+  has_made_ = std::vector<std::atomic<bool>>(resources_.size());
+  if (settings().role != Role::Rank) network_ = make_partition(&rest);
 }
 
 void Machine::load_kernels() {
@@ -102,41 +124,31 @@ void Machine::load_kernels() {
 
 // A kernel that is loaded on its first launch waits for kernels that run. Each is launched once in
 // each partition with nothing to do.
-void Machine::warm_up() {
+void Machine::warm_up(const Partition& partition, CUstream stream) {
   const Driver& d = driver();
-  const auto everywhere = [&](auto&& run) {
-    for (const Partition& partition : ranks_) {
-      must(d.cuCtxSetCurrent(partition.context), "a rank's context");
-      run(CUstream{nullptr});
-    }
-    must(d.cuCtxSetCurrent(network_.context), "the network's context");
-    run(control_);
-  };
-  everywhere([&](CUstream stream) {
-    CopyArgs copy{};
-    must(launch(copy_, 1, 32, stream, &copy), "launching a kernel");
-    CourierArgs courier{};
-    must(launch(courier_, 1, 32, stream, &courier), "launching a kernel");
-    FillArgs fill{};
-    must(launch(fill_, 1, 32, stream, &fill), "launching a kernel");
-    CollectiveArgs collective{};
-    for (CUkernel kernel : collectives_)
-      must(launch(kernel, 1, 32, stream, &collective), "launching a kernel");
-    PointArgs points{};
-    must(launch(points_, 1, 32, stream, &points), "launching a kernel");
-    must(d.cuStreamSynchronize(stream), "loopback's own kernels");
-  });
-  must(d.cuCtxSetCurrent(ranks_.front().context), "a rank's context");
+  must(d.cuCtxSetCurrent(partition.context), "a part of the GPU");
+  CopyArgs copy{};
+  must(launch(copy_, 1, 32, stream, &copy), "launching a kernel");
+  CourierArgs courier{};
+  must(launch(courier_, 1, 32, stream, &courier), "launching a kernel");
+  FillArgs fill{};
+  must(launch(fill_, 1, 32, stream, &fill), "launching a kernel");
+  CollectiveArgs collective{};
+  for (CUkernel kernel : collectives_)
+    must(launch(kernel, 1, 32, stream, &collective), "launching a kernel");
+  PointArgs points{};
+  must(launch(points_, 1, 32, stream, &points), "launching a kernel");
+  must(d.cuStreamSynchronize(stream), "loopback's own kernels");
 }
 
 void Machine::grow_local_memory(std::uint64_t bytes) {
   constexpr std::array<std::uint64_t, 3> kSizes = {4096, 16384, 65536};
   for (std::size_t i = 0; i < kSizes.size(); ++i) {
     if (bytes > kSizes[i] && i + 1 < kSizes.size()) continue;
-    const ScopedContext scope(ranks_.front().context);
+    const ScopedContext scope(rank(current_rank()).context);
     std::uint32_t* nowhere = nullptr;
     int none = 0;
-    void* args[] = {&nowhere, &none};
+    void* args[] = {static_cast<void*>(&nowhere), &none};
     (void)driver().cuLaunchKernel(reinterpret_cast<CUfunction>(local_[i]), 1, 1, 1, 32, 1, 1, 0,
                                   nullptr, args, nullptr);
     (void)driver().cuStreamSynchronize(nullptr);
@@ -163,25 +175,18 @@ CUresult Machine::launch(
 }
 
 Address Machine::device_bytes(std::uint64_t bytes) {
-  const Driver& d = driver();
   const std::lock_guard lock(mutex_);
   const RelaxedCapture relaxed;
   bytes = (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
   if (device_arena_.end - device_arena_.next < bytes) {
-    CUmemAllocationProp what{};
-    what.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    what.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device_}};
     const std::uint64_t step = std::uint64_t{2} << 20U;
     const std::uint64_t size = (std::max(bytes, kArenaBytes) + step - 1) / step * step;
     CUmemGenericAllocationHandle handle = 0;
     CUdeviceptr base = 0;
-    must(d.cuMemCreate(&handle, size, &what, 0), "device memory for loopback itself");
-    must(d.cuMemAddressReserve(&base, size, 0, 0, 0), "device memory for loopback itself");
-    must(d.cuMemMap(base, size, 0, handle, 0), "device memory for loopback itself");
-    CUmemAccessDesc access{};
-    access.location = what.location;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    must(d.cuMemSetAccess(base, size, &access, 1), "device memory for loopback itself");
+    Pages& pages = Pages::get();
+    must(pages.create(&handle, size, false), "device memory for loopback itself");
+    must(pages.reserve(&base, size, step), "device memory for loopback itself");
+    must(pages.map(base, size, handle), "device memory for loopback itself");
     device_arena_ = {base, base + size};
   }
   const Address address = device_arena_.next;
@@ -189,7 +194,7 @@ Address Machine::device_bytes(std::uint64_t bytes) {
   const ScopedContext scope(network_.context);
   FillArgs fill{address, bytes, 0};
   must(launch(fill_, 4, 512, control_, &fill), "clearing device memory");
-  must(d.cuStreamSynchronize(control_), "clearing device memory");
+  must(driver().cuStreamSynchronize(control_), "clearing device memory");
   return address;
 }
 
@@ -198,11 +203,8 @@ void* Machine::host_bytes(std::uint64_t bytes) {
   bytes = (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
   if (host_arena_.end - host_arena_.next < bytes) {
     const std::uint64_t size = std::max(bytes, kArenaBytes / 4);
-    void* base = nullptr;
     const ScopedContext scope(network_.context);
-    must(driver().cuMemHostAlloc(&base, size, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP),
-         "pinned memory for loopback itself");
-    std::memset(base, 0, size);
+    const void* base = Pages::get().host(size);
     host_arena_ = {reinterpret_cast<std::uint64_t>(base),
                    reinterpret_cast<std::uint64_t>(base) + size};
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -28,7 +29,16 @@ class Machine {
   static Machine& get();
 
   [[nodiscard]] int ranks() const { return static_cast<int>(ranks_.size()); }
-  [[nodiscard]] const Partition& rank(int r) const { return ranks_[static_cast<std::size_t>(r)]; }
+  /// Made when it is first asked for: a process of one rank needs no context of another.
+  [[nodiscard]] const Partition& rank(int r);
+  [[nodiscard]] bool has_made(int r) const { return has_made_[static_cast<std::size_t>(r)]; }
+  /// How many of them are made.
+  [[nodiscard]] int made() const { return made_; }
+  [[nodiscard]] int sms_of(int r) const {
+    return static_cast<int>(resources_[static_cast<std::size_t>(r)].sm.smCount);
+  }
+  [[nodiscard]] CUcontext primary() const { return primary_; }
+  /// Not of a process that has ranks, where others play the network.
   [[nodiscard]] const Partition& network() const { return network_; }
 
   /// Makes the rank's context current for the calling thread.
@@ -66,11 +76,15 @@ class Machine {
   Partition make_partition(CUdevResource* resource);
   void divide();
   void load_kernels();
-  void warm_up();
+  void warm_up(const Partition& partition, CUstream stream);
 
   CUdevice device_ = 0;
   CUcontext primary_ = nullptr;
+  std::vector<CUdevResource> resources_;  ///< By rank.
   std::vector<Partition> ranks_;
+  std::vector<std::atomic<bool>> has_made_;
+  std::atomic<int> made_{0};
+  std::mutex making_;
   Partition network_;
   CUkernel copy_ = nullptr, courier_ = nullptr, fill_ = nullptr, points_ = nullptr;
   std::array<CUkernel, 12> collectives_{};

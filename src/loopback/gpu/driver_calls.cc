@@ -39,8 +39,8 @@ Driver load_driver() {
 }  // namespace
 
 const Driver& driver() {
-  static const Driver kDriver = load_driver();
-  return kDriver;
+  static const Driver loaded = load_driver();
+  return loaded;
 }
 
 const char* text_of(CUresult result) {

@@ -43,6 +43,7 @@ namespace cuco::loopback {
   X(cuMemGetAllocationGranularity)     \
   X(cuMemGetInfo)                      \
   X(cuMemHostAlloc)                    \
+  X(cuMemHostRegister)                 \
   X(cuMemcpyHtoDAsync)                 \
   X(cuMemcpyDtoHAsync)                 \
   X(cuMemExportToShareableHandle)      \
@@ -50,6 +51,7 @@ namespace cuco::loopback {
 
 struct Driver {
 #define CUCO_LOOPBACK_MEMBER(name) decltype(&::name) name = nullptr;
+  // NOLINTNEXTLINE(readability-identifier-naming): CUDA's names.
   CUCO_LOOPBACK_DRIVER(CUCO_LOOPBACK_MEMBER)
 #undef CUCO_LOOPBACK_MEMBER
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loopback/gpu/rank_memory.h"
 
-#include "loopback/gpu/divided_gpu.h"
+#include "loopback/gpu/pages.h"
 
 namespace cuco::loopback {
 namespace {
@@ -12,36 +12,33 @@ constexpr std::uint64_t kSlab = std::uint64_t{32} << 20U;
 }  // namespace
 
 Memory& Memory::get() {
-  static Memory* const kMemory = new Memory;  // Programs free memory in destructors of statics.
-  return *kMemory;
-}
-
-CUresult Memory::map(CUdeviceptr at, std::uint64_t bytes, CUmemGenericAllocationHandle handle) {
-  const Driver& d = driver();
-  if (const CUresult failed = d.cuMemMap(at, bytes, 0, handle, 0); failed != CUDA_SUCCESS)
-    return failed;
-  CUmemAccessDesc access{};
-  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  return d.cuMemSetAccess(at, bytes, &access, 1);
+  static Memory& memory = *new Memory;  // Programs free memory in destructors of statics.
+  return memory;
 }
 
 CUresult Memory::make(Allocation* out, std::uint64_t bytes, int rank, bool can_be_window) {
-  const Driver& d = driver();
-  CUmemAllocationProp what{};
-  what.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  what.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  if (can_be_window) what.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  if (source_ != nullptr) return source_->make(out, bytes, rank, can_be_window);
+  Pages& pages = Pages::get();
   out->bytes = (bytes + kPage - 1) / kPage * kPage;
   out->rank = rank;
   out->can_be_window = can_be_window;
-  if (const CUresult failed = d.cuMemCreate(&out->handle, out->bytes, &what, 0);
+  if (const CUresult failed = pages.create(&out->handle, out->bytes, can_be_window);
       failed != CUDA_SUCCESS) {
     return failed;
   }
-  CUresult result = d.cuMemAddressReserve(&out->base, out->bytes, 0, 0, 0);
-  if (result == CUDA_SUCCESS) result = map(out->base, out->bytes, out->handle);
-  if (result != CUDA_SUCCESS) (void)d.cuMemRelease(out->handle);
+  CUresult result = pages.reserve(&out->base, out->bytes, kPage);
+  if (result == CUDA_SUCCESS) result = pages.map(out->base, out->bytes, out->handle);
+  if (result != CUDA_SUCCESS) pages.destroy(out->handle);
+  return result;
+}
+
+CUresult Memory::allocate_pages(Allocation* out,
+                                int rank,
+                                std::uint64_t bytes,
+                                bool can_be_window) {
+  const std::lock_guard lock(mutex_);
+  const CUresult result = make(out, bytes, rank, can_be_window);
+  if (result == CUDA_SUCCESS) allocations_[out->base] = *out;
   return result;
 }
 
@@ -71,16 +68,20 @@ CUresult Memory::allocate(CUdeviceptr* out, int rank, std::uint64_t bytes, bool 
 }
 
 bool Memory::free(CUdeviceptr address) {
-  const Driver& d = driver();
   const std::lock_guard lock(mutex_);
   for (auto& [rank, small] : small_) {
     if (small.give_back(address)) return true;
   }
   const auto found = allocations_.find(address);
   if (found == allocations_.end()) return false;
-  (void)d.cuMemUnmap(found->second.base, found->second.bytes);
-  (void)d.cuMemRelease(found->second.handle);
-  (void)d.cuMemAddressFree(found->second.base, found->second.bytes);
+  if (source_ != nullptr) {
+    source_->free(found->second.base);
+  } else {
+    Pages& pages = Pages::get();
+    pages.unmap(found->second.base, found->second.bytes);
+    pages.destroy(found->second.handle);
+    pages.give_back(found->second.base, found->second.bytes);
+  }
   allocations_.erase(found);
   return true;
 }

@@ -24,6 +24,17 @@ struct Allocation {
   bool can_be_window = false;  ///< Of ncclMemAlloc.
 };
 
+/// Who makes memory where it is not made here: ranks that are processes ask the network's.
+class MemorySource {
+ public:
+  virtual ~MemorySource() = default;
+  virtual CUresult make(Allocation* out, std::uint64_t bytes, int rank, bool can_be_window) = 0;
+  virtual void free(CUdeviceptr base) = 0;
+};
+
+/// Null: it is made here. Defined beside what connects the processes of a run.
+[[nodiscard]] MemorySource* memory_source();
+
 class Memory {
  public:
   static Memory& get();
@@ -37,11 +48,11 @@ class Memory {
   /// The rank whose memory it is.
   [[nodiscard]] std::optional<int> owner_of(CUdeviceptr address);
   [[nodiscard]] std::optional<Allocation> find(CUdeviceptr address);
-
-  /// Pages of a handle at an address of their own, readable and writable by all ranks.
-  [[nodiscard]] CUresult map(CUdeviceptr at,
-                             std::uint64_t bytes,
-                             CUmemGenericAllocationHandle handle);
+  /// Of any size, none of it shared with another. free() takes it, too.
+  [[nodiscard]] CUresult allocate_pages(Allocation* out,
+                                        int rank,
+                                        std::uint64_t bytes,
+                                        bool can_be_window);
 
   /// Pinned host memory is kept when freed, and handed out again.
   [[nodiscard]] void* take_host(std::uint64_t bytes, unsigned flags);
@@ -51,6 +62,7 @@ class Memory {
  private:
   CUresult make(Allocation* out, std::uint64_t bytes, int rank, bool can_be_window);
 
+  MemorySource* const source_ = memory_source();
   std::mutex mutex_;
   std::map<CUdeviceptr, Allocation> allocations_;
   std::map<int, SizeClasses> small_;  ///< By rank.

@@ -8,8 +8,8 @@
 namespace cuco::loopback {
 
 Streams& Streams::get() {
-  static Streams* const kStreams = new Streams;
-  return *kStreams;
+  static Streams& streams = *new Streams;
+  return streams;
 }
 
 bool Streams::is_capturing(CUstream stream) {

@@ -4,30 +4,56 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace cuco::loopback {
 namespace {
+
+bool is_network = false;
+std::function<void(const std::string&, int)> told_before;
 
 const char* variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
+/// How an MPI tells a process how many there are, and which one it is.
+struct MpiStart {
+  const char* size;
+  const char* rank;
+};
+
+const MpiStart* mpi_start() {
+  static constexpr MpiStart kStarts[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+                                         {"PMI_SIZE", "PMI_RANK"}};
+  for (const MpiStart& start : kStarts) {
+    if (std::atoi(variable(start.size)) > 1) return &start;
+  }
+  return nullptr;
+}
+
 Settings read_settings() {
   Settings read;
   if (*variable("CUCO_LOOPBACK_RANKS") != 0)
     read.ranks = std::atoi(variable("CUCO_LOOPBACK_RANKS"));
-  if (std::atoi(variable("OMPI_COMM_WORLD_SIZE")) > 1) {
+  read.folder = variable("CUCO_LOOPBACK_DIR");
+  if (is_network) {
+    read.role = Role::Network;
+  } else if (const auto* start = mpi_start()) {
+    read.role = Role::Rank;
+    read.process = std::atoi(variable(start->rank));
+  }
+  if (read.role != Role::Alone && read.folder.empty()) {
     std::fprintf(stderr,
-                 "cuco loopback: ranks as processes under mpirun are not supported yet; start them "
-                 "as threads of one process, or use --on virtual\n");
+                 "cuco loopback: ranks that are processes need the network's process: start the "
+                 "program with cuco run --on loopback\n");
     std::_Exit(kCannotRun);
   }
-  read.folder = variable("CUCO_LOOPBACK_DIR");
   read.report = variable("CUCO_LOOPBACK_REPORT");
   read.watchdog_seconds = std::atof(variable("CUCO_LOOPBACK_WATCHDOG"));
   read.delay = static_cast<Nanoseconds>(std::atof(variable("CUCO_LOOPBACK_DELAY_US")) * 1000);
@@ -52,9 +78,17 @@ Settings read_settings() {
 
 }  // namespace
 
+bool is_one_of_several() {
+  return mpi_start() != nullptr;
+}
+
+void become_network() {
+  is_network = true;
+}
+
 const Settings& settings() {
-  static const Settings kSettings = read_settings();
-  return kSettings;
+  static const Settings read = read_settings();
+  return read;
 }
 
 std::string quoted(const std::string& text) {
@@ -85,10 +119,19 @@ void write_report(const std::string& line) {
   ::close(file);
 }
 
+void before_giving_up(std::function<void(const std::string& why, int status)> tell) {
+  told_before = std::move(tell);
+}
+
+// Who comes second while another ends the program just waits for its end.
 void give_up(const std::string& why, int status) {
+  static std::atomic<bool> is_ending{false};
+  while (is_ending.exchange(true))
+    ::pause();
   std::fflush(stdout);
   std::fprintf(stderr, "cuco loopback: %s\n", why.c_str());
   write_report("{\"finding\": true, \"text\": " + quoted(why) + "}");
+  if (told_before) told_before(why, status);
   std::_Exit(status);
 }
 

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <string>
 
+#include "loopback/gpu/pages.h"
+#include "loopback/gpu/settings.h"
 #include "loopback/nccl/pending_calls.h"
 #include "nccl_core/collective.h"
 #include "nccl_core/collective_exports.h"
@@ -13,6 +15,26 @@ using loopback::fail;
 using loopback::Operation;
 using loopback::poll;
 
+namespace nccl_core {
+namespace {
+
+/// The other ranks read and write these buffers themselves.
+Check check_reach(const Call& call, const ncclComm& comm) {
+  if (loopback::settings().role == loopback::Role::Alone) return std::nullopt;
+  for (const Range& range :
+       {read_range(call, comm.rank, comm.ranks), write_range(call, comm.rank, comm.ranks)}) {
+    if (range.bytes == 0 || loopback::Pages::is_shared(range.address)) continue;
+    return Problem{Code::InvalidArgument,
+                   std::string(name_of(call.kind)) +
+                       ": the other ranks are processes and cannot reach this buffer: take memory "
+                       "of cudaMalloc or ncclMemAlloc"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+}  // namespace nccl_core
+
 int nccl_core::submit(Kind kind,
                       const CollectiveArguments& arguments,
                       ncclComm* comm,
@@ -20,7 +42,7 @@ int nccl_core::submit(Kind kind,
   const std::string name(name_of(kind));
   if (comm == nullptr)
     return static_cast<int>(fail(nullptr, {Code::InvalidArgument, name + ": comm is NULL"}));
-  if (poll(*comm) == Code::InProgress || comm->clique == nullptr) {
+  if (poll(*comm) == Code::InProgress || comm->place.number == 0) {
     return static_cast<int>(fail(
         comm, {Code::InvalidArgument, name + ": the communicator is still being made: wait until "
                                              "ncclCommGetAsyncError says ncclSuccess"}));
@@ -51,6 +73,7 @@ int nccl_core::submit(Kind kind,
   }
   if (const Check wrong = check_arguments(call, comm->ranks))
     return static_cast<int>(fail(comm, *wrong));
+  if (const Check wrong = check_reach(call, *comm)) return static_cast<int>(fail(comm, *wrong));
   return static_cast<int>(loopback::submit(operation));
 }
 

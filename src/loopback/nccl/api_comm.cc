@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Communicators: making, splitting, asking and ending them.
-#include <algorithm>
 #include <climits>
 #include <cstring>
-#include <map>
+#include <memory>
 #include <random>
-#include <set>
+#include <utility>
 
 #include "loopback/gpu/divided_gpu.h"
 #include "loopback/nccl/pending_calls.h"
@@ -57,27 +56,17 @@ bool is_blocking(const Config* config, const ncclComm* parent) {
 }
 
 /// What happens when a new communicator is there, or is not: blocking programs get NULL then.
-auto adopt(ncclComm** out, ncclComm* comm) {
-  return [out, comm](const Check& problem) {
-    if (problem && comm->is_blocking) {
+auto adopt(ncclComm** out, ncclComm* comm, const std::shared_ptr<SetUpAnswer>& answer) {
+  return [out, comm, answer](const Check& problem) {
+    if (!problem) {
+      comm->place = answer->place;
+      comm->rank = comm->place.rank;
+      comm->ranks = comm->place.ranks;
+    } else if (comm->is_blocking) {
       *out = nullptr;
       delete comm;  // NOLINT(cppcoreguidelines-owning-memory): the program owns it from here on.
     }
   };
-}
-
-/// Several ranks on one device are an error in NCCL, too.
-Check conclude_init(const std::shared_ptr<Clique>& clique) {
-  std::set<int> seen;
-  for (const int device : clique->devices) {
-    if (!seen.insert(device).second) {
-      return Problem{Code::InvalidUsage, "ncclCommInitRank: two ranks use device " +
-                                             std::to_string(device) +
-                                             "; each rank needs its own: call cudaSetDevice"};
-    }
-  }
-  clique->prepare();
-  return std::nullopt;
 }
 
 struct Origin {
@@ -114,81 +103,50 @@ Code init_rank(ncclComm** out, const UniqueId& id, const Origin& origin) {
   comm->device = device;
   comm->is_blocking = blocking;
   *out = comm;
-  return submit(
-      SetUp{comm,
-            [comm, number = words[1]](Check* problem) {
-              const std::shared_ptr<Clique> clique = Cliques::get().form(number, comm->ranks);
-              comm->clique = clique;
-              if (clique->ranks() != comm->ranks) {
-                *problem = Problem{Code::InvalidArgument,
-                                   "ncclCommInitRank: the ranks disagree about how many they are"};
-                return std::shared_ptr<Meeting>();
-              }
-              auto meeting = clique->next_meeting(comm->rank, "ncclCommInitRank");
-              clique->devices[static_cast<std::size_t>(comm->rank)] = comm->device;
-              *problem = meeting->arrive(comm->rank, "ncclCommInitRank", nullptr,
-                                         [clique](const auto&) { return conclude_init(clique); });
-              return meeting;
-            },
-            adopt(out, comm)});
-}
-
-/// One rank's wish, and the communicator that it gets.
-struct SplitPart {
-  ncclComm* parent = nullptr;
-  ncclComm* child = nullptr;
-  int color = 0;
-  int key = 0;
-};
-
-Check conclude_split(const std::vector<std::shared_ptr<void>>& parts) {
-  std::map<int, std::vector<SplitPart*>> colors;
-  for (const auto& part : parts) {
-    auto* one = static_cast<SplitPart*>(part.get());
-    if (one != nullptr && one->child != nullptr) colors[one->color].push_back(one);
-  }
-  for (auto& [color, members] : colors) {
-    std::stable_sort(members.begin(), members.end(),
-                     [](const SplitPart* a, const SplitPart* b) { return a->key < b->key; });
-    const auto clique = Cliques::get().make(static_cast<int>(members.size()));
-    for (std::size_t rank = 0; rank < members.size(); ++rank) {
-      ncclComm& child = *members[rank]->child;
-      child.clique = clique;
-      child.rank = static_cast<int>(rank);
-      child.ranks = static_cast<int>(members.size());
-      clique->devices[rank] = child.device;
-    }
-    clique->prepare();
-  }
-  return std::nullopt;
+  SetUpRequest request;
+  request.call = SetUpRequest::Call::InitRank;
+  request.number = words[1];
+  request.rank = rank;
+  request.ranks = ranks;
+  request.device = device;
+  auto answer = std::make_shared<SetUpAnswer>();
+  return submit(SetUp{comm,
+                      [comm, request, answer](Check* problem) {
+                        Assembly::Joined joined = Assembly::get().join(request, answer);
+                        comm->place.number = joined.number;
+                        *problem = std::move(joined.problem);
+                        return joined.agreement;
+                      },
+                      adopt(out, comm, answer)});
 }
 
 /// Of ncclCommSplit; ncclCommShrink is the same without the excluded.
 Code split(ncclComm* comm, int color, int key, ncclComm** out, const Config* config) {
-  if (const Check broken = comm->clique->why_broken()) return fail(comm, *broken);
-  auto part = std::make_shared<SplitPart>();
-  part->parent = comm;
-  part->color = color;
-  part->key = key;
+  if (const Check broken = Assembly::get().why_broken(comm->place)) return fail(comm, *broken);
+  SetUpRequest request;
+  request.call = SetUpRequest::Call::Split;
+  request.number = comm->place.number;
+  request.rank = comm->rank;
+  request.device = comm->device;
+  request.color = color;
+  request.key = key;
   *out = nullptr;
+  ncclComm* child = nullptr;
   if (color >= 0) {
-    auto* child = new ncclComm;  // NOLINT(cppcoreguidelines-owning-memory)
+    child = new ncclComm;  // NOLINT(cppcoreguidelines-owning-memory)
     child->device = comm->device;
     child->is_blocking = is_blocking(config, comm);
-    part->child = child;
     *out = child;
   }
-  ncclComm* child = part->child;
+  auto answer = std::make_shared<SetUpAnswer>();
   return submit(SetUp{child != nullptr ? child : comm,
-                      [comm, part](Check* problem) {
-                        auto meeting = comm->clique->next_meeting(comm->rank, "ncclCommSplit");
-                        *problem =
-                            meeting->arrive(comm->rank, "ncclCommSplit", part,
-                                            [](const auto& all) { return conclude_split(all); });
-                        return meeting;
+                      [request, answer](Check* problem) {
+                        Assembly::Joined joined = Assembly::get().join(request, answer);
+                        *problem = std::move(joined.problem);
+                        return joined.agreement;
                       },
-                      [out, child](const Check& problem) {
-                        if (child != nullptr) adopt(out, child)(problem);
+                      [out, child, answer](const Check& problem) {
+                        if (child != nullptr) adopt(out, child, answer)(problem);
                       }});
 }
 
@@ -199,10 +157,12 @@ Code end(const char* function, ncclComm* comm, bool aborts, bool forgets) {
                ? Code::Success
                : fail(nullptr, {Code::InvalidArgument, std::string(function) + ": comm is NULL"});
   }
-  if (aborts && comm->clique != nullptr) {
-    comm->clique->break_up({Code::RemoteError, comm->clique->name() + " was aborted by rank " +
-                                                   std::to_string(comm->rank)});
+  if (aborts && comm->place.number != 0) {
+    Assembly::get().break_up(
+        comm->place, {Code::RemoteError,
+                      comm->place.name() + " was aborted by rank " + std::to_string(comm->rank)});
   }
+  if (forgets && comm->place.number != 0) Assembly::get().leave(comm->place);
   // NOLINTNEXTLINE(cppcoreguidelines-owning-memory): the program gives it back.
   if (forgets) delete comm;
   return Code::Success;

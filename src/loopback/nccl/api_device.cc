@@ -9,9 +9,7 @@
 #include "loopback/gpu/divided_gpu.h"
 #include "loopback/gpu/rank_memory.h"
 #include "loopback/gpu/rank_streams.h"
-#include "loopback/nccl/dev_comms.h"
 #include "loopback/nccl/pending_calls.h"
-#include "loopback/nccl/windows.h"
 #include "nccl_core/abi_2_28.h"
 #include "nccl_core/resource_layout.h"
 
@@ -25,62 +23,25 @@ int result(Code code) {
   return static_cast<int>(code);
 }
 
-/// A call that all ranks make: `part` is this rank's share, `conclude` acts for all.
-template <typename Part, typename Conclude, typename Finish>
-Code meet(ncclComm* comm,
-          const char* name,
-          std::shared_ptr<Part> part,
-          Conclude conclude,
-          Finish finish) {
-  if (comm->clique == nullptr)
-    return fail(comm, {Code::InvalidArgument, std::string(name) + ": communicator not ready"});
-  if (const Check broken = comm->clique->why_broken()) return fail(comm, *broken);
+/// A call that all ranks make.
+template <typename Finish>
+Code meet(ncclComm* comm, SetUpRequest request, Finish finish) {
+  if (comm->place.number == 0)
+    return fail(comm, {Code::InvalidArgument,
+                       std::string(name_of(request.call)) + ": communicator not ready"});
+  if (const Check broken = Assembly::get().why_broken(comm->place)) return fail(comm, *broken);
+  request.number = comm->place.number;
+  request.rank = comm->rank;
+  auto answer = std::make_shared<SetUpAnswer>();
   return submit(SetUp{comm,
-                      [comm, name, part, conclude](Check* problem) {
-                        auto meeting = comm->clique->next_meeting(comm->rank, name);
-                        *problem = meeting->arrive(comm->rank, name, part, conclude);
-                        return meeting;
+                      [request, answer](Check* problem) {
+                        Assembly::Joined joined = Assembly::get().join(request, answer);
+                        *problem = std::move(joined.problem);
+                        return joined.agreement;
                       },
-                      [part, finish](const Check& problem) {
-                        if (!problem) finish(*part);
+                      [answer, finish](const Check& problem) {
+                        if (!problem) finish(*answer);
                       }});
-}
-
-struct WindowPart {
-  WindowRequest request;
-  Address description = 0;
-};
-
-Check register_windows(const std::shared_ptr<Clique>& clique,
-                       const std::vector<std::shared_ptr<void>>& parts) {
-  std::vector<WindowRequest> requests;
-  for (const auto& part : parts)
-    requests.push_back(static_cast<WindowPart*>(part.get())->request);
-  const Windows::Registered registered = Windows::get().add(clique, requests);
-  if (registered.problem) return registered.problem;
-  clique->has_windows = true;
-  for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-    static_cast<WindowPart*>(parts[rank].get())->description =
-        registered.window->descriptions[rank];
-  }
-  return std::nullopt;
-}
-
-struct DevCommPart {
-  DevCommRequest request;
-  DevCommAnswer answer;
-};
-
-Check create_dev_comms(const std::shared_ptr<Clique>& clique,
-                       const std::vector<std::shared_ptr<void>>& parts) {
-  std::vector<DevCommRequest> requests;
-  for (const auto& part : parts)
-    requests.push_back(static_cast<DevCommPart*>(part.get())->request);
-  DevComms::Created created = DevComms::get().create(clique, requests);
-  if (created.problem) return created.problem;
-  for (std::size_t rank = 0; rank < parts.size(); ++rank)
-    static_cast<DevCommPart*>(parts[rank].get())->answer = std::move(created.answers[rank]);
-  return std::nullopt;
 }
 
 /// Where the answers go in the caller's linked list.
@@ -102,8 +63,9 @@ Code create_dev_comm(ncclComm* comm, const abi::DevCommRequirements& wanted, abi
                        "ncclDevCommCreate: a count in ncclDevCommRequirements is negative; set the "
                        "struct to zero before you fill it in"});
   }
-  auto part = std::make_shared<DevCommPart>();
-  DevCommRequest& request = part->request;
+  SetUpRequest call;
+  call.call = SetUpRequest::Call::DevCommCreate;
+  DevCommRequest& request = call.dev_comm;
   request.lsa_barriers = std::max(wanted.barrier_count, wanted.lsa_barrier_count);
   request.rail_gin_barriers = std::max(wanted.barrier_count, wanted.rail_gin_barrier_count);
   request.gin_signals = static_cast<std::uint32_t>(wanted.gin_signal_count);
@@ -117,13 +79,10 @@ Code create_dev_comm(ncclComm* comm, const abi::DevCommRequirements& wanted, abi
   }
   for (auto* team = wanted.teams; team != nullptr; team = team->next)
     request.wants_multimem = request.wants_multimem || team->multimem;
-  return meet(
-      comm, "ncclDevCommCreate", part,
-      [clique = comm->clique](const auto& parts) { return create_dev_comms(clique, parts); },
-      [out, first = wanted.resources](const DevCommPart& done) {
-        *out = done.answer.comm;
-        fill(done.answer, first);
-      });
+  return meet(comm, call, [out, first = wanted.resources](const SetUpAnswer& done) {
+    *out = done.dev_comm.comm;
+    fill(done.dev_comm, first);
+  });
 }
 
 abi::ResourceRequirements requirement(const nccl_core::ResourceNeed& need, std::uint32_t* handle) {
@@ -136,16 +95,19 @@ abi::ResourceRequirements requirement(const nccl_core::ResourceNeed& need, std::
 }
 
 int lsa_rank(const ncclComm* comm) {
-  return comm->rank % comm->clique->lsa_size;
+  return comm->rank % comm->place.lsa_size;
 }
 
 }  // namespace
 }  // namespace cuco::loopback
 
 namespace abi = cuco::nccl_core::abi_2_28;
+using cuco::loopback::Assembly;
 using cuco::loopback::Machine;
 using cuco::loopback::Memory;
 using cuco::loopback::result;
+using cuco::loopback::SetUpAnswer;
+using cuco::loopback::SetUpRequest;
 using cuco::nccl_core::Code;
 
 CUCO_NCCL_EXPORT(int, ncclMemAlloc, (void** out, size_t bytes)) {
@@ -187,25 +149,19 @@ CUCO_NCCL_EXPORT(int,
                  (ncclComm * comm, void* buffer, size_t bytes, void** window, int)) {
   if (comm == nullptr || window == nullptr) return result(Code::InvalidArgument);
   *window = nullptr;
-  auto part = std::make_shared<cuco::loopback::WindowPart>();
-  part->request = {reinterpret_cast<CUdeviceptr>(buffer), bytes};
-  return result(cuco::loopback::meet(
-      comm, "ncclCommWindowRegister", part,
-      [clique = comm->clique](const auto& parts) {
-        return cuco::loopback::register_windows(clique, parts);
-      },
-      [window](const cuco::loopback::WindowPart& done) {
-        *window = reinterpret_cast<void*>(done.description);
-      }));
+  SetUpRequest call;
+  call.call = SetUpRequest::Call::WindowRegister;
+  call.window = {reinterpret_cast<CUdeviceptr>(buffer), bytes};
+  return result(cuco::loopback::meet(comm, call, [window](const SetUpAnswer& done) {
+    *window = reinterpret_cast<void*>(done.description);
+  }));
 }
 
 CUCO_NCCL_EXPORT(int, ncclCommWindowDeregister, (ncclComm * comm, void* window)) {
   if (comm == nullptr) return result(Code::InvalidArgument);
   if (window == nullptr) return 0;
-  if (cuco::loopback::Windows::get().release(*comm->clique, comm->rank,
-                                             reinterpret_cast<std::uint64_t>(window))) {
+  if (Assembly::get().release_window(comm->place, reinterpret_cast<std::uint64_t>(window)))
     return 0;
-  }
   return result(cuco::loopback::fail(
       comm, {Code::InvalidArgument, "ncclCommWindowDeregister: not a window of this rank"}));
 }
@@ -219,10 +175,7 @@ CUCO_NCCL_EXPORT(int,
 
 CUCO_NCCL_EXPORT(int, ncclDevCommDestroy, (ncclComm * comm, const abi::DevComm* dev_comm)) {
   if (comm == nullptr || dev_comm == nullptr) return result(Code::InvalidArgument);
-  if (cuco::loopback::DevComms::get().release(*comm->clique, comm->rank,
-                                              dev_comm->resource_window)) {
-    return 0;
-  }
+  if (Assembly::get().release_dev_comm(comm->place, dev_comm->resource_window)) return 0;
   return result(cuco::loopback::fail(
       comm, {Code::InvalidArgument, "ncclDevCommDestroy: not a device communicator of this rank"}));
 }
@@ -232,11 +185,11 @@ CUCO_NCCL_EXPORT(abi::Team, ncclTeamWorld, (ncclComm * comm)) {
 }
 
 CUCO_NCCL_EXPORT(abi::Team, ncclTeamLsa, (ncclComm * comm)) {
-  return {comm->clique->lsa_size, cuco::loopback::lsa_rank(comm), 1};
+  return {comm->place.lsa_size, cuco::loopback::lsa_rank(comm), 1};
 }
 
 CUCO_NCCL_EXPORT(abi::Team, ncclTeamRail, (ncclComm * comm)) {
-  const int size = comm->clique->lsa_size;
+  const int size = comm->place.lsa_size;
   return {comm->ranks / size, comm->rank / size, size};
 }
 

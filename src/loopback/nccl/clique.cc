@@ -13,6 +13,15 @@ namespace cuco::loopback {
 using nccl_core::Check;
 using nccl_core::Problem;
 
+namespace {
+
+Problem gone(const std::string& call, int rank) {
+  return {nccl_core::Code::RemoteError,
+          call + " waits for rank " + std::to_string(rank) + ", whose process has ended"};
+}
+
+}  // namespace
+
 Clique::Clique(std::uint64_t its_number, int ranks)
     : number(its_number),
       devices(static_cast<std::size_t>(ranks)),
@@ -21,6 +30,7 @@ Clique::Clique(std::uint64_t its_number, int ranks)
       puts(static_cast<std::size_t>(ranks)),
       put_bytes(static_cast<std::size_t>(ranks)),
       next_(static_cast<std::size_t>(ranks)),
+      has_left_(static_cast<std::size_t>(ranks)),
       log_(ranks) {}
 
 void Clique::prepare() {
@@ -62,11 +72,24 @@ std::shared_ptr<Meeting> Clique::next_meeting(int rank, const std::string& call)
   const std::lock_guard lock(mutex_);
   const std::uint64_t turn = next_[static_cast<std::size_t>(rank)]++;
   std::shared_ptr<Meeting>& meeting = meetings_[turn];
-  if (meeting == nullptr) meeting = std::make_shared<Meeting>(call, name(), ranks());
+  if (meeting == nullptr) {
+    meeting = std::make_shared<Meeting>(call, name(), ranks());
+    for (int other = 0; other < ranks(); ++other) {
+      if (has_left_[static_cast<std::size_t>(other)]) meeting->break_up(gone(call, other));
+    }
+  }
   const std::shared_ptr<Meeting> result = meeting;
   const std::uint64_t behind = *std::min_element(next_.begin(), next_.end());
   meetings_.erase(meetings_.begin(), meetings_.lower_bound(behind));
   return result;
+}
+
+void Clique::leave(int rank) {
+  const std::lock_guard lock(mutex_);
+  has_left_[static_cast<std::size_t>(rank)] = true;
+  for (auto& [turn, meeting] : meetings_) {
+    if (!meeting->has(rank)) meeting->break_up(gone(meeting->call(), rank));
+  }
 }
 
 void Clique::break_up(const Problem& why) {
@@ -102,8 +125,8 @@ Check Clique::log_call(int rank, const nccl_core::Call& call) {
 }
 
 Cliques& Cliques::get() {
-  static Cliques* const kCliques = new Cliques;
-  return *kCliques;
+  static Cliques& cliques = *new Cliques;
+  return cliques;
 }
 
 std::shared_ptr<Clique> Cliques::form(std::uint64_t id, int ranks) {
@@ -122,6 +145,13 @@ std::shared_ptr<Clique> Cliques::make(int ranks) {
   all_.push_back(std::make_shared<Clique>(++last_, ranks));
   ++version_;
   return all_.back();
+}
+
+std::shared_ptr<Clique> Cliques::find(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(all_.begin(), all_.end(),
+                                  [&](const auto& clique) { return clique->number == number; });
+  return found == all_.end() ? nullptr : *found;
 }
 
 std::vector<std::shared_ptr<Clique>> Cliques::all() {

@@ -17,6 +17,7 @@
 #include "loopback/device/kernel_args.h"
 #include "loopback/gpu/driver_calls.h"
 #include "loopback/meeting.h"
+#include "loopback/nccl/assembly.h"
 
 namespace cuco::loopback {
 
@@ -34,6 +35,8 @@ class Clique {
   /// Ends what is on its way: kernels that wait, ranks that meet.
   void break_up(const nccl_core::Problem& why);
   [[nodiscard]] nccl_core::Check why_broken();
+  /// The rank's process has ended: nobody waits for it in a set-up call.
+  void leave(int rank);
   /// What it waits for, one line each.
   [[nodiscard]] std::vector<std::string> waits();
   [[nodiscard]] nccl_core::Check log_call(int rank, const nccl_core::Call& call);
@@ -70,6 +73,7 @@ class Clique {
   std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<Meeting>> meetings_;
   std::vector<std::uint64_t> next_;
+  std::vector<bool> has_left_;
   CollectiveLog log_;
   nccl_core::Check broken_;
 };
@@ -81,6 +85,8 @@ class Cliques {
   /// The one that ranks with this id form.
   [[nodiscard]] std::shared_ptr<Clique> form(std::uint64_t id, int ranks);
   [[nodiscard]] std::shared_ptr<Clique> make(int ranks);
+  /// Null: there is none of that number.
+  [[nodiscard]] std::shared_ptr<Clique> find(std::uint64_t number);
   [[nodiscard]] std::vector<std::shared_ptr<Clique>> all();
   /// Counts additions: whoever keeps all() asks again when it changes.
   [[nodiscard]] std::uint64_t version() const { return version_; }
@@ -105,13 +111,13 @@ struct UserOp {
 
 /// NCCL's name: programs only hold pointers to it.
 struct ncclComm {  // NOLINT(readability-identifier-naming)
-  std::shared_ptr<cuco::loopback::Clique> clique;
+  cuco::loopback::Membership place;
   int rank = 0;
   int ranks = 0;
   int device = 0;
   bool is_blocking = true;
   /// A non-blocking call that has not ended.
-  std::shared_ptr<cuco::loopback::Meeting> in_flight;
+  std::shared_ptr<cuco::loopback::Agreement> in_flight;
   std::function<void(const cuco::nccl_core::Check&)> finish;  ///< Of that call.
   cuco::nccl_core::Code failed = cuco::nccl_core::Code::Success;
   std::string last_error;

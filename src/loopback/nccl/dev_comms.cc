@@ -61,8 +61,8 @@ Check check(const Clique& clique, const std::vector<DevCommRequest>& requests) {
 }  // namespace
 
 DevComms& DevComms::get() {
-  static DevComms* const kDevComms = new DevComms;
-  return *kDevComms;
+  static DevComms& dev_comms = *new DevComms;
+  return dev_comms;
 }
 
 Check DevComms::make_resources(Set& set, std::uint64_t bytes) {

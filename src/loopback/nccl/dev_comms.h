@@ -11,28 +11,10 @@
 
 #include "loopback/nccl/clique.h"
 #include "loopback/nccl/gin_set.h"
+#include "loopback/nccl/requests.h"
 #include "loopback/nccl/windows.h"
-#include "nccl_core/abi_2_28.h"
-#include "nccl_core/resource_layout.h"
 
 namespace cuco::loopback {
-
-/// ncclDevCommRequirements of one rank, without pointers.
-struct DevCommRequest {
-  int lsa_barriers = 0;
-  int rail_gin_barriers = 0;
-  std::uint32_t gin_signals = 0;
-  std::uint32_t gin_counters = 0;
-  bool wants_multimem = false;
-  bool gin_force = false;
-  std::vector<nccl_core::ResourceNeed> needs;
-};
-
-/// What one rank gets.
-struct DevCommAnswer {
-  nccl_core::abi_2_28::DevComm comm{};
-  std::vector<nccl_core::ResourceGrant> grants;  ///< Of its own needs.
-};
 
 class DevComms {
  public:

@@ -6,7 +6,7 @@
 
 #include "loopback/gpu/divided_gpu.h"
 #include "loopback/gpu/rank_streams.h"
-#include "loopback/nccl/nic.h"
+#include "loopback/gpu/settings.h"
 #include "loopback/nccl/pending_calls.h"
 
 namespace cuco::loopback {
@@ -26,8 +26,8 @@ constexpr unsigned kPointBlocks = 9;
 /// The same on all ranks, as block b of one meets block b of the others.
 unsigned blocks_for(const ncclComm& comm, const Call& call) {
   int sms = static_cast<int>(kMaxBlocks);
-  for (const int device : comm.clique->devices)
-    sms = std::min(sms, Machine::get().rank(device).sms);
+  for (const int device : comm.place.devices)
+    sms = std::min(sms, Machine::get().sms_of(device));
   const std::uint64_t bytes =
       call.count * nccl_core::size_of(call.type) * static_cast<std::uint64_t>(comm.ranks);
   return static_cast<unsigned>(
@@ -76,11 +76,11 @@ Check launch_collective(ncclComm& comm, const Operation& operation) {
   const Call& call = operation.call;
   const InStream in_stream(comm, operation.stream, nccl_core::name_of(call.kind).data());
   CollectiveArgs args;
-  args.view = comm.clique->view_of(comm.rank);
+  args.view = comm.place.view;
   args.kind = static_cast<std::uint32_t>(call.kind);
   args.op = static_cast<std::uint32_t>(call.op);
   args.root = call.root;
-  args.is_paced = Nic::get().is_pacing() ? 1 : 0;
+  args.is_paced = settings().paces() ? 1 : 0;
   args.element = static_cast<std::uint32_t>(nccl_core::size_of(call.type));
   args.count = call.count;
   args.send = call.send;
@@ -99,8 +99,8 @@ Check launch_points(ncclComm& comm, const std::vector<Operation>& operations) {
                                            std::to_string(kOpsPerGroup)};
   }
   PointArgs args;
-  args.view = comm.clique->view_of(comm.rank);
-  args.is_paced = Nic::get().is_pacing() ? 1 : 0;
+  args.view = comm.place.view;
+  args.is_paced = settings().paces() ? 1 : 0;
   for (const Operation& operation : operations) {
     PointOp& op = args.op[args.ops++];
     const bool sends = operation.call.kind == Kind::Send;
@@ -132,10 +132,9 @@ Check launch_points(ncclComm& comm, const std::vector<Operation>& operations) {
 }  // namespace
 
 Check launch(ncclComm& comm, const std::vector<Operation>& operations) {
-  (void)Nic::get();  // Events are read from now on.
   std::vector<Operation> points;
   for (const Operation& operation : operations) {
-    if (Check wrong = comm.clique->log_call(comm.rank, operation.call)) return wrong;
+    if (Check wrong = Assembly::get().log(comm.place, operation.call)) return wrong;
   }
   for (const Operation& operation : operations) {
     if (nccl_core::is_point_to_point(operation.call.kind)) {

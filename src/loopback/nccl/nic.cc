@@ -43,14 +43,14 @@ class Visit {
 }  // namespace
 
 Nic& Nic::get() {
-  static Nic* const kNic = new Nic;
-  return *kNic;
+  static Nic& nic = *new Nic;
+  return nic;
 }
 
 Nic::Nic() : pacing_(static_cast<std::size_t>(Machine::get().ranks())) {
   Machine& machine = Machine::get();
   if (settings().network) pacer_.emplace(*settings().network);
-  is_pacing_ = pacer_.has_value() || settings().delay > 0;
+  is_pacing_ = settings().paces();
   copy_bytes_per_ns_ = kBytesPerNsOfSm * machine.network().sms;
   courier_.emplace();
   collectives_.emplace(pacer_, settings().delay, is_pacing_, pacing_);

@@ -28,9 +28,6 @@ class Nic {
  public:
   static Nic& get();
 
-  /// Deliveries and collectives take a network's time, or come late.
-  [[nodiscard]] bool is_pacing() const { return is_pacing_; }
-
   void add(const std::shared_ptr<GinSet>& set);
   void remove(const std::shared_ptr<GinSet>& set);
   /// Descriptors and events so far.

@@ -38,28 +38,28 @@ Code finish(const SetUp& call, const Check& outcome) {
 /// All of them join before one of them waits: a thread may hold several ranks.
 Code run(std::vector<SetUp> calls) {
   struct Joined {
-    std::shared_ptr<Meeting> meeting;
+    std::shared_ptr<Agreement> agreement;
     Check problem;
   };
   std::vector<Joined> joined;
   for (const SetUp& call : calls) {
     Joined& one = joined.emplace_back();
-    one.meeting = call.join(&one.problem);
+    one.agreement = call.join(&one.problem);
   }
   Code result = Code::Success;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     ncclComm* comm = calls[i].comm;
-    if (joined[i].problem || joined[i].meeting == nullptr) {
+    if (joined[i].problem || joined[i].agreement == nullptr) {
       result = keep_first(result, finish(calls[i], joined[i].problem));
       continue;
     }
-    if (comm != nullptr && !comm->is_blocking && !joined[i].meeting->is_over()) {
-      comm->in_flight = joined[i].meeting;
+    if (comm != nullptr && !comm->is_blocking && !joined[i].agreement->is_over()) {
+      comm->in_flight = joined[i].agreement;
       comm->finish = calls[i].finish;
       result = keep_first(result, Code::InProgress);
       continue;
     }
-    result = keep_first(result, finish(calls[i], joined[i].meeting->wait()));
+    result = keep_first(result, finish(calls[i], joined[i].agreement->wait()));
     note_progress();
   }
   return result;
@@ -78,7 +78,7 @@ Code run(const std::vector<Operation>& operations) {
       if (operation.comm == comm) mine.push_back(operation);
     }
     if (const Check wrong = launch(*comm, mine)) {
-      comm->clique->break_up(*wrong);
+      Assembly::get().break_up(comm->place, *wrong);
       result = keep_first(result, fail(comm, *wrong));
     }
   }
@@ -113,8 +113,8 @@ Code poll(ncclComm& comm) {
     comm.failed = outcome ? fail(&comm, *outcome) : Code::Success;
   }
   if (comm.failed != Code::Success) return comm.failed;
-  if (comm.clique == nullptr) return Code::Success;
-  const Check broken = comm.clique->why_broken();
+  if (comm.place.number == 0) return Code::Success;
+  const Check broken = Assembly::get().why_broken(comm.place);
   if (broken) comm.last_error = broken->message;
   return broken ? broken->code : Code::Success;
 }

@@ -18,8 +18,8 @@ using nccl_core::Code;
 /// A set-up call, made when the group ends.
 struct SetUp {
   ncclComm* comm = nullptr;  ///< Gets the error text; may be null.
-  /// Joins the meeting; null: it was over at once, with this problem or none.
-  std::function<std::shared_ptr<Meeting>(nccl_core::Check*)> join;
+  /// Joins the others; null: it was over at once, with this problem or none.
+  std::function<std::shared_ptr<Agreement>(nccl_core::Check*)> join;
   /// Called when it is over, also when it failed.
   std::function<void(const nccl_core::Check&)> finish;
 };

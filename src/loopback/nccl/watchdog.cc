@@ -23,6 +23,7 @@ namespace {
 std::atomic<std::uint64_t> set_ups{0};
 std::atomic<bool> ends{false};
 Nanoseconds started = 0;
+Elsewhere* elsewhere = nullptr;
 
 constexpr std::size_t kSignalsShown = 16;
 
@@ -61,16 +62,15 @@ std::vector<std::string> describe_all(bool* is_waiting) {
     for (std::string& line : clique->waits())
       lines.push_back(std::move(line));
   }
-  for (int rank = 0; rank < Machine::get().ranks(); ++rank) {
-    for (const std::string& line : Streams::get().unfinished(rank))
-      lines.push_back("rank " + std::to_string(rank) + ": " + line);
-  }
+  for (std::string& line : elsewhere != nullptr ? elsewhere->waits() : own_waits())
+    lines.push_back(std::move(line));
   *is_waiting = !lines.empty();
   return lines;
 }
 
 std::uint64_t progress() {
-  return Streams::get().operations() + Nic::get().progress() + set_ups;
+  return own_progress() + Nic::get().progress() +
+         (elsewhere != nullptr ? elsewhere->progress() : 0);
 }
 
 void fire(std::vector<std::string> lines) {
@@ -139,7 +139,7 @@ void report() {
                        ", \"put_bytes\": " + std::to_string(put_bytes) +
                        ", \"collective_bytes\": " + std::to_string(collective_bytes) +
                        ", \"lsa_used\": " + (uses_lsa ? "true" : "false") +
-                       ", \"sms\": " + std::to_string(Machine::get().rank(device).sms) +
+                       ", \"sms\": " + std::to_string(Machine::get().sms_of(device)) +
                        ", \"seconds\": " + number(seconds);
     const PacingError& pacing = Nic::get().pacing_of(device);
     if (pacing.transfers() > 0) {
@@ -154,6 +154,24 @@ void report() {
 
 }  // namespace
 
+void watch_elsewhere(Elsewhere& others) {
+  elsewhere = &others;
+}
+
+std::uint64_t own_progress() {
+  return Streams::get().operations() + set_ups;
+}
+
+std::vector<std::string> own_waits() {
+  std::vector<std::string> lines;
+  for (int rank = 0; rank < Machine::get().ranks(); ++rank) {
+    if (!Machine::get().has_made(rank)) continue;
+    for (const std::string& line : Streams::get().unfinished(rank))
+      lines.push_back("rank " + std::to_string(rank) + ": " + line);
+  }
+  return lines;
+}
+
 void note_progress() {
   ++set_ups;
 }
@@ -163,6 +181,7 @@ void start_watchdog() {
   std::call_once(once, [] {
     started = now_ns();
     prepare_kernels();
+    if (settings().role == Role::Rank) return;  // The network's process watches.
     (void)Nic::get();
     std::atexit(report);
     if (settings().watchdog_seconds > 0) std::thread(watch).detach();

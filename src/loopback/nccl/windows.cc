@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "loopback/gpu/divided_gpu.h"
+#include "loopback/gpu/pages.h"
 
 namespace cuco::loopback {
 
@@ -26,8 +27,8 @@ Problem wrong(int rank, const std::string& what) {
 }  // namespace
 
 Windows& Windows::get() {
-  static Windows* const kWindows = new Windows;
-  return *kWindows;
+  static Windows& windows = *new Windows;
+  return windows;
 }
 
 Check Windows::check(const Clique& clique, const std::vector<WindowRequest>& requests) {
@@ -67,7 +68,6 @@ Check Windows::check(const Clique& clique, const std::vector<WindowRequest>& req
 }
 
 Check Windows::map(Window& window, const std::vector<WindowRequest>& requests) {
-  const Driver& d = driver();
   const auto failed = [](CUresult result) {
     return Problem{Code::SystemError,
                    std::string("ncclCommWindowRegister: mapping the windows: ") + text_of(result)};
@@ -77,12 +77,13 @@ Check Windows::map(Window& window, const std::vector<WindowRequest>& requests) {
   window.mapped = (offset + window.bytes + kPage - 1) / kPage * kPage;
   window.stride = (window.mapped + kStrideUnit - 1) / kStrideUnit * kStrideUnit;
   const WindowPlaces places = window.places();
-  CUresult result = d.cuMemAddressReserve(&window.flat, places.bytes(), kStrideUnit, 0, 0);
+  Pages& pages = Pages::get();
+  CUresult result = pages.reserve(&window.flat, places.bytes(), kStrideUnit);
   if (result != CUDA_SUCCESS) return failed(result);
   for (std::size_t rank = 0; rank < requests.size(); ++rank) {
     const Allocation own = *Memory::get().find(requests[rank].address);
     const CUdeviceptr at = window.flat + places.of(static_cast<int>(rank));
-    result = Memory::get().map(at, std::min(window.mapped, own.bytes), own.handle);
+    result = pages.map(at, std::min(window.mapped, own.bytes), own.handle);
     if (result != CUDA_SUCCESS) return failed(result);
     window.addresses.push_back(at + offset);
     window.registered.push_back(requests[rank].address);
@@ -141,12 +142,11 @@ bool Windows::release(const Clique& clique, int rank, Address description) {
   });
   if (found == windows_.end()) return false;
   if (--(*found)->users > 0) return true;
-  const Driver& d = driver();
   by_number_[(*found)->number] = nullptr;
   for (int r = 0; r < clique.ranks(); ++r) {
-    (void)d.cuMemUnmap((*found)->flat + (*found)->places().of(r), (*found)->mapped);
+    Pages::get().unmap((*found)->flat + (*found)->places().of(r), (*found)->mapped);
   }
-  (void)d.cuMemAddressFree((*found)->flat, (*found)->places().bytes());
+  Pages::get().give_back((*found)->flat, (*found)->places().bytes());
   windows_.erase(found);
   return true;
 }

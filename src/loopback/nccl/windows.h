@@ -13,15 +13,11 @@
 
 #include "loopback/gpu/rank_memory.h"
 #include "loopback/nccl/clique.h"
+#include "loopback/nccl/requests.h"
 #include "loopback/window_places.h"
 #include "nccl_core/abi_2_28.h"
 
 namespace cuco::loopback {
-
-struct WindowRequest {
-  CUdeviceptr address = 0;
-  std::uint64_t bytes = 0;
-};
 
 struct Window {
   std::uint32_t number = 0;  ///< What GIN descriptors call it.

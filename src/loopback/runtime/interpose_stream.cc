@@ -22,8 +22,8 @@ namespace {
 class Kernels {
  public:
   static Kernels& get() {
-    static Kernels* const kKernels = new Kernels;
-    return *kKernels;
+    static Kernels& kernels = *new Kernels;
+    return kernels;
   }
 
   void add(void** module, const void* function, const char* mangled) {
@@ -70,16 +70,24 @@ class Kernels {
   /// What a launch would do that waits for the kernels that run, and so for ranks that wait for it:
   /// loads all kernels there are into all ranks' contexts, and asks for the largest local memory.
   void prepare() {
-    if (!has_unprepared_) return;
+    if (!has_unprepared_ && contexts_ == Machine::get().made()) return;
     // Who comes second waits: its kernel must not run while the first one asks.
     const std::lock_guard preparing(preparing_);
     std::vector<const void*> functions;
     {
       const std::lock_guard lock(mutex_);
+      prepared_.insert(prepared_.end(), unprepared_.begin(), unprepared_.end());
       functions.swap(unprepared_);
+      // A rank's context that is new knows none of them.
+      if (const int made = Machine::get().made(); contexts_ != made) {
+        functions = prepared_;
+        contexts_ = made;
+      }
     }
+    if (functions.empty()) return;
     const RelaxedCapture relaxed;
     for (int rank = 0; rank < Machine::get().ranks(); ++rank) {
+      if (!Machine::get().has_made(rank)) continue;
       const ScopedContext scope(Machine::get().rank(rank).context);
       for (const void* function : functions)
         load(function);
@@ -105,7 +113,8 @@ class Kernels {
   std::mutex mutex_;
   std::map<const void*, std::string> names_;
   std::map<void**, std::vector<const void*>> incoming_;  ///< By module, until its end.
-  std::vector<const void*> unprepared_;
+  std::vector<const void*> unprepared_, prepared_;
+  std::atomic<int> contexts_{0};
   std::atomic<bool> has_unprepared_{false}, starts_{false};
   std::mutex preparing_;
   std::size_t largest_ = 0, granted_ = 0;
@@ -300,7 +309,8 @@ namespace {
 // reads this.
 __attribute__((constructor)) void load_eagerly() {
   ::setenv("CUDA_MODULE_LOADING", "EAGER", 0);
-  ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  // As many as there are; a service that processes share has not that many for all.
+  if (!cuco::loopback::is_one_of_several()) ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 }
 
 }  // namespace
