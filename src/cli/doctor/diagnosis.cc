@@ -130,7 +130,7 @@ TargetState loopback_target(const Machine& machine) {
   const targets::RealWish threads{.builds = false};
   if (std::string why = targets::missing_for_loopback(facts, threads); !why.empty())
     return {"loopback", false, std::move(why)};
-  const targets::RealWish processes{.builds = false, .uses_mpi = true};
+  const targets::RealWish processes{.builds = false, .uses_mpi = true, .ranks = 2};
   if (std::string why = targets::missing_for_loopback(facts, processes); !why.empty())
     return {"loopback", true, std::move(why)};
   return {"loopback", true, machine.nvcc ? "" : std::string(kOnlyBuilt)};

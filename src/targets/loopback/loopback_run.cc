@@ -11,8 +11,10 @@
 
 #include "ptx/container/executable.h"
 #include "system/os/kernel.h"
+#include "system/os/streams.h"
 #include "targets/loopback/mps_daemon.h"
 #include "targets/loopback/network_file.h"
+#include "targets/loopback/network_process.h"
 #include "targets/real/real_needs.h"
 #include "toolchain/cuda_toolkit.h"
 
@@ -21,10 +23,15 @@ namespace {
 
 constexpr const char* kNetwork = "network";
 constexpr const char* kReport = "report";
+/// The library's name for it.
+constexpr const char* kSocket = "socket";
 constexpr const char* kPreload = "libcuco_loopback_preload.so";
 constexpr const char* kNccl = "libnccl.so.2";
-/// Of the multiprocessors: what processes leave to the copies of the modelled network.
-constexpr int kNetworkPercent = 4;
+constexpr const char* kNetworkProcess = "cuco-loopback-network";
+// Streams of one connection wait for each other, but the Multi-Process Service has not that many
+// for all processes: with 32 each, four found no room on an H200.
+constexpr const char* kConnections = "32";
+constexpr const char* kConnectionsOfAProcess = "8";
 
 void put_first(system::Environment* environment, const char* name, const std::string& value) {
   const auto before = environment->get(name);
@@ -72,16 +79,13 @@ RealStart loopback_start(const LoopbackOptions& options,
   environment.set("CUCO_LOOPBACK_DELAY_US", std::to_string(options.delay_us));
   environment.set("CUCO_LOOPBACK_TOPOLOGY",
                   options.network ? (places.work / kNetwork).string() : "");
-  // A module that is loaded while a kernel spins waits for that kernel, and streams of one
-  // connection for each other.
+  // A module that is loaded while a kernel spins waits for that kernel.
   set_if_absent(&environment, "CUDA_MODULE_LOADING", "EAGER");
-  set_if_absent(&environment, "CUDA_DEVICE_MAX_CONNECTIONS", "32");
+  set_if_absent(&environment, "CUDA_DEVICE_MAX_CONNECTIONS",
+                options.are_processes() ? kConnectionsOfAProcess : kConnections);
 
   RealStart start;
   if (options.uses_mpi) {
-    const int percent = std::max(1, (100 - kNetworkPercent) / options.ranks);
-    set_if_absent(&environment, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
-                  std::to_string(percent).c_str());
     start.argv = mpirun(options.ranks);
     start.argv.insert(start.argv.end(), {"-x", "LD_PRELOAD=" + preload});
   } else {
@@ -108,10 +112,13 @@ Result<LoopbackRun> run_on_loopback(const LoopbackOptions& options,
   }
   RealStart start = loopback_start(options, places, program, own);
   std::unique_ptr<MpsDaemon> mps;
-  if (options.uses_mpi) {
+  std::unique_ptr<NetworkProcess> network;
+  if (options.are_processes()) {
     CUCO_TRY_ASSIGN(const system::Path control, find_mps_control(own));
     CUCO_TRY_ASSIGN(mps, MpsDaemon::start(control, own));
     mps->add_to(&start.environment);
+    CUCO_TRY_ASSIGN(network, NetworkProcess::start(places.libraries / kNetworkProcess,
+                                                   work.path() / kSocket, start.environment));
   }
   LoopbackRun run;
   const auto begin = std::chrono::steady_clock::now();
@@ -121,6 +128,12 @@ Result<LoopbackRun> run_on_loopback(const LoopbackOptions& options,
     CUCO_TRY_ASSIGN(run.run, run_and_keep_real(start, interrupted));
   }
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (network != nullptr) {
+    // Whom it ended, and why.
+    const std::string said = network->end();
+    run.run.errors += said;
+    if (streams) (void)system::write_all(streams->errors, said);
+  }
   // A program that ended before it had a communicator leaves none.
   if (const auto text = system::read_file(work.path() / kReport))
     run.report = parse_loopback_report(*text);

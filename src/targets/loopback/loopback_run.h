@@ -27,6 +27,9 @@ struct LoopbackOptions {
   std::int64_t watchdog_seconds = 0;   ///< Without progress; then who waits for what is named.
   std::int64_t delay_us = 0;           ///< Every delivery comes so much later: a probe.
   std::vector<std::string> tool = {};  ///< In front of the program, such as compute-sanitizer.
+
+  /// One rank has nobody to share a GPU with.
+  [[nodiscard]] bool are_processes() const { return uses_mpi && ranks > 1; }
 };
 
 /// Folders that a run needs.

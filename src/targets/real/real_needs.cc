@@ -51,19 +51,13 @@ std::string missing_for_loopback(const RealFacts& facts, const RealWish& wish) {
   if (!facts.loopback_library) {
     return "this installation lacks lib/cuco/loopback/libnccl.so.2: build or install it completely";
   }
-  if (!wish.uses_mpi && !facts.driver->green_contexts) {
+  if (!facts.driver->green_contexts) {
     return fmt::format(
         "the driver (for CUDA {}) cannot divide a GPU between ranks (green contexts): install one "
         "for CUDA 12.4 or newer",
         facts.driver->version);
   }
-  if (wish.uses_mpi && wish.ranks > 1) {
-    return fmt::format(
-        "ranks that are processes (MPI) cannot share a GPU yet: make them threads of one process, "
-        "or {}",
-        kInstead);
-  }
-  if (wish.uses_mpi && !facts.mps_control) {
+  if (wish.uses_mpi && wish.ranks > 1 && !facts.mps_control) {
     return "MPI programs share a GPU only under NVIDIA's Multi-Process "
            "Service: nvidia-cuda-mps-control is not in PATH";
   }

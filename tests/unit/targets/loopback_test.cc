@@ -8,6 +8,7 @@
 #include "targets/loopback/loopback_run.h"
 #include "targets/loopback/mps_daemon.h"
 #include "targets/loopback/network_file.h"
+#include "targets/loopback/network_process.h"
 
 namespace cuco::targets {
 namespace {
@@ -55,7 +56,7 @@ TEST(LoopbackStart, ThreadsAreOneProcessWithOurLibrariesFirst) {
   EXPECT_EQ(get("CUDA_MODULE_LOADING"), "EAGER");
 }
 
-TEST(LoopbackStart, ProcessesShareTheMultiprocessorsAndOnlyTheyArePreloaded) {
+TEST(LoopbackStart, ProcessesShareTheConnectionsAndOnlyTheyArePreloaded) {
   LoopbackOptions options{.ranks = 4, .uses_mpi = true, .delay_us = 5};
   options.network = fabric::single_node(4);
   const RealStart start = loopback_start(options, kPlaces, {"/bin/prog"}, {});
@@ -63,7 +64,8 @@ TEST(LoopbackStart, ProcessesShareTheMultiprocessorsAndOnlyTheyArePreloaded) {
   EXPECT_EQ(start.argv.back(), "/bin/prog");
   EXPECT_THAT(start.argv, ::testing::Contains(HasSubstr("LD_PRELOAD=/cuco/lib/loopback")));
   EXPECT_FALSE(start.environment.get("LD_PRELOAD"));
-  EXPECT_EQ(start.environment.get("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), "24");
+  EXPECT_EQ(start.environment.get("CUDA_DEVICE_MAX_CONNECTIONS"), "8");
+  EXPECT_EQ(start.environment.get("CUCO_LOOPBACK_DIR"), "/tmp/work");
   EXPECT_EQ(start.environment.get("CUCO_LOOPBACK_TOPOLOGY"), "/tmp/work/network");
   EXPECT_EQ(start.environment.get("CUCO_LOOPBACK_DELAY_US"), "5");
 }
@@ -151,6 +153,31 @@ TEST(MpsDaemon, TakesClientsUntilItIsToldToQuit) {
   ASSERT_TRUE(told);
   EXPECT_EQ(*told, "quit\n");
   EXPECT_FALSE(std::filesystem::exists(pipes));
+}
+
+TEST(NetworkProcess, EndsWithItsInputAndWhatItSaidIsKept) {
+  auto folder = system::TempFolder::create("network-test");
+  ASSERT_TRUE(folder);
+  const system::Path program = folder->path() / "network";
+  ASSERT_TRUE(system::write_file(
+      program, "#!/bin/sh\n: > $WHERE\nread nothing\necho 'input ended' >&2\n", 0755));
+  auto environment = system::Environment::current();
+  const system::Path socket = folder->path() / "socket";
+  environment.set("WHERE", socket.string());
+  auto network = NetworkProcess::start(program, socket, environment);
+  ASSERT_TRUE(network) << network.error().message();
+  EXPECT_EQ((*network)->end(), "input ended\n");
+}
+
+TEST(NetworkProcess, OneThatDoesNotStartSaysWhy) {
+  auto folder = system::TempFolder::create("network-test");
+  ASSERT_TRUE(folder);
+  const system::Path program = folder->path() / "network";
+  ASSERT_TRUE(system::write_file(program, "#!/bin/sh\necho 'no GPU' >&2\nexit 3\n", 0755));
+  const auto network =
+      NetworkProcess::start(program, folder->path() / "socket", system::Environment::current());
+  ASSERT_FALSE(network);
+  EXPECT_THAT(network.error().message(), HasSubstr("no GPU"));
 }
 
 TEST(MpsDaemon, OneThatDoesNotStartSaysWhy) {

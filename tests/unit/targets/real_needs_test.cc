@@ -53,22 +53,17 @@ TEST(RealNeeds, EachThingThatIsMissingIsNamed) {
   EXPECT_THAT(missing_for_loopback(facts, {}), HasSubstr("no NVIDIA driver"));
 }
 
-TEST(RealNeeds, ThreadsNeedGreenContextsAndProcessesTheService) {
+TEST(RealNeeds, LoopbackNeedsGreenContextsAndProcessesTheServiceToo) {
   RealFacts facts = full_machine();
   facts.driver->green_contexts = false;
   EXPECT_THAT(missing_for_loopback(facts, {}), HasSubstr("green contexts"));
-  EXPECT_THAT(missing_for_loopback(facts, {.uses_mpi = true}), IsEmpty());
+  EXPECT_THAT(missing_for_loopback(facts, {.uses_mpi = true}), HasSubstr("green contexts"));
   facts = full_machine();
   facts.mps_control = false;
   EXPECT_THAT(missing_for_loopback(facts, {}), IsEmpty());
-  EXPECT_THAT(missing_for_loopback(facts, {.uses_mpi = true}), HasSubstr("Multi-Process Service"));
-}
-
-TEST(RealNeeds, ProcessesDoNotShareAGpuYet) {
-  const RealFacts facts = full_machine();
-  EXPECT_THAT(missing_for_loopback(facts, {.uses_mpi = true, .ranks = 2}), HasSubstr("threads"));
-  EXPECT_THAT(missing_for_loopback(facts, {.ranks = 2}), IsEmpty());
-  EXPECT_THAT(missing_for_cluster(facts, {.uses_mpi = true, .ranks = 2}), IsEmpty());
+  EXPECT_THAT(missing_for_loopback(facts, {.uses_mpi = true}), IsEmpty());
+  EXPECT_THAT(missing_for_loopback(facts, {.uses_mpi = true, .ranks = 2}),
+              HasSubstr("Multi-Process Service"));
 }
 
 TEST(RealNeeds, AClusterNeedsNoGpuHereIfItsTopologySaysWhichItHas) {
