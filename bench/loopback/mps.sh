@@ -34,5 +34,6 @@ echo "-- no service: occupy"; timeout 20 "$probe" occupy
 echo "-- no service: occupy beside"; timeout 20 "$probe" occupy beside
 echo "-- no service: handles"; timeout 20 "$probe" handles
 service one_user -- "occupy" "occupy beside" "handles" "users 65534"
+service partitions -- "partitions 2" "partitions 4" "partitions 8"
 service many_users -multiuser-server -- "users 65534" "occupy beside"
 rm -rf "$work"
