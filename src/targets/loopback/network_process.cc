@@ -14,11 +14,11 @@
 namespace cuco::targets {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{5};
-constexpr std::chrono::seconds kStart{30};
-constexpr std::chrono::seconds kEnd{10};
+constexpr std::chrono::milliseconds kPause{5};
+constexpr std::chrono::seconds kUntilItListens{30};
+constexpr std::chrono::seconds kUntilItEnds{10};
 
-Error not_started(std::string_view why) {
+Error network_not_started(std::string_view why) {
   return {ErrorKind::Unavailable,
           fmt::format("the process that plays the network does not start: {}", trim(why))};
 }
@@ -36,11 +36,11 @@ Result<std::unique_ptr<NetworkProcess>> NetworkProcess::start(
   spec.command.folder = std::filesystem::current_path();
   spec.command.fds = {{ends.second.get(), 0}};
   CUCO_TRY_ASSIGN(system::Process process, system::Process::start(spec));
-  const auto latest = std::chrono::steady_clock::now() + kStart;
+  const auto latest = std::chrono::steady_clock::now() + kUntilItListens;
   while (!std::filesystem::exists(socket)) {
-    CUCO_TRY_ASSIGN(const auto outcome, process.wait(kLook));
-    if (outcome) return not_started(describe(*outcome) + " " + outcome->err);
-    if (std::chrono::steady_clock::now() > latest) return not_started("it does not listen");
+    CUCO_TRY_ASSIGN(const auto outcome, process.wait(kPause));
+    if (outcome) return network_not_started(describe(*outcome) + " " + outcome->err);
+    if (std::chrono::steady_clock::now() > latest) return network_not_started("it does not listen");
   }
   return std::unique_ptr<NetworkProcess>(
       new NetworkProcess(std::move(ends.first), std::move(process)));
@@ -48,7 +48,7 @@ Result<std::unique_ptr<NetworkProcess>> NetworkProcess::start(
 
 std::string NetworkProcess::end() {
   input_.reset();
-  const auto waited = process_.wait(kEnd);
+  const auto waited = process_.wait(kUntilItEnds);
   if (!waited) return {};
   const std::optional<system::JobOutcome>& outcome = *waited;
   return outcome ? outcome->err : std::string();

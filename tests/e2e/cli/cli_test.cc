@@ -92,7 +92,7 @@ TEST(Run, AnUnknownMachineIsAnsweredWithThoseThatThereAre) {
   const Seen topology = shell("cuco run --topology nvlnk8 p.cu");
   EXPECT_EQ(topology.exit_code, 2);
   EXPECT_THAT(topology.error, HasSubstr("no topology 'nvlnk8' (did you mean 'nvlink8'?); give a "
-                                        "file, or one of ib2x1, ib2x2, ib2x8, nvlink4"));
+                                        "file, or one of ib2x1, ib2x2, ib2x8, ib4x1, nvlink4"));
   EXPECT_THAT(shell("cuco run --hardware k80 p.cu").error,
               HasSubstr("no GPU 'k80'; give a file, or one of a100, h100, h200"));
 }
