@@ -3,7 +3,7 @@
 """Keeps src/shims/nccl/exports.tsv, docs/nccl.md and the libraries in step with each other.
 
     nccl_exports.py docs EXPORTS DOCS            rewrites the tables at the end of DOCS
-    nccl_exports.py check EXPORTS DOCS OURS REAL fails if a name or a line of the tables is missing, or no test calls it
+    nccl_exports.py check EXPORTS DOCS OURS… REAL fails if a name or a line of the tables is missing, or no test calls it
 """
 import pathlib
 import re
@@ -66,10 +66,13 @@ def main():
     if command == "docs":
         open(docs, "w", encoding="utf-8").write(wanted)
         return 0
-    ours, real = exported(sys.argv[4]), exported(sys.argv[5])
+    real = exported(sys.argv[-1])
     listed = {name for name, _, _ in rows(exports)}
-    problems = [f"NCCL exports {name}, we do not" for name in sorted(real - ours)]
-    problems += [f"we export {name}, NCCL does not" for name in sorted(ours - real)]
+    problems = []
+    for library in sys.argv[4:-1]:
+        ours = exported(library)
+        problems += [f"NCCL exports {name}, {library} does not" for name in sorted(real - ours)]
+        problems += [f"{library} exports {name}, NCCL does not" for name in sorted(ours - real)]
     problems += [f"{name} is not in {exports}" for name in sorted(real) if not name.startswith("pnccl") and name not in listed]
     every = listed | {name for _, names in DEVICE for name in names.split()}
     problems += [f"no program in {TESTS} uses {name}" for name in sorted(every) if not callers(name)]
