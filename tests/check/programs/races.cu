@@ -34,7 +34,9 @@
 // CASE last_block_without_fence global-race
 // CASE last_block_with_fences none
 // CASE source_told_free_early global-race@free/async_read
+// CASE source_told_free_early_by_fence global-race@free/async_read
 // CASE source_told_free none
+// CASE source_told_free_by_fence none
 // CASE source_told_free_elsewhere global-race@free/async_read
 // CASE two_streams global-race
 // CASE two_streams_event none
@@ -152,9 +154,10 @@ __global__ void alike_in_shared(int* out) {
 }
 
 enum Telling { AtOnce, WhenCopied, ForOthers };
+enum By { Release, Fence };
 
 // The first block copies from memory, and tells the second one that it may be overwritten.
-__global__ void tell_free(int* data, int* flag, int* out, Telling when) {
+__global__ void tell_free(int* data, int* flag, int* out, Telling when, By by) {
   using Flag = cuda::atomic_ref<int, cuda::thread_scope_device>;
   __shared__ __align__(16) int tile[256];
   const int at = 4 * threadIdx.x;
@@ -164,7 +167,11 @@ __global__ void tell_free(int* data, int* flag, int* out, Telling when) {
     __pipeline_commit();
     if (when == WhenCopied) __pipeline_wait_prior(0);
     __syncthreads();
-    if (tells) Flag(*flag).store(1, cuda::memory_order_release);
+    if (tells && by == Release) Flag(*flag).store(1, cuda::memory_order_release);
+    if (tells && by == Fence) {
+      __threadfence();
+      Flag(*flag).store(1, cuda::memory_order_relaxed);
+    }
     __pipeline_wait_prior(0);
     if (when != ForOthers) out[threadIdx.x] = tile[at];
     return;
@@ -279,9 +286,11 @@ int main(int argc, char** argv) {
   if (run.is("same_value_by_all")) mark<<<4, 64>>>(out);
   if (run.is("same_value_at_first_only")) alike<<<2, 32>>>((int4*)out);
   if (run.is("same_value_at_first_only_shared")) alike_in_shared<<<1, 64>>>(out);
-  if (run.is("source_told_free_early")) tell_free<<<2, 64>>>(data, out + 512, out, AtOnce);
-  if (run.is("source_told_free")) tell_free<<<2, 64>>>(data, out + 512, out, WhenCopied);
-  if (run.is("source_told_free_elsewhere")) tell_free<<<2, 64>>>(data, out + 512, out, ForOthers);
+  if (run.is("source_told_free_early")) tell_free<<<2, 64>>>(data, out + 512, out, AtOnce, Release);
+  if (run.is("source_told_free")) tell_free<<<2, 64>>>(data, out + 512, out, WhenCopied, Release);
+  if (run.is("source_told_free_elsewhere")) tell_free<<<2, 64>>>(data, out + 512, out, ForOthers, Release);
+  if (run.is("source_told_free_early_by_fence")) tell_free<<<2, 64>>>(data, out + 512, out, AtOnce, Fence);
+  if (run.is("source_told_free_by_fence")) tell_free<<<2, 64>>>(data, out + 512, out, WhenCopied, Fence);
   if (run.is("blocks_add_without_atomic")) count<<<8, 32>>>(out, false);
   if (run.is("blocks_add_with_atomic")) count<<<8, 32>>>(out, true);
   if (run.is("warps_through_global")) through_global<<<1, 256>>>(data, false);
